@@ -1,0 +1,5 @@
+"""Figures, one function each. Each draws on the axes it is given, or makes its own, and returns them."""
+
+from disentree.plots.hierarchy import draw_hierarchy
+
+__all__ = ["draw_hierarchy"]
