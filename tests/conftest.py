@@ -1,0 +1,24 @@
+"""Run the whole suite with array shapes and types checked at every call.
+
+The hook has to be in place before `disentree` is first imported, which pytest guarantees for the topmost
+conftest. It wraps every function of the package; numba kernels are marked `@typing.no_type_check`, below
+`@njit`, and are left alone.
+"""
+
+import matplotlib
+import pytest
+from jaxtyping import install_import_hook
+
+# An int is welcome where a float is asked for, as everywhere in Python (PEP 484's numeric tower).
+CHECKER = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
+
+install_import_hook("disentree", CHECKER)
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    from matplotlib import pyplot
+
+    pyplot.close("all")
