@@ -1,6 +1,24 @@
 """disentree: find the tree of manifolds in a data set and learn a representation that follows it."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from disentree._version import __version__
-from disentree.hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    from disentree.hierarchy import Hierarchy
 
 __all__ = ["Hierarchy", "__version__"]
+
+# Imported when first asked for: `disentree --help` waits for no library that it does not use.
+_HOMES = {"Hierarchy": "disentree.hierarchy"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'disentree' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

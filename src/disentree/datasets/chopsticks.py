@@ -60,13 +60,13 @@ class Chopsticks:
         _one_of("stop", self.stop, ("paper", "equal"))
         if self.depth < 1:
             raise ValueError(f"depth must be 1 or more, got {self.depth}")
-        if self.length < 2**self.depth:
+        if not isinstance(self.length, int | np.integer) or self.length < 2**self.depth:
             raise ValueError(
-                f"length must be at least 2^depth = {2**self.depth} so that the last stick has two samples, "
-                f"got {self.length}"
+                f"length must be a whole number, at least 2^depth = {2**self.depth} so that the last stick "
+                f"has two samples, got {self.length!r}"
             )
-        if not 0 <= self.min_offset < 1:
-            raise ValueError(f"min_offset must be in [0, 1), got {self.min_offset}")
+        if not isinstance(self.min_offset, int | float | np.number) or not 0 <= self.min_offset < 1:
+            raise ValueError(f"min_offset must be a number in [0, 1), got {self.min_offset!r}")
 
     @cached_property
     def hierarchy(self) -> Hierarchy:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import inspect
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,9 @@ _ABOUT = {
 }
 
 
+_BENCHMARKS = [*(f"chopsticks-depth{d}-{v}" for d in (2, 3) for v in VARIANTS), "spaceshapes"]
+
+
 @dataclass(frozen=True)
 class DatasetInfo:
     """What can be said about a data set before it is made."""
@@ -31,20 +35,21 @@ class DatasetInfo:
     name: str
     description: str
     hierarchy: Hierarchy
+    options: Mapping[str, Any]  # everything `load_dataset` takes for it, with the values it would have
 
 
 def list_datasets() -> list[DatasetInfo]:
     """The nine benchmarks of the paper; Chopsticks come at any other depth too."""
-    from disentree.datasets.spaceshapes import SPACESHAPES
+    return [dataset_info(name) for name in _BENCHMARKS]
 
-    out = []
-    for depth in (2, 3):
-        for variant in VARIANTS:
-            about = f"{_ABOUT[variant]}, chopped up to {depth - 1} time{'s' if depth > 2 else ''}"
-            hierarchy = Chopsticks(depth, variant).hierarchy
-            out.append(DatasetInfo(f"chopsticks-depth{depth}-{variant}", about, hierarchy))
-    about = "64x64 images of moons, stars and ships, some with a jet"
-    return [*out, DatasetInfo("spaceshapes", about, SPACESHAPES)]
+
+def dataset_info(name: str, **options: Any) -> DatasetInfo:
+    """Describe a data set without making it; takes the options that `load_dataset` takes.
+
+    >>> dataset_info("chopsticks-depth4-inter").description
+    'sticks with an intercept, chopped up to 3 times'
+    """
+    return _recipe(name, options)[0]
 
 
 def load_dataset(name: str, n_samples: int = 100_000, seed: int = 0, **options: Any) -> Dataset:
@@ -68,47 +73,59 @@ def load_dataset(name: str, n_samples: int = 100_000, seed: int = 0, **options: 
     >>> bool((ds.generate(ds.codes) == ds.X).all())
     True
     """
-    if isinstance(n_samples, bool) or int(n_samples) != n_samples or n_samples < 1:
-        raise ValueError(f"n_samples must be a whole number of 1 or more, got {n_samples!r}")
-    if isinstance(seed, bool) or int(seed) != seed or seed < 0:
-        raise ValueError(f"seed must be a whole number of 0 or more, got {seed!r}")
-    noise = options.pop("noise", 0.0)
-    if not 0 <= noise < float("inf"):
-        raise ValueError(f"noise must be 0 or more, got {noise!r}")
+    _check_whole("n_samples", n_samples, 1)
+    _check_whole("seed", seed, 0)
+    info, sample_codes, render = _recipe(name, options)
     # Factors and noise have generators of their own: a noisy data set is the clean one plus noise.
     factor_rng, noise_rng = (np.random.default_rng(s) for s in np.random.SeedSequence(int(seed)).spawn(2))
-    hierarchy, codes, render = _recipe(name, int(n_samples), factor_rng, options)
+    codes = sample_codes(int(n_samples), factor_rng)
     X = render(codes)
-    if noise:
-        X = _add_noise(X, float(noise), noise_rng)
-    told = {**options, "noise": float(noise)} if noise else dict(options)
-    return Dataset(name, X, codes, hierarchy, hierarchy.path_of(codes), int(seed), told, render)
+    if noise := float(info.options["noise"]):
+        X = _add_noise(X, noise, noise_rng)
+    return Dataset(name, X, codes, info.hierarchy, info.hierarchy.path_of(codes), int(seed), options, render)
 
 
-def _recipe(name: str, n_samples: int, rng: np.random.Generator, options: Mapping[str, Any]):
-    if match := _CHOPSTICKS.fullmatch(name):
-        depth, variant = int(match[1]), match[2]
-        if variant in VARIANTS:
-            allowed = [p for p in inspect.signature(Chopsticks).parameters if p not in ("depth", "variant")]
-            _check_options(name, options, [*allowed, "noise"])
-            sticks = Chopsticks(depth, variant, **options)
-            return sticks.hierarchy, sticks.sample_codes(n_samples, rng), sticks.render
-    if name == "spaceshapes":
-        from disentree.datasets.spaceshapes import SPACESHAPES, render, sample_codes
+def _recipe(name: str, options: dict[str, Any]) -> tuple[DatasetInfo, Callable, Callable]:
+    """What is known about a data set, how its codes are drawn, and how they become observations."""
+    match = _CHOPSTICKS.fullmatch(name)
+    if match and match[2] in VARIANTS:
+        defaults = {f.name: f.default for f in fields(Chopsticks) if f.name not in ("depth", "variant")}
+        own = _check_options(name, options, defaults)
+        sticks = Chopsticks(int(match[1]), match[2], **own)  # pyright: ignore[reportArgumentType]
+        chops = sticks.depth - 1
+        times = f"chopped up to {chops} time{'s' * (chops > 1)}" if chops else "never chopped"
+        about, hierarchy = f"{_ABOUT[sticks.variant]}, {times}", sticks.hierarchy
+        sample_codes, render = sticks.sample_codes, sticks.render
+    elif name == "spaceshapes":
+        from disentree.datasets import spaceshapes
 
-        _check_options(name, options, ["binarize", "noise"])
-        return SPACESHAPES, sample_codes(n_samples, rng), lambda codes: render(codes, **options)
-    depth = match[1] if match else "2"
-    known = [info.name for info in list_datasets()] + [f"chopsticks-depth{depth}-{v}" for v in VARIANTS]
-    near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.3)
-    hint = f"did you mean {near[0]!r}?" if near else f"known names: {', '.join(known)}"
-    raise ValueError(f"there is no data set {name!r}; {hint}")
+        defaults = {"binarize": False}
+        own = _check_options(name, options, defaults)
+        about, hierarchy = "64x64 images of moons, stars and ships, some with a jet", spaceshapes.SPACESHAPES
+        sample_codes, render = spaceshapes.sample_codes, partial(spaceshapes.render, **own)
+    else:
+        known = [*_BENCHMARKS, *(f"chopsticks-depth{match[1]}-{v}" for v in VARIANTS if match)]
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.3)
+        hint = f"did you mean {near[0]!r}?" if near else f"known names: {', '.join(known)}"
+        raise ValueError(f"there is no data set {name!r}; {hint}")
+    return DatasetInfo(name, about, hierarchy, {**defaults, "noise": 0.0, **options}), sample_codes, render
 
 
-def _check_options(name: str, options: Mapping[str, Any], allowed: list[str]) -> None:
+def _check_options(name: str, options: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """The options without `noise`, which every data set has, once all of them are known to exist."""
+    known = [*defaults, "noise"]
     for option in options:
-        if option not in allowed:
-            raise ValueError(f"{name} has no option {option!r}; it has {', '.join(sorted(allowed))}")
+        if option not in known:
+            raise ValueError(f"{name} has no option {option!r}; it has {', '.join(sorted(known))}")
+    noise = options.get("noise", 0.0)
+    if not isinstance(noise, int | float | np.number) or not 0 <= noise < float("inf"):
+        raise ValueError(f"noise must be a number of 0 or more, got {noise!r}")
+    return {option: value for option, value in options.items() if option != "noise"}
+
+
+def _check_whole(argument: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+        raise ValueError(f"{argument} must be a whole number of {least} or more, got {value!r}")
 
 
 def _add_noise(X: np.ndarray, noise: float, rng: np.random.Generator) -> np.ndarray:
