@@ -16,10 +16,11 @@ LEVEL_HEIGHT = 1.9
 BOX_HEIGHT = 0.8
 GAP = 0.35
 MIN_WIDTH = 0.7
+NAME_AT = 0.68  # where on its line an option's name stands
 
 
 @dataclass
-class _Box:
+class Box:
     """A group with its place on the canvas; x is the centre, y the middle."""
 
     group: Group
@@ -27,7 +28,7 @@ class _Box:
     y: float
     width: float
     slots: list[float]
-    children: list[list[_Box]]
+    children: list[list[Box]]
 
 
 def draw_hierarchy(
@@ -39,13 +40,13 @@ def draw_hierarchy(
     fontsize: float = 9,
 ) -> Axes:
     """Draw a hierarchy; `highlight` is a path to draw in colour, `names=False` leaves the labels out."""
-    root, extent = _place(hierarchy.root, 0.0, 0)
-    depth = _depth(root)
+    root, extent = place(hierarchy.root)
+    depth = depth_of(root)
     if ax is None:
         size = (max(3.0, 0.95 * extent), max(1.6, 0.62 * LEVEL_HEIGHT * depth + 0.6))
         ax = plt.subplots(figsize=size, layout="constrained")[1]
     lit = set(hierarchy.paths[highlight].choices) if highlight is not None else None
-    _draw(ax, root, 0, True if lit is not None else None, lit or set(), names, fontsize)
+    draw_boxes(ax, root, names=names, fontsize=fontsize, lit=lit)
     ax.set_xlim(-GAP, extent + GAP)
     ax.set_ylim(-(depth - 1) * LEVEL_HEIGHT - BOX_HEIGHT, BOX_HEIGHT)
     ax.set_aspect("equal")
@@ -57,19 +58,20 @@ def _slot_width(name: str) -> float:
     return max(1.0, 0.13 * len(name) + 0.35)
 
 
-def _place(group: Group, left: float, level: int) -> tuple[_Box, float]:
-    """Lay out a group and everything below it to the right of `left`; returns its box and its right edge."""
+def place(group: Group, leaf_width: float = 0.0, left: float = 0.0, level: int = 0) -> tuple[Box, float]:
+    """Lay out a group and everything below it to the right of `left`; returns its box and its right edge.
+    Leaves take at least `leaf_width`."""
     slot_widths = [_slot_width(v.name) for v in group.variables]
     own = max(MIN_WIDTH, sum(slot_widths) + 0.2)
     children, cursor = [], left
     for categorical in group.categoricals:
         branch = []
         for option in categorical.options:
-            box, cursor = _place(option, cursor, level + 1)
+            box, cursor = place(option, leaf_width, cursor, level + 1)
             branch.append(box)
             cursor += GAP
         children.append(branch)
-    right = max(left + own, cursor - GAP if children else left)
+    right = max(left + own, cursor - GAP if children else left + leaf_width)
     x = (left + right) / 2
     if children and cursor - GAP - left < own:  # few narrow children: centre them below a wide box
         for branch in children:
@@ -80,10 +82,10 @@ def _place(group: Group, left: float, level: int) -> tuple[_Box, float]:
     for width in slot_widths:
         slots.append(edge + width / 2)
         edge += width
-    return _Box(group, x, -level * LEVEL_HEIGHT, own, slots, children), right
+    return Box(group, x, -level * LEVEL_HEIGHT, own, slots, children), right
 
 
-def _shift(box: _Box, dx: float) -> None:
+def _shift(box: Box, dx: float) -> None:
     box.x += dx
     box.slots = [s + dx for s in box.slots]
     for branch in box.children:
@@ -91,11 +93,23 @@ def _shift(box: _Box, dx: float) -> None:
             _shift(child, dx)
 
 
-def _depth(box: _Box) -> int:
-    return 1 + max((_depth(child) for branch in box.children for child in branch), default=0)
+def leaves(box: Box) -> list[Box]:
+    """The boxes that open nothing, from left to right."""
+    return [leaf for branch in box.children for child in branch for leaf in leaves(child)] or [box]
 
 
-def _draw(ax: Axes, box: _Box, column: int, on: bool | None, lit: set, names: bool, fontsize: float) -> int:
+def depth_of(box: Box) -> int:
+    return 1 + max((depth_of(child) for branch in box.children for child in branch), default=0)
+
+
+def draw_boxes(
+    ax: Axes, root: Box, *, names: bool = True, fontsize: float = 9, lit: set | None = None
+) -> None:
+    """Draw boxes that are laid out; `lit` holds the choices of a path to draw in colour."""
+    _draw(ax, root, 0, True if lit is not None else None, lit or set(), names, fontsize)
+
+
+def _draw(ax: Axes, box: Box, column: int, on: bool | None, lit: set, names: bool, fontsize: float) -> int:
     """Draw a box and what is below it. `on` is None without a highlight, else whether the path comes here."""
     strong: dict[str, Any] = {"color": "#1b6ca8"} if on else {"color": "0.25" if on is None else "0.75"}
     ax.add_patch(
@@ -130,15 +144,15 @@ def _draw(ax: Axes, box: _Box, column: int, on: bool | None, lit: set, names: bo
             top = child.y + BOX_HEIGHT / 2
             ax.plot([x, child.x], [box.y - 0.36, top], color=colour, lw=1.6 if below else 1.0, zorder=1)
             if names and child.group.name:
-                ax.annotate(
+                ax.text(
+                    x + NAME_AT * (child.x - x),
+                    box.y - 0.36 + NAME_AT * (top - box.y + 0.36),
                     child.group.name,
-                    (child.x, top),
-                    (0, 5),
-                    textcoords="offset points",
                     ha="center",
+                    va="center",
                     fontsize=fontsize - 1,
                     color=colour,
-                    bbox={"fc": "white", "ec": "none", "pad": 0.6},
+                    bbox={"fc": "white", "ec": "none", "pad": 1.0},
                     zorder=4,
                 )
             column = _draw(ax, child, column, below, lit, names, fontsize)
