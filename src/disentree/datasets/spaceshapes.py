@@ -45,9 +45,8 @@ SPACESHAPES = Hierarchy.from_dict(
     }
 )
 
-# columns of the codes, and the options of the two categoricals
+# columns of the codes, and options of the categoricals
 X, Y, SHAPE, PHASE, SHINE, ANGLE, JET, JETLEN = range(8)
-N_COLUMNS = 8
 MOON, STAR, SHIP = range(3)
 WITH_JET = 1
 
@@ -55,39 +54,36 @@ WITH_JET = 1
 # the ship's starboard) and `v` up (or to the ship's nose).
 FRAME = 64
 TRAVEL = 32.0  # the centre moves this far as x or y goes from 0 to 1
-REACH = 15.5  # nothing is drawn farther than this from the centre
+REACH = 15.0  # no outline is farther than this from the centre
 SOFT_EDGE = 0.75  # half the width of an edge, in pixels of the image drawn
+# Stars and ships are rounded by as much as edges are soft: a point thinner than its own edge would make a
+# pixel's brightness turn sharply as the point passes over it.
+ROUNDING = 0.75
 
 MOON_RADIUS = 11.0
-TERMINATOR_FULL, TERMINATOR_NEW = 0.75, -0.6  # where the shadow begins at phase 0 and 1, in moon radii
+MOON_GIBBOUS, MOON_CRESCENT = 0.75, -0.6  # where the shadow begins at phase 0 and 1, in moon radii
 
-STAR_RADIUS = 14.0
-WAIST_DULL, WAIST_SHARP = 0.8, 0.22  # radius between two points at shine 0 and 1, in star radii
+STAR_POINTS = 5
+STAR_RADIUS = 13.7
+STAR_DULL, STAR_SHARP = 0.84, 0.22  # radius of the notches between the points at shine 0 and 1, in star radii
 
 MAX_TILT = math.pi / 4
-# starboard half of the outline, from nose to tail: nose cone, hull, wing, hull, tail
-HULL = np.array([[0.0, 14.3], [2.2, 9.5], [3.0, 5.0], [9.6, -3.0], [3.0, -3.0], [2.2, -9.0], [0.0, -9.0]])
-NOZZLE_U, NOZZLE_V = 6.2, -3.0
-FLAME_HALF_WIDTH = 2.6
-FLAME_SCALE = 15.5
-FLAME_SHORTEST, FLAME_LONGEST = 0.25, 0.67  # at jetlen 0 and 1, in flame scales
+# starboard half of the ship's outline from nose to tail; the longest segments bound the wing
+HULL = np.array([[0.0, 13.7], [1.4, 9.5], [2.0, 6.5], [9.0, -0.4], [2.0, -0.4], [1.2, -6.0], [0.0, -6.0]])
+FLAME_U, FLAME_V = 5.9, -1.0  # middle of the starboard nozzle, at the wing's trailing edge
+FLAME_SCALE = 18.0
+FLAME_SHORTEST, FLAME_LONGEST = 0.25, 0.67  # length at jetlen 0 and 1, in flame scales
+FLAME_THIN, FLAME_THICK = 0.12, 0.18  # half width at jetlen 0 and 1, in flame scales
 
 
-def sample_codes(n_samples: int, rng: np.random.Generator) -> Float[np.ndarray, "n_samples 8"]:
+def sample_codes(n_samples: int, rng: np.random.Generator) -> Float[np.ndarray, "{n_samples} 8"]:
     """Draw codes with every factor uniform: 1/3 moons, 1/3 stars, 1/6 ships, 1/6 ships with jets."""
-    codes = rng.random((n_samples, N_COLUMNS))
-    codes[:, SHAPE] = rng.integers(3, size=n_samples)
-    codes[:, JET] = rng.integers(2, size=n_samples)
-    codes[codes[:, SHAPE] != MOON, PHASE] = np.nan
-    codes[codes[:, SHAPE] != STAR, SHINE] = np.nan
-    codes[codes[:, SHAPE] != SHIP, ANGLE : JETLEN + 1] = np.nan
-    codes[codes[:, JET] != WITH_JET, JETLEN] = np.nan
-    return codes
+    return SPACESHAPES.sample(n_samples, rng)
 
 
 def render(
     codes: Float[np.ndarray, "n columns"], *, size: int = 64, binarize: bool = False
-) -> UInt8[np.ndarray, "n size size"]:
+) -> UInt8[np.ndarray, "n {size} {size}"]:
     """Draw one image per row of `codes`, white (255) on black (0).
 
     Parameters
@@ -109,16 +105,15 @@ def render(
     >>> render(codes).shape
     (5, 64, 64)
     """
-    if codes.shape[1] != N_COLUMNS:
-        raise ValueError(f"codes must have {N_COLUMNS} columns to draw Spaceshapes, got {codes.shape[1]}.")
+    codes = SPACESHAPES.validate(codes)
     if size < 16:
-        raise ValueError(f"size must be at least 16 pixels, got {size}.")
+        raise ValueError(f"size must be at least 16 pixels, got {size}")
     images = np.zeros((len(codes), size, size), dtype=np.uint8)
-    _draw(np.ascontiguousarray(codes, dtype=np.float64), images, binarize)
+    _draw(np.ascontiguousarray(codes), images, binarize)
     return images
 
 
-# `no_type_check` keeps run-time type checkers from wrapping these functions: numba compiles only plain ones.
+# `no_type_check` keeps jaxtyping's import hook from wrapping these functions: numba compiles only plain ones.
 
 
 @njit(parallel=True, cache=True)
@@ -146,7 +141,7 @@ def _draw(codes, images, binarize):
                 else:
                     starboard = abs(u * cos_tilt - v * sin_tilt)  # ships are the same on both sides
                     ahead = u * sin_tilt + v * cos_tilt
-                    light = _coverage(_hull_distance(starboard, ahead) * scale)
+                    light = _hull(starboard, ahead, scale)
                     if code[JET] == WITH_JET:
                         flame = _flame(starboard, ahead, scale, code[JETLEN])
                         light = 1 - (1 - light) * (1 - flame)
@@ -165,54 +160,65 @@ def _coverage(distance):
 @njit(cache=True)
 @no_type_check
 def _moon(u, v, scale, phase):
-    """A disc lit from the left up to an arc that always joins its two poles."""
+    """A disc, lit on the left up to an arc from pole to pole."""
     limb = math.hypot(u, v) - MOON_RADIUS
-    t = MOON_RADIUS * (TERMINATOR_FULL + (TERMINATOR_NEW - TERMINATOR_FULL) * phase)
-    # distance to the arc through (t, 0) and the poles, written with its curvature, which passes through 0
-    curvature = 2 * t / (t * t + MOON_RADIUS * MOON_RADIUS)
-    a = u - t
-    arc = (2 * a + curvature * (a * a + v * v)) / (1 + math.hypot(1 + curvature * a, curvature * v))
+    middle = MOON_RADIUS * (MOON_GIBBOUS + (MOON_CRESCENT - MOON_GIBBOUS) * phase)
+    # distance to the circle through (middle, 0) and both poles, written with its curvature so that nothing
+    # happens when the arc becomes straight and turns over
+    curvature = 2 * middle / (middle * middle + MOON_RADIUS * MOON_RADIUS)
+    u -= middle
+    arc = (2 * u + curvature * (u * u + v * v)) / (1 + math.hypot(1 + curvature * u, curvature * v))
     return _coverage(limb * scale) * _coverage(arc * scale)
 
 
 @njit(cache=True)
 @no_type_check
 def _star(u, v, scale, shine):
-    """Four points with the radius R (1 - depth |sin 2 theta|)."""
-    depth = 1 - (WAIST_DULL + (WAIST_SHARP - WAIST_DULL) * shine)
-    rho2 = max(u * u + v * v, 1e-12)
-    outline = STAR_RADIUS * (1 - depth * abs(2 * u * v) / rho2)
-    slope = STAR_RADIUS * depth * 2 * (u * u - v * v) / rho2
-    return _coverage((math.sqrt(rho2) - outline) * outline / math.hypot(outline, slope) * scale)
+    """Straight sides from each point to the notches beside it, one point up."""
+    # all sides are mirror images of the one that starts at angle 0, so fold the plane onto it
+    wedge = 2 * math.pi / STAR_POINTS
+    angle = math.atan2(u, v)
+    angle = abs(angle - wedge * np.round(angle / wedge))
+    radius = math.hypot(u, v)
+    u, v = radius * math.sin(angle), radius * math.cos(angle)
+    notch = STAR_RADIUS * (STAR_DULL + (STAR_SHARP - STAR_DULL) * shine)
+    du, dv = notch * math.sin(wedge / 2), notch * math.cos(wedge / 2) - STAR_RADIUS
+    distance = math.sqrt(_squared_gap(u, v - STAR_RADIUS, du, dv))
+    inside = du * (v - STAR_RADIUS) < dv * u
+    return _coverage(((-distance if inside else distance) - ROUNDING) * scale)
 
 
 @njit(cache=True)
 @no_type_check
-def _hull_distance(starboard, ahead):
-    """Signed distance to the ship's outline, from a point on the starboard side."""
-    nearest2 = np.inf
+def _hull(starboard, ahead, scale):
+    """The ship without its flames, seen from a point on the starboard side."""
+    nearest = np.inf
     inside = False
     for k in range(len(HULL) - 1):
-        u0, v0 = HULL[k]
-        du, dv = HULL[k + 1, 0] - u0, HULL[k + 1, 1] - v0
-        pu, pv = starboard - u0, ahead - v0
-        along = min(1.0, max(0.0, (pu * du + pv * dv) / (du * du + dv * dv)))
-        gap_u, gap_v = pu - along * du, pv - along * dv
-        nearest2 = min(nearest2, gap_u * gap_u + gap_v * gap_v)
-        # a ray to starboard leaves the ship an odd number of times only if it starts inside
-        if (pv < 0) != (pv < dv) and pu < du * pv / dv:
+        u, v = starboard - HULL[k, 0], ahead - HULL[k, 1]
+        du, dv = HULL[k + 1, 0] - HULL[k, 0], HULL[k + 1, 1] - HULL[k, 1]
+        nearest = min(nearest, _squared_gap(u, v, du, dv))
+        # a ray to starboard crosses the outline an odd number of times only if it starts inside
+        if (v < 0) != (v < dv) and u < du * v / dv:
             inside = not inside
-    distance = math.sqrt(nearest2)
-    return -distance if inside else distance
+    distance = math.sqrt(nearest)
+    return _coverage(((-distance if inside else distance) - ROUNDING) * scale)
+
+
+@njit(cache=True)
+@no_type_check
+def _squared_gap(u, v, du, dv):
+    """Squared distance from (u, v) to the segment from the origin to (du, dv)."""
+    along = min(1.0, max(0.0, (u * du + v * dv) / (du * du + dv * dv)))
+    return (u - along * du) ** 2 + (v - along * dv) ** 2
 
 
 @njit(cache=True)
 @no_type_check
 def _flame(starboard, ahead, scale, jetlen):
-    """Half an ellipse behind the wing; its mirror image is the second flame."""
+    """A rounded plume behind the starboard wing; the fold to starboard makes its twin."""
     length = FLAME_SCALE * (FLAME_SHORTEST + (FLAME_LONGEST - FLAME_SHORTEST) * jetlen)
-    u, v = (starboard - NOZZLE_U) / FLAME_HALF_WIDTH, (ahead - NOZZLE_V) / length
-    radius = max(math.hypot(u, v), 1e-6)
-    slope = max(math.hypot(u / FLAME_HALF_WIDTH, v / length), 1e-6)
-    ellipse = radius * (radius - 1) / slope
-    return _coverage(ellipse * scale) * _coverage((ahead - NOZZLE_V - SOFT_EDGE) * scale)
+    half_width = FLAME_SCALE * (FLAME_THIN + (FLAME_THICK - FLAME_THIN) * jetlen)
+    behind = FLAME_V - ahead
+    plume = math.hypot(starboard - FLAME_U, max(0.0, behind - (length - half_width))) - half_width
+    return _coverage(plume * scale) * _coverage(-(behind + SOFT_EDGE) * scale)
