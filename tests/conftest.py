@@ -7,6 +7,7 @@ conftest. It wraps every function of the package; numba kernels are marked `@typ
 
 import matplotlib
 import pytest
+from hypothesis import settings
 from jaxtyping import install_import_hook
 
 # An int is welcome where a float is asked for, as everywhere in Python (PEP 484's numeric tower).
@@ -14,6 +15,10 @@ CHECKER = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
 
 install_import_hook("disentree", CHECKER)
 matplotlib.use("Agg")
+
+# No deadline: how long an example takes says more about the machine's other work than about the code.
+settings.register_profile("disentree", deadline=None, max_examples=60)
+settings.load_profile("disentree")
 
 
 @pytest.fixture(autouse=True)

@@ -107,6 +107,10 @@ class Hierarchy:
     @classmethod
     def from_dict(cls, tree: Mapping[str, Any]) -> Hierarchy:
         """Build from a dict ``{"variables": [...]}``; names that are left out are filled in."""
+        return cls._from_tree(tree)
+
+    @classmethod
+    def _from_tree(cls, tree: Any) -> Hierarchy:
         taken = set(given_names(tree))
         counters = {"continuous": itertools.count(1), "categorical": itertools.count(1)}
 
@@ -127,7 +131,7 @@ class Hierarchy:
             raise ValueError(
                 f"a hierarchy must be JSON: {error.msg} at line {error.lineno}, column {error.colno}"
             ) from None
-        return cls.from_dict(tree)
+        return cls._from_tree(tree)
 
     def to_json(self, indent: int | None = 2) -> str:
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
@@ -240,21 +244,23 @@ class Hierarchy:
         def visit(group: Group, column: int, rows: Int[np.ndarray, " m"]) -> Int[np.ndarray, " m"]:
             index = np.zeros(len(rows), dtype=np.int64)
             for variable in group.variables:
-                values, chosen = codes[rows, column], np.full(len(rows), -1)
-                name, start = self.variables[column].name, 0
+                values, name = codes[rows, column], self.variables[column].name
                 column += 1
                 if isinstance(variable, Continuous):
                     continue
+                chosen, start = np.zeros(len(rows), dtype=np.int64), 0
+                unknown = np.ones(len(rows), dtype=bool)
                 for k, option in enumerate(variable.options):
                     here = values == k
+                    unknown &= ~here
                     chosen[here] = start + visit(option, column, rows[here])
                     start += option.n_paths
                     column += option.n_columns
-                wrong = (chosen < 0) & ~np.isnan(values)
-                if wrong.any():
-                    at = int(np.flatnonzero(wrong)[0])
+                missing = np.isnan(values)
+                if (unknown & ~missing).any():
+                    at = int(np.flatnonzero(unknown & ~missing)[0])
                     raise ValueError(_not_an_option(int(rows[at]), name, values[at], len(variable.options)))
-                unassigned[rows[chosen < 0]] = True
+                unassigned[rows[missing]] = True
                 index = index * start + chosen
             return index
 
@@ -343,7 +349,9 @@ class Hierarchy:
         path = self.path_of(codes)
         for mine, theirs in zip(self.paths, other.paths, strict=True):
             rows = np.flatnonzero(path == mine.index)
-            out[np.ix_(rows, theirs.continuous)] = codes[np.ix_(rows, mine.continuous)]
+            here = np.ix_(rows, np.array(mine.continuous, dtype=np.intp))
+            there = np.ix_(rows, np.array(theirs.continuous, dtype=np.intp))
+            out[there] = codes[here]
             for column, option in theirs.choices:
                 out[rows, column] = option
         return out
