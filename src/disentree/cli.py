@@ -85,10 +85,11 @@ def _set_up_logging(level: int) -> None:
     log.propagate = False
 
 
-def _print_version(asked: bool) -> None:
+def _print_version(asked: bool) -> bool:
     if asked:
         print(f"disentree {__version__}")
         raise typer.Exit
+    return asked
 
 
 app = typer.Typer(

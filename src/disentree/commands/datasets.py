@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -95,6 +96,9 @@ def _check_target(path: Path | None, suffixes: Sequence[str], force: bool) -> No
         raise UserError(f"{path} must end in {' or '.join(suffixes)}")
     if path.exists() and not force:
         raise UserError(f"{path} exists; --force overwrites it")
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise UserError(f"{path} cannot be written: {folder} is not a folder that can be written to")
 
 
 def _draw(ds: Dataset, path: Path) -> None:

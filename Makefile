@@ -1,0 +1,47 @@
+# Two commands: `make demo` shows what it does, `make test` shows that it works.
+# Both set up .venv on the first run and are quick from then on.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+DEMO := runs/demo
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench clean
+
+help:
+	@echo "make demo    generate a benchmark data set and draw it"
+	@echo "make test    run the test suite"
+	@echo "make lint    ruff and pyright"
+	@echo "make bench   run the scripts in benchmarks/"
+	@echo "make clean   remove .venv, caches and the demo"
+
+# The environment is made again from where it stood when pyproject.toml or the constraints change.
+$(READY): pyproject.toml requirements/constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "disentree needs Python 3.11 or newer; try: make PYTHON=python3.11" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements/constraints.txt -e '.[dev]'
+	@touch $(READY)
+
+demo: $(READY)
+	$(BIN)/disentree datasets chopsticks-depth2-either --n-samples 10000 --seed 0 --force \
+	  --out $(DEMO)/chopsticks-depth2-either.npz --preview $(DEMO)/chopsticks-depth2-either.png
+	@echo "The picture is $(DEMO)/chopsticks-depth2-either.png"
+
+test: $(READY)
+	$(BIN)/python -m pytest -n 2
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+bench: $(READY)
+	@for script in benchmarks/*.py; do \
+	  if [ -e "$$script" ]; then echo "== $$script"; $(BIN)/python "$$script" || exit 1; fi; done
+
+clean:
+	rm -rf $(VENV) $(DEMO) .pytest_cache .ruff_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

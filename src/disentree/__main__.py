@@ -1,0 +1,5 @@
+"""`python -m disentree` is `disentree`."""
+
+from disentree.cli import main
+
+main()
