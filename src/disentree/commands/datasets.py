@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from disentree.commands._tables import print_table
 from disentree.errors import UserError
 
 if TYPE_CHECKING:
@@ -119,21 +119,7 @@ def _draw(ds: Dataset, path: Path) -> None:
 def _print_list(infos: Sequence[DatasetInfo]) -> None:
     header = ("name", "variables", "paths", "description")
     rows = [(i.name, str(i.hierarchy.n_variables), str(len(i.hierarchy.paths)), i.description) for i in infos]
-    if sys.stdout.isatty():
-        from rich import box
-        from rich.console import Console
-        from rich.table import Table
-
-        table = Table(*header, box=box.SIMPLE_HEAD)
-        for column in table.columns[1:3]:
-            column.justify = "right"
-        for row in rows:
-            table.add_row(*row)
-        Console().print(table)
-        return
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    for row in (header, *rows):
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print_table(header, rows, numbers=("variables", "paths"))
 
 
 def _print_description(info: DatasetInfo) -> None:
