@@ -48,9 +48,7 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
 def test_command_lines_run(page, line, tmp_path):
     args = shlex.split(line, comments=True)[1:]
     command = [sys.executable, "-m", "disentree", *args]
-    subprocess.run(
-        command, cwd=tmp_path, check=True, capture_output=True, env={**os.environ, "NO_COLOR": "1"}
-    )
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
 
 
 @pytest.mark.parametrize("name", MODULES)
