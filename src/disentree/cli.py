@@ -21,7 +21,7 @@ import typer
 from disentree._version import __version__
 from disentree.errors import UserError
 
-COMMANDS = ("datasets",)  # in the order of the help page
+COMMANDS = ("datasets", "score")
 
 log = logging.getLogger("disentree")
 

@@ -117,7 +117,11 @@ def burgess_encoder(shape: tuple[int, int, int], n_out: int, activation: Activat
 def burgess_decoder(shape: tuple[int, int, int], n_in: int, activation: Activation = nn.ReLU):
     """Its mirror image, ending in logits."""
     _check_64(shape)
-    layers: list[nn.Module] = [mlp(n_in, 512, (256, 256), activation), activation(), nn.Unflatten(1, (32, 4, 4))]
+    layers: list[nn.Module] = [
+        mlp(n_in, 512, (256, 256), activation),
+        activation(),
+        nn.Unflatten(1, (32, 4, 4)),
+    ]
     for _ in range(3):
         layers += [nn.ConvTranspose2d(32, 32, 4, stride=2, padding=1), activation()]
     return nn.Sequential(*layers, nn.ConvTranspose2d(32, shape[0], 4, stride=2, padding=1))

@@ -1,0 +1,109 @@
+"""All scores of a representation at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from disentree._version import __version__
+from disentree.hierarchy import Hierarchy
+from disentree.metrics._inputs import check_choice, pair_up
+from disentree.metrics.dci import importance_scores
+from disentree.metrics.factor_vae import fixed_factor_accuracy
+from disentree.metrics.h_error import h_error
+from disentree.metrics.mig import information_gap
+from disentree.metrics.pairs import Estimator, PairScorer, estimator_name
+from disentree.metrics.purity import coverage_score, purity_score
+from disentree.metrics.r4 import conditional_scores, marginal_scores
+from disentree.metrics.sap import predictability_gap
+
+METRICS = ("r4c", "r4", "h_error", "purity", "coverage", "mig", "sap", "factor_vae", "dci")
+
+
+def evaluate(
+    V: ArrayLike,
+    Z: ArrayLike,
+    v_hierarchy: Hierarchy,
+    z_hierarchy: Hierarchy,
+    *,
+    metrics: Iterable[str] = METRICS,
+    n_splits: int = 5,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    estimator: Estimator = "fast",
+    adjusted: bool = False,
+    strict: bool = False,
+    max_rows: int | None = None,
+) -> dict[str, Any]:
+    """Compute the scores named in `metrics`; the result can be written as JSON as it is.
+
+    Pairs of variables that R4 and R4c both look at are scored once. Purity and coverage compare the paths
+    that the two codes are on. For the other parameters see `r4c_score`.
+
+    Returns
+    -------
+    dict
+        ``scores`` with one number for each metric (``dci``: disentanglement, and ``dci_completeness`` and
+        ``dci_informativeness`` beside it), ``factors`` with the R4c score of every true variable and the
+        learned variables that explain it, ``estimator`` with the name of the model behind R4, R4c and DCI,
+        and the settings that the numbers depend on.
+
+    Examples
+    --------
+    >>> from disentree import Hierarchy
+    >>> h = Hierarchy.flat(2)
+    >>> V = h.sample(500)
+    >>> evaluate(V, V, h, h, metrics=["r4c", "h_error"])["scores"]["h_error"]
+    0
+    """
+    chosen = [metrics] if isinstance(metrics, str) else list(dict.fromkeys(metrics))
+    if not chosen:
+        raise ValueError("metrics must name at least one metric")
+    for name in chosen:
+        check_choice(name, "metrics", METRICS)
+    scorer = PairScorer(
+        estimator=estimator, n_splits=n_splits, random_state=random_state, adjusted=adjusted, strict=strict
+    )
+    pairing = pair_up(V, Z, v_hierarchy, z_hierarchy, max_rows=max_rows, random_state=random_state)
+    factors: list[dict[str, Any]] = []
+
+    def r4c() -> float:
+        result = conditional_scores(pairing, scorer, n_jobs)
+        factors.extend(f.to_dict() for f in result.factors)
+        return result.mean
+
+    compute: dict[str, Callable[[], Any]] = {
+        "r4c": r4c,
+        "r4": lambda: marginal_scores(pairing, scorer, n_jobs).mean,
+        "h_error": lambda: h_error(v_hierarchy, z_hierarchy),
+        "purity": lambda: purity_score(v_hierarchy.path_of(V), z_hierarchy.path_of(Z)),
+        "coverage": lambda: coverage_score(z_hierarchy.path_of(Z)),
+        "mig": lambda: information_gap(pairing),
+        "sap": lambda: predictability_gap(pairing, random_state, n_jobs),
+        "factor_vae": lambda: fixed_factor_accuracy(pairing, random_state=random_state),
+        "dci": lambda: importance_scores(pairing, estimator, random_state, n_jobs),
+    }
+    scores: dict[str, float | int] = {}
+    for name in chosen:
+        value = compute[name]()
+        if name == "dci":
+            scores["dci"] = value.disentanglement
+            scores["dci_completeness"] = value.completeness
+            scores["dci_informativeness"] = value.informativeness
+        else:
+            scores[name] = value
+    return {
+        "scores": scores,
+        "factors": factors,
+        "estimator": estimator_name(estimator),
+        "settings": {
+            "n_splits": int(n_splits),
+            "random_state": int(random_state),
+            "adjusted": adjusted,
+            "strict": strict,
+            "n_rows": pairing.n_rows,
+        },
+        "disentree": __version__,
+    }

@@ -1,0 +1,59 @@
+"""Scores of single true variables, with what explains them: a table that people can read."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+
+@dataclass(frozen=True)
+class Match:
+    """A learned variable that explains a true one on a branch of the learned hierarchy."""
+
+    variable: str
+    where: str  # the choices that lead to the branch, "" at the root
+    n_rows: int
+    score: float
+
+
+@dataclass(frozen=True)
+class FactorScore:
+    """How well one true variable is represented, and by what."""
+
+    factor: str
+    score: float
+    n_rows: int  # rows in which the factor is active
+    matches: tuple[Match, ...]  # none if nothing explains it
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"matches": [asdict(m) for m in self.matches]}
+
+
+class FactorScores(NamedTuple):
+    """Scores of all true variables, with the learned variables that earned them; printed, it is a table."""
+
+    scores: Float[np.ndarray, " v"]
+    factors: tuple[FactorScore, ...]
+
+    @property
+    def mean(self) -> float:
+        return float(self.scores.mean())
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"mean": self.mean, "factors": [f.to_dict() for f in self.factors]}
+
+    def __str__(self) -> str:
+        rows: list[tuple[str, ...]] = [("factor", "score", "matched by", "where", "rows", "score")]
+        for f in self.factors:
+            first = (f.factor, f"{f.score:.3f}")
+            for m in f.matches or (Match("-", "", f.n_rows, 0.0),):
+                rows.append((*first, m.variable, m.where or "everywhere", str(m.n_rows), f"{m.score:.3f}"))
+                first = ("", "")
+        rows.append(("mean", f"{self.mean:.3f}", "", "", "", ""))
+        widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+        return "\n".join(
+            "  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)).rstrip() for r in rows
+        )

@@ -1,0 +1,66 @@
+"""Purity and coverage of an assignment of points to leaves (the paper's MIMOSA metrics)."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Int
+from numpy.typing import ArrayLike
+
+
+def purity_score(true_paths: ArrayLike, labels: ArrayLike) -> float:
+    """The share of assigned points that belong to the majority of the learned leaf they were assigned to.
+
+    Every learned leaf votes for the true path that most of its points come from; the fractions that agree are
+    averaged with the leaves' sizes as weights. Points with label -1 are not assigned and do not count, nor do
+    points whose true path is unknown (-1). With nothing assigned the score is 0.
+
+    Parameters
+    ----------
+    true_paths, labels : array-like of int, shape (n,)
+        True path and learned leaf of every point; any numbering will do. -1 stands for "none".
+
+    Examples
+    --------
+    >>> purity_score([0, 0, 1, 1, 1], [7, 7, 3, 3, 7])
+    0.8
+    >>> purity_score([0, 0, 1, 1, 1], [7, 7, 3, 3, -1])
+    1.0
+    """
+    truth, found = _as_labels(true_paths, "true_paths"), _as_labels(labels, "labels")
+    if len(truth) != len(found):
+        raise ValueError(
+            f"true_paths and labels must have the same length, got {len(truth)} and {len(found)}"
+        )
+    counted = (truth >= 0) & (found >= 0)
+    if not counted.any():
+        return 0.0
+    paths, truth = np.unique(truth[counted], return_inverse=True)
+    leaves, found = np.unique(found[counted], return_inverse=True)
+    counts = np.bincount(found * len(paths) + truth, minlength=len(leaves) * len(paths))
+    majority = counts.reshape(len(leaves), len(paths)).max(axis=1)
+    return float(majority.sum() / counted.sum())
+
+
+def coverage_score(labels: ArrayLike) -> float:
+    """The share of points that were assigned to a leaf, that is, whose label is not -1.
+
+    Examples
+    --------
+    >>> coverage_score([0, 2, -1, 1])
+    0.75
+    """
+    found = _as_labels(labels, "labels")
+    return float((found >= 0).mean())
+
+
+def _as_labels(values: ArrayLike, name: str) -> Int[np.ndarray, " n"]:
+    array = np.asarray(values)
+    if array.ndim != 1 or not len(array):
+        raise ValueError(f"{name} must be one-dimensional with at least one entry, got shape {array.shape}")
+    if array.dtype == bool or array.dtype.kind not in "iuf":
+        raise ValueError(f"{name} must hold whole numbers, got {array.dtype}")
+    if not np.isfinite(array).all() or (array != np.floor(array)).any():
+        raise ValueError(f"{name} must hold whole numbers, -1 for points that are not assigned")
+    if array.min() < -1:
+        raise ValueError(f"{name} must be -1 or more, got {int(array.min())}")
+    return array.astype(np.int64)
