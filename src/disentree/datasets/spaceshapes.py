@@ -69,11 +69,11 @@ STAR_DULL, STAR_SHARP = 0.84, 0.22  # radius of the notches between the points a
 
 MAX_TILT = math.pi / 4
 # starboard half of the ship's outline from nose to tail; the longest segments bound the wing
-HULL = np.array([[0.0, 13.7], [1.4, 9.5], [2.0, 6.5], [9.0, -0.4], [2.0, -0.4], [1.2, -6.0], [0.0, -6.0]])
-FLAME_U, FLAME_V = 5.9, -1.0  # middle of the starboard nozzle, at the wing's trailing edge
-FLAME_SCALE = 18.0
+HULL = np.array([[0, 14], [3.0, 9.5], [3.6, 6.5], [11, 0.5], [11, -2], [3, -0.5], [2, -2.5], [0, -2.5]])
+FLAME_U, FLAME_V = 4.8, 0.0  # middle of the starboard nozzle, at the wing's trailing edge
+FLAME_SCALE = 20.0
 FLAME_SHORTEST, FLAME_LONGEST = 0.25, 0.67  # length at jetlen 0 and 1, in flame scales
-FLAME_THIN, FLAME_THICK = 0.12, 0.18  # half width at jetlen 0 and 1, in flame scales
+FLAME_THIN, FLAME_THICK = 0.1, 0.15  # half width at jetlen 0 and 1, in flame scales
 
 
 def sample_codes(n_samples: int, rng: np.random.Generator) -> Float[np.ndarray, "{n_samples} 8"]:

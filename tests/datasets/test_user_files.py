@@ -1,0 +1,270 @@
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from disentree import Hierarchy
+from disentree.datasets import load_dataset, load_file, save_dataset, user_files
+from disentree.errors import UserError
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({"a": rng.normal(5, 2, 200), "b": rng.integers(0, 9, 200), "c": rng.normal(size=200)})
+
+
+def test_a_table_is_standardised_and_says_so(tmp_path, table):
+    table.to_csv(tmp_path / "t.csv", index=False)
+    data = load_file(tmp_path / "t.csv")
+    assert (data.kind, data.name, data.feature_names) == ("table", "t", ("a", "b", "c"))
+    np.testing.assert_allclose(data.X.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(data.X.std(axis=0), 1)
+    np.testing.assert_allclose(data.X * data.scale + data.centre, table.to_numpy())
+    assert data.policy == ("3 columns standardised: mean 0, standard deviation 1",)
+    assert not data.has_truth
+    assert load_file(tmp_path / "t.csv", standardise=False).X.tolist() == table.to_numpy().tolist()
+
+
+def test_csv_tsv_semicolons_and_parquet_are_the_same_table(tmp_path, table):
+    table.to_csv(tmp_path / "t.csv", index=False)
+    table.to_csv(tmp_path / "semi.csv", index=False, sep=";", decimal=",")
+    table.to_csv(tmp_path / "t.tsv", index=False, sep="\t")
+    table.to_parquet(tmp_path / "t.parquet")
+    first = load_file(tmp_path / "t.csv")
+    for name in ("semi.csv", "t.tsv", "t.parquet"):
+        other = load_file(tmp_path / name)
+        np.testing.assert_allclose(other.X, first.X)
+        assert other.feature_names == first.feature_names
+
+
+def test_text_is_left_out_or_becomes_zeros_and_ones(tmp_path, table):
+    table["colour"] = ["red", "green", "blue", "red"] * 50
+    table["yes"] = [True, False] * 100
+    table["key"] = [f"k{i}" for i in range(200)]
+    table["when"] = pd.date_range("2020-01-01", periods=200)
+    table.to_parquet(tmp_path / "t.parquet")
+    dropped = load_file(tmp_path / "t.parquet")
+    assert dropped.feature_names == ("a", "b", "c")
+    assert dropped.policy[0] == (
+        "left out columns 'colour', 'yes', 'key', 'when': not numbers "
+        "(onehot would turn them into columns of zeros and ones)"
+    )
+    hot = load_file(tmp_path / "t.parquet", categorical="onehot", standardise=False)
+    assert hot.feature_names == ("a", "b", "c", "colour=blue", "colour=green", "colour=red", "yes=True")
+    np.testing.assert_array_equal(hot.X[:4, 3:], [[0, 0, 1, 1], [0, 1, 0, 0], [1, 0, 0, 1], [0, 0, 1, 0]])
+    assert "left out column 'key': 200 different values, more than 20" in hot.policy
+    assert "column 'colour' became 3 columns of zeros and ones" in hot.policy
+    assert "left out column 'when': not numbers" in hot.policy
+
+
+def test_missing_values_have_a_policy(tmp_path, table):
+    table.loc[:49, "b"] = np.nan  # a quarter
+    table.loc[:19, "a"] = np.nan  # a tenth
+    table.loc[20, "c"] = np.inf
+    table["k"] = 3.0
+    table.to_csv(tmp_path / "t.csv", index=False)
+    data = load_file(tmp_path / "t.csv")
+    assert data.feature_names == ("a", "c")
+    assert data.rows.tolist() == list(range(21, 200))
+    assert data.policy == (
+        "left out column 'b': more than 20% of the values missing",
+        "left out 21 of 200 rows: a value missing",
+        "left out column 'k': the same value in every row",
+        "2 columns standardised: mean 0, standard deviation 1",
+    )
+    assert load_file(tmp_path / "t.csv", max_missing=0.3).feature_names == ("a", "b", "c")
+
+
+def test_columns_can_be_left_out(tmp_path, table):
+    table.to_csv(tmp_path / "t.csv", index=False)
+    data = load_file(tmp_path / "t.csv", drop=["a"])
+    assert data.feature_names == ("b", "c")
+    assert data.policy[0] == "left out column 'a': as asked"
+    with pytest.raises(UserError, match="has no column 'z' to drop; it has a, b, c"):
+        load_file(tmp_path / "t.csv", drop=["z"])
+
+
+def test_a_written_benchmark_comes_back_with_its_truth(tmp_path):
+    ds = load_dataset("chopsticks-depth2-inter", n_samples=300)
+    save_dataset(ds, tmp_path / "a.npz")
+    data = load_file(tmp_path / "a.npz")
+    assert data.has_truth
+    assert data.kind == "series"
+    np.testing.assert_array_equal(data.X, ds.X)
+    np.testing.assert_array_equal(data.codes, ds.codes)
+    assert data.hierarchy == ds.hierarchy
+    some = data.take(np.array([5, 2]))
+    np.testing.assert_array_equal(some.codes, ds.codes[[5, 2]])
+    assert some.rows.tolist() == [5, 2]
+
+
+def test_arrays(tmp_path):
+    X = np.random.default_rng(0).normal(size=(120, 5)) * [1, 10, 100, 0, 1]
+    X[3, 1] = np.nan
+    np.save(tmp_path / "a.npy", X)
+    np.savez(tmp_path / "one.npz", anything=X)
+    for name in ("a.npy", "one.npz"):
+        data = load_file(tmp_path / name)
+        assert data.kind == "series"
+        assert data.X.shape == (119, 4)
+        np.testing.assert_allclose(data.X.std(axis=0), 1)
+        assert "left out column 'column 3': the same value in every row" in data.policy
+    images = np.random.default_rng(0).integers(0, 256, (30, 12, 10), dtype=np.uint8)
+    np.save(tmp_path / "i.npy", images[..., None])
+    data = load_file(tmp_path / "i.npy")
+    assert (data.kind, data.policy) == ("images", ("12x10 images, taken as they are",))
+    np.testing.assert_array_equal(data.X, images)
+
+
+def test_a_folder_of_images(tmp_path):
+    rng = np.random.default_rng(0)
+    pictures = rng.integers(0, 256, (5, 20, 16), dtype=np.uint8)
+    for i, picture in enumerate(pictures):
+        Image.fromarray(picture).save(tmp_path / f"{i}.png")
+    (tmp_path / "notes.txt").write_text("not an image")
+    grey = load_file(tmp_path)
+    np.testing.assert_array_equal(grey.X, pictures)
+    assert grey.policy == ("5 grey images of 20x16 pixels, in order of name",)
+    before = user_files.digest_of(tmp_path)
+    Image.fromarray(rng.integers(0, 256, (30, 20, 3), dtype=np.uint8)).save(tmp_path / "z.png")
+    colour = load_file(tmp_path)
+    assert colour.X.shape == (6, 64, 64, 3)
+    assert colour.policy == (
+        "images had 2 sizes: scaled and cut around the middle to 64x64 pixels",
+        "6 colour images of 64x64 pixels, in order of name",
+    )
+    assert load_file(tmp_path, image_size=16).X.shape == (6, 16, 16, 3)
+    assert user_files.digest_of(tmp_path) != before
+
+
+def test_sixteen_bit_images_are_not_clipped(tmp_path):
+    Image.fromarray(np.full((16, 16), 32768, dtype=np.uint16)).save(tmp_path / "a.png")
+    assert load_file(tmp_path).X.max() == 127
+
+
+def _write(tmp_path, name):
+    """Files that cannot be used, by name."""
+    path = tmp_path / name
+    if name == "text.csv":
+        path.write_text("a,b\nx,y\nz,w\n")
+    elif name == "empty.csv":
+        path.write_text("")
+    elif name == "header.csv":
+        path.write_text("a,b\n")
+    elif name == "latin.csv":
+        path.write_bytes(b"a,b\n\xff\xfe\xfa,1\n")
+    elif name == "gaps.csv":
+        path.write_text("a,b\n1,\n,2\n1,\n,2\n")
+    elif name == "rows.csv":
+        path.write_text(
+            "a,b,c,d,e,f\n,2,3,4,5,6\n1,,3,4,5,6\n1,2,,4,5,6\n1,2,3,,5,6\n1,2,3,4,,6\n1,2,3,4,5,\n"
+        )
+    elif name == "flat.csv":
+        path.write_text("a,b\n1,2\n1,2\n")
+    elif name in ("cut.npz", "cut.parquet"):
+        path.write_bytes(b"PK\x03\x04 and then nothing")
+    elif name == "word.npy":
+        np.save(path, np.array([["a", "b"]]))
+    elif name == "line.npy":
+        np.save(path, np.arange(5.0))
+    elif name == "many.npz":
+        np.savez(path, a=np.eye(3), b=np.eye(3))
+    elif name == "truth.npz":
+        text = Hierarchy.flat(2).to_json()
+        np.savez(path, X=np.eye(3), codes=np.ones((2, 2)), hierarchy=np.array(text))
+    elif name == "nan.npy":
+        np.save(path, np.full((3, 4, 4), np.nan))
+    elif name == "folder":
+        path.mkdir()
+    elif name == "broken":
+        path.mkdir()
+        (path / "a.png").write_bytes(b"\x89PNG and then nothing")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("text.csv", "has no numeric column; left out columns 'a', 'b': not numbers"),
+        ("empty.csv", "cannot be read as csv: No columns to parse from file"),
+        ("header.csv", "has no rows"),
+        ("latin.csv", "cannot be read as csv: 'utf-8' codec can't decode"),
+        ("gaps.csv", "misses more than 20% of the values in every numeric column"),
+        ("rows.csv", "has no row without a missing value"),
+        ("flat.csv", "has no column with more than one value"),
+        ("cut.npz", "cannot be read as npz: "),
+        ("cut.parquet", "cannot be read as parquet: "),
+        ("word.npy", "must hold real numbers, got <U1"),
+        ("line.npy", r"must hold vectors \(n, d\) or images"),
+        ("many.npz", "must have an array 'X'; it has a, b"),
+        ("truth.npz", "has 3 rows but codes for 2"),
+        ("nan.npy", "has 48 missing or infinite values among its images"),
+        ("folder", "holds no images"),
+        ("broken", "a.png cannot be read as an image"),
+        ("nothing.csv", "there is no file"),
+        ("data.xlsx", "must end in .csv, .tsv, .parquet, .npy, .npz or be a folder of images"),
+    ],
+)
+def test_mistakes_are_told_in_one_sentence(tmp_path, name, sentence):
+    path = _write(tmp_path, name)
+    with pytest.raises(UserError, match=sentence) as caught:
+        load_file(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"categorical": "hash"}, "categorical must be 'drop' or 'onehot'"),
+        ({"max_missing": 1.5}, "max_missing must be a share"),
+        ({"image_size": 2}, "image_size must be 8 pixels or more, got 2"),
+    ],
+)
+def test_options_are_checked(tmp_path, options, sentence):
+    with pytest.raises(UserError, match=sentence):
+        load_file(tmp_path, **options)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [("pandas", "t.csv"), ("pyarrow", "t.parquet"), ("PIL", "folder")]
+)
+def test_missing_libraries_name_the_extra(tmp_path, table, monkeypatch, module, name):
+    if name == "folder":
+        path = tmp_path
+        Image.fromarray(np.zeros((9, 9), dtype=np.uint8)).save(tmp_path / "a.png")
+    else:
+        path = tmp_path / name
+        table.to_csv(path) if name.endswith("csv") else table.to_parquet(path)
+    real = user_files.importlib.import_module
+
+    def without(name, *args):
+        if name.split(".")[0] == module:
+            raise ImportError(name)
+        return real(name, *args)
+
+    monkeypatch.setattr(user_files.importlib, "import_module", without)
+    with pytest.raises(UserError, match=r"pip install 'disentree\[files\]'"):
+        load_file(path)
+
+
+def test_a_file_that_may_not_be_read(tmp_path, table):
+    path = tmp_path / "t.csv"
+    table.to_csv(path)
+    path.chmod(0)
+    if os.access(path, os.R_OK):
+        pytest.skip("this user may read everything")
+    with pytest.raises(PermissionError):
+        load_file(path)
+
+
+def test_names_stay_as_they_are_in_the_file(tmp_path):
+    """Whoever shows them has to escape them; here they are data."""
+    frame = pd.DataFrame({"<script>alert(1)</script>": [1.0, 2, 3], 7: [3.0, 1, 2]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert load_file(tmp_path / "t.csv").feature_names == ("<script>alert(1)</script>", "7")
+    assert json.dumps(load_file(tmp_path / "t.csv").policy)
