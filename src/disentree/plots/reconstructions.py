@@ -1,0 +1,94 @@
+"""Observations beside what the model makes of them, path by path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Int, Num
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+
+from disentree.plots._cells import CellStyle, colour_of, draw_cell, name_bars, plain
+
+GAP = 0.12
+TITLE = 0.4  # inches
+LARGER = 1.25  # than the cells of a traversal
+
+
+def draw_reconstructions(
+    X: Num[np.ndarray, "n ..."],
+    X_again: Num[np.ndarray, "n ..."],
+    paths: Int[np.ndarray, " n"] | None = None,
+    *,
+    path_names: Sequence[str] = (),
+    feature_names: Sequence[str] = (),
+    n_examples: int = 8,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the first examples of each path and their reconstructions: images one above the other, series and
+    tables one over the other, the original grey and the reconstruction in colour.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.sin(np.linspace(0, 6, 30) + np.arange(5)[:, None])
+    >>> ax = draw_reconstructions(X, X + 0.1)
+    """
+    if X.shape != X_again.shape:
+        raise ValueError(f"X and X_again must have the same shape, got {X.shape} and {X_again.shape}")
+    if not len(X):
+        raise ValueError("X must have at least one row")
+    if n_examples < 1:
+        raise ValueError(f"n_examples must be 1 or more, got {n_examples}")
+    labels = np.zeros(len(X), dtype=np.int64) if paths is None else paths
+    shown = [(int(p), np.flatnonzero(labels == p)[:n_examples]) for p in np.unique(labels)]
+    rows = np.concatenate([r for _, r in shown])
+    if X.dtype == np.uint8:  # decoders give floats
+        X_again = np.clip(np.rint(X_again), 0, 255).astype(np.uint8)
+    style = CellStyle.of(np.concatenate([X[rows], X_again[rows]]), feature_names)
+    high = 2.0 + GAP / 2 if style.kind == "image" else 1.0
+    titled = len(shown) > 1 or bool(path_names)
+    title = TITLE / (style.height * LARGER) if titled else 0.0
+    per_path = high + GAP + title
+    left = 1.6 if style.kind == "bars" else 0.05
+    across = max(len(r) for _, r in shown) * (1 + GAP)
+    if ax is None:
+        size = ((across + left) * style.width * LARGER, len(shown) * per_path * style.height * LARGER)
+        ax = plt.figure(figsize=size).add_axes((0, 0, 1, 1))
+    y = 0.0
+    for p, examples in shown:
+        colour = colour_of(max(p, 0))
+        if titled:
+            name = path_names[p] if 0 <= p < len(path_names) else "not assigned" if p < 0 else f"path {p}"
+            text = plain(name.replace("/", ", "), 80)
+            ax.text(0, y - 0.6 * title, text, fontsize=9, weight="bold", color=colour, va="center")
+            y -= title
+        for k, row in enumerate(examples):
+            x = k * (1 + GAP)
+            if style.kind == "image":
+                draw_cell(ax, X[row], style, x, y - 1)
+                draw_cell(ax, X_again[row], style, x, y - 2 - GAP / 2)
+            else:
+                draw_cell(ax, X[row], style, x, y - 1, "0.78", linewidths=3.2)
+                _over(ax, X_again[row], style, x, y - 1, colour)
+        if style.kind == "bars":
+            name_bars(ax, style, 0.0, y - 1)
+        y -= high + GAP
+    ax.set(xlim=(-left, across), ylim=(y, 0))
+    ax.set_aspect("auto")
+    ax.axis("off")
+    return ax
+
+
+def _over(
+    ax: Axes, x: Num[np.ndarray, " d"], style: CellStyle, left: float, bottom: float, colour: str
+) -> None:
+    """The reconstruction on top of the original: a thin line, or a mark at the end of each bar."""
+    if style.kind == "line":
+        draw_cell(ax, x, style, left, bottom, colour, frame=False, linewidths=1.2)
+        return
+    step = 0.94 / len(x)
+    at = left + 0.5 + 0.47 * np.clip(x / style.high, -1, 1)
+    y = bottom + 0.97 - (np.arange(len(x)) + 0.5) * step
+    ax.vlines(at, y - 0.42 * step, y + 0.42 * step, color=colour, lw=2.0)
