@@ -5,6 +5,7 @@ hierarchy of each.
 """
 
 from disentree.metrics.dci import DCI, dci_score, dci_scores
+from disentree.metrics.dependence import PathDependence, dependence_score, dependence_scores
 from disentree.metrics.evaluate import METRICS, evaluate
 from disentree.metrics.factor_scores import FactorScore, FactorScores, Match
 from disentree.metrics.factor_vae import factor_vae_score
@@ -20,9 +21,12 @@ __all__ = [
     "FactorScore",
     "FactorScores",
     "Match",
+    "PathDependence",
     "coverage_score",
     "dci_score",
     "dci_scores",
+    "dependence_score",
+    "dependence_scores",
     "evaluate",
     "factor_vae_score",
     "h_error",
