@@ -7,11 +7,12 @@ from disentree._version import __version__
 
 if TYPE_CHECKING:
     from disentree.hierarchy import Hierarchy
+    from disentree.mimosa import MIMOSA
 
-__all__ = ["Hierarchy", "__version__"]
+__all__ = ["MIMOSA", "Hierarchy", "__version__"]
 
 # Imported when first asked for: `disentree --help` waits for no library that it does not use.
-_HOMES = {"Hierarchy": "disentree.hierarchy"}
+_HOMES = {"Hierarchy": "disentree.hierarchy", "MIMOSA": "disentree.mimosa"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,123 @@
+"""The initial representation: the first line of the paper's Algorithm 1.
+
+Data that is linear, up to rounding or noise, needs no network: its whitened principal components are an exact
+representation, found in a fraction of a second and the same for every rotation, scaling and shift of the
+input. All other data goes through a smooth autoencoder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float, Shaped
+
+MAX_LINEAR = 20  # principal components that neighbours and flats can still be found in
+ROUNDING = 1e-7  # singular values below this part of the largest are rounding
+BLOCK = 8192
+
+
+@dataclass(frozen=True)
+class Representation:
+    """A fitted reduction: `transform` takes new rows where the training rows went."""
+
+    kind: Literal["linear", "autoencoder"]
+    mean: Float[np.ndarray, " p"]
+    weights: Float[np.ndarray, "p q"]  # centred rows times these are principal components
+    spectrum: Float[np.ndarray, " s"]  # singular values of the data, largest first
+    network: Any = None  # from principal components to the latent, for an autoencoder
+    history: list[dict[str, float]] = field(default_factory=list)
+
+    def transform(self, X: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n D"]:
+        flat = as_rows(X)
+        out = [self._block(flat[start : start + BLOCK]) for start in range(0, len(flat), BLOCK)]
+        return np.concatenate(out)
+
+    def _block(self, rows: np.ndarray) -> np.ndarray:
+        components = (as_float(rows) - self.mean) @ self.weights
+        return components if self.network is None else self.network(components)
+
+
+def as_rows(X: Shaped[np.ndarray, "n ..."]) -> Shaped[np.ndarray, "n p"]:
+    return X.reshape(len(X), -1)
+
+
+def as_float(X: np.ndarray) -> np.ndarray:
+    """Floats in the data's own units, but bytes as fractions of 255."""
+    return X.astype(np.float32) / 255 if X.dtype == np.uint8 else X.astype(np.float64, copy=False)
+
+
+def linear_representation(X: Shaped[np.ndarray, "n ..."]) -> Representation | None:
+    """Whitened principal components, if few of them hold all of the data but rounding or white noise."""
+    rows = as_rows(X)
+    if rows.shape[1] > 1024 and not _looks_low_rank(rows):
+        return None
+    A = as_float(rows).astype(np.float64)
+    mean = A.mean(axis=0)
+    A = A - mean
+    scale = np.sqrt((A**2).mean(axis=0))
+    varies = scale > ROUNDING * max(scale.max(initial=0.0), np.abs(mean).max(initial=0.0) * 1e-6)
+    if not varies.any():
+        return Representation("linear", mean, np.zeros((A.shape[1], 0)), np.zeros(0))
+    scale = np.where(varies, scale, 1.0)
+    A[:, ~varies] = 0.0
+    # Rounding is seen best with columns of equal size, white noise in the units it came in.
+    for divisor in (scale, np.ones_like(scale)):
+        s, V = _right_singular(A / divisor)
+        rank = int((s > ROUNDING * s[0]).sum())
+        if divisor is not scale or rank > MAX_LINEAR:
+            rank = _signal_rank(s[:rank], len(A))
+        if rank <= MAX_LINEAR:
+            weights = V[:, :rank] / s[:rank] * np.sqrt(len(A)) / divisor[:, None]
+            return Representation("linear", mean, weights, s)
+    return None
+
+
+def _right_singular(A: Float[np.ndarray, "n p"]) -> tuple[Float[np.ndarray, " r"], Float[np.ndarray, "p r"]]:
+    """Singular values and right singular vectors, by way of a QR decomposition of a tall matrix."""
+    if len(A) > 2 * A.shape[1]:
+        A = np.linalg.qr(A, mode="r")
+    _, s, Vt = np.linalg.svd(A, full_matrices=False)
+    return s, Vt.T
+
+
+def _signal_rank(s: Float[np.ndarray, " r"], n: int) -> int:
+    """The number of singular values above a plateau of white noise; all of them if there is no plateau.
+
+    Singular values of noise alone differ by no more than (1 + b) / (1 - b) with b the root of columns over
+    rows (Marchenko and Pastur). A plateau is at least half of the spectrum.
+    """
+    b = np.sqrt(min(len(s) / n, 0.5))
+    spread = 1.1 * (1 + b) / (1 - b)
+    above = int((s > spread * s[-1]).sum()) if len(s) else 0
+    return above if 2 * above <= len(s) else len(s)
+
+
+def _looks_low_rank(rows: Shaped[np.ndarray, "n p"]) -> bool:
+    """A glance at a few hundred rows of wide data: do MAX_LINEAR components hold nearly all of them?"""
+    some = as_float(rows[np.linspace(0, len(rows) - 1, min(len(rows), 256)).astype(int)]).astype(np.float64)
+    s = np.linalg.svd(some - some.mean(axis=0), compute_uv=False)
+    return len(s) <= MAX_LINEAR or bool((s[MAX_LINEAR:] ** 2).sum() <= 0.05 * (s**2).sum())
+
+
+def represent(
+    X: Shaped[np.ndarray, "n ..."],
+    choice: str,
+    seed: np.random.SeedSequence,
+    verbose: bool = False,
+) -> Representation:
+    """The initial representation of `X`: "linear", "autoencoder", or "auto" to let the spectrum decide."""
+    if choice not in ("auto", "linear", "autoencoder"):
+        raise ValueError(f"representation must be 'auto', 'linear' or 'autoencoder', got {choice!r}")
+    linear = linear_representation(X) if choice != "autoencoder" else None
+    if linear is not None:
+        return linear
+    if choice == "linear":
+        raise ValueError(
+            f"X is not linear: more than {MAX_LINEAR} principal components stand out; "
+            "use representation='auto' or 'autoencoder'"
+        )
+    from disentree.mimosa.autoencoder import autoencoder_representation
+
+    return autoencoder_representation(X, seed, verbose)

@@ -1,0 +1,387 @@
+"""Local dimension and tangent directions of every point.
+
+`anchored_flats` is the default: the lowest-dimensional flat *through the point itself* that holds more of its
+neighbours than chance would put there. Where a low-dimensional component lies inside a higher-dimensional one,
+the differences from a point of the higher to points of the lower lie in the higher one's tangent space, so
+neighbours on the other component help instead of disturbing.
+
+`local_svd` is the paper's Algorithm 3, and `tangent_plane_cos` its Algorithm 4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import no_type_check
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from numba import njit, prange
+from scipy import stats
+
+TRIALS_PER_DIMENSION = 12  # random tuples tried for a d-flat: this many times d
+GLANCE = 14  # a flat with no support among this many neighbours is not looked at further
+CHANCE = 1e-4  # how often chance may put the required number of neighbours on a flat, per trial
+
+
+@dataclass(frozen=True)
+class Tangents:
+    """For every point its local dimension and an orthonormal basis: rows 0..dimension-1 of `bases`."""
+
+    dimensions: Int[np.ndarray, " n"]
+    bases: Float[np.ndarray, "n q D"]
+
+    def __getitem__(self, rows: Int[np.ndarray, " m"] | Bool[np.ndarray, " n"]) -> Tangents:
+        return Tangents(self.dimensions[rows], self.bases[rows])
+
+
+def chance_on_flat(d: int, tolerance: float) -> float:
+    """The probability that a random direction in d + 1 dimensions is within `tolerance` of a given d-flat.
+
+    In m dimensions the squared distance from a hyperplane follows Beta(1/2, (m - 1)/2).
+    """
+    return float(stats.beta.cdf(tolerance**2, 0.5, d / 2)) if d else 0.0
+
+
+def support_needed(k: int, n_dims: int, tolerance: float) -> Int[np.ndarray, " D"]:
+    """How many of `k` neighbours a d-flat (d = 0..n_dims-1) must hold within a relative distance of
+    `tolerance` so that a cloud of one dimension more would not put them there by chance; d neighbours lie on
+    the flat because it was drawn through them."""
+    needed = np.empty(n_dims, dtype=np.int64)
+    for d in range(n_dims):
+        tail = CHANCE / (TRIALS_PER_DIMENSION * max(d, 1))
+        by_chance = stats.binom.ppf(1 - tail, max(k - d, 1), chance_on_flat(d, tolerance))
+        needed[d] = d + max(3, int(by_chance) + 1)
+    return needed
+
+
+def support_off_wall(k: int, n_dims: int, tolerance: float) -> Int[np.ndarray, "D k1"]:
+    """How many of j = 0..k neighbours off a wall a d-flat must hold to be more than chance."""
+    p = np.array([chance_on_flat(d, tolerance) for d in range(n_dims)])
+    return stats.binom.ppf(1 - 1e-3, np.arange(k + 1), p[:, None]).astype(np.int64) + 1
+
+
+def anchored_flats(
+    Z: Float[np.ndarray, "n D"],
+    neighbors: Int[np.ndarray, "n k"],
+    tolerance: float,
+    rng: np.random.Generator,
+    rows: Int[np.ndarray, " m"] | None = None,
+    max_dimension: int | None = None,
+) -> Tangents:
+    """The lowest-dimensional significant flat through each point (of `rows`, or of all).
+
+    For d = 1, 2, ... flats through the point and d of its neighbours are tried, the same tuples of neighbour
+    ranks for every point so that nothing depends on the order of rows. The first d whose best flat holds
+    enough neighbours (`support_needed`) within `tolerance` times their distance is taken, and the flat is
+    refitted to those neighbours. A point for which none is found keeps the full dimension.
+    """
+    n_dims, k = Z.shape[1], neighbors.shape[1]
+    top = min(n_dims - 1 if max_dimension is None else max_dimension, n_dims - 1, k - 1)
+    counts = [TRIALS_PER_DIMENSION * d for d in range(1, top + 1)]
+    tuples = np.zeros((max(counts, default=0), max(top, 1), max(top, 1)), dtype=np.int64)
+    for d, count in enumerate(counts, start=1):
+        for t in range(count):
+            tuples[t, d - 1, :d] = rng.choice(k, d, replace=False)
+    if rows is None:
+        rows = np.arange(len(Z))
+    dimensions, bases = _anchored(
+        np.ascontiguousarray(Z),
+        neighbors[:, rng.permutation(k)],  # so that a glance sees near and far neighbours alike
+        rows,
+        tuples,
+        np.array([0, *counts]),
+        support_needed(k, n_dims, tolerance),
+        support_off_wall(k, n_dims, tolerance),
+        tolerance,
+        top,
+    )
+    return Tangents(dimensions, bases)
+
+
+@njit(cache=True)
+@no_type_check
+def _span(U, ranks, d, B):
+    """Gram-Schmidt on rows `ranks` of U (unit vectors) into B; False if they are nearly dependent."""
+    n_dims = U.shape[1]
+    for c in range(d):
+        for a in range(n_dims):
+            B[c, a] = U[ranks[c], a]
+        for _ in range(2):  # twice is enough for orthogonality to rounding
+            for b in range(c):
+                dot = 0.0
+                for a in range(n_dims):
+                    dot += B[b, a] * B[c, a]
+                for a in range(n_dims):
+                    B[c, a] -= dot * B[b, a]
+        norm = 0.0
+        for a in range(n_dims):
+            norm += B[c, a] ** 2
+        if norm <= 1e-6:
+            return False
+        norm = np.sqrt(norm)
+        for a in range(n_dims):
+            B[c, a] /= norm
+    return True
+
+
+@njit(cache=True)
+@no_type_check
+def _off(u, B, d):
+    """Squared distance of a unit vector from the span of the first d rows of B."""
+    inside = 0.0
+    for b in range(d):
+        dot = 0.0
+        for a in range(len(u)):
+            dot += B[b, a] * u[a]
+        inside += dot * dot
+    return 1.0 - inside
+
+
+@njit(cache=True)
+@no_type_check
+def _refit(U, B, d, limit):
+    """Least squares on the directions that a flat holds; returns how many the new flat holds."""
+    k, n_dims = U.shape
+    S = np.zeros((n_dims, n_dims))
+    for j in range(k):
+        if _off(U[j], B, d) <= limit:
+            for a in range(n_dims):
+                for b in range(n_dims):
+                    S[a, b] += U[j, a] * U[j, b]
+    _, vectors = np.linalg.eigh(S)
+    for c in range(d):
+        for a in range(n_dims):
+            B[c, a] = vectors[a, n_dims - 1 - c]
+    held = 0
+    for j in range(k):
+        if _off(U[j], B, d) <= limit:
+            held += 1
+    return held
+
+
+@njit(cache=True)
+@no_type_check
+def _wall(U, norms, B, d, limit, tuples, n_tuples):
+    """Of the neighbours that a d-flat holds, how many lie on the (d-1)-flat, not through the point, that holds
+    most of them, and how many off it.
+
+    A point beside a component of dimension d-1 spans a d-flat with it. Such a flat holds many neighbours, but
+    all of them on one wall, and says nothing about the point's own component.
+    """
+    k = len(U)
+    tolerance = np.sqrt(limit)
+    C = np.empty((k, d))  # coordinates of the held neighbours within the flat
+    m = 0
+    for j in range(k):
+        if _off(U[j], B, d) <= limit:
+            for c in range(d):
+                dot = 0.0
+                for a in range(U.shape[1]):
+                    dot += B[c, a] * U[j, a]
+                C[m, c] = dot * norms[j]
+            m += 1
+    most = 0
+    W = np.empty((d, d))
+    normal = np.empty(d)
+    for t in range(n_tuples):
+        first = tuples[t, 0] % m
+        usable = True
+        for c in range(d - 1):
+            other = tuples[t, c + 1] % m
+            size = 0.0
+            for a in range(d):
+                W[c, a] = C[other, a] - C[first, a]
+                size += W[c, a] ** 2
+            if size == 0.0:
+                usable = False
+                break
+            for a in range(d):
+                W[c, a] /= np.sqrt(size)
+            for b in range(c):
+                dot = 0.0
+                for a in range(d):
+                    dot += W[b, a] * W[c, a]
+                for a in range(d):
+                    W[c, a] -= dot * W[b, a]
+            size = 0.0
+            for a in range(d):
+                size += W[c, a] ** 2
+            if size <= 1e-6:
+                usable = False
+                break
+            for a in range(d):
+                W[c, a] /= np.sqrt(size)
+        if not usable:
+            continue
+        # the normal: what is left of the axis that the wall covers least
+        best = -1.0
+        for axis in range(d):
+            left = 1.0
+            for c in range(d - 1):
+                left -= W[c, axis] ** 2
+            if left > best:
+                best, at = left, axis
+        for a in range(d):
+            normal[a] = 1.0 if a == at else 0.0
+            for c in range(d - 1):
+                normal[a] -= W[c, at] * W[c, a]
+        size = 0.0
+        for a in range(d):
+            size += normal[a] ** 2
+        size = np.sqrt(size)
+        on = 0
+        for j in range(m):
+            height, length = 0.0, 0.0
+            for a in range(d):
+                step = C[j, a] - C[first, a]
+                height += normal[a] * step
+                length += step * step
+            if abs(height) / size <= tolerance * np.sqrt(length):
+                on += 1
+        most = max(most, on)
+    return most, m - most
+
+
+@njit(parallel=True, cache=True)
+@no_type_check
+def _anchored(Z, neighbors, rows, tuples, trials, needed, off_wall, tolerance, top):
+    n, k, n_dims = len(rows), neighbors.shape[1], Z.shape[1]
+    limit = tolerance * tolerance
+    dimensions = np.full(n, n_dims)
+    bases = np.zeros((n, n_dims, n_dims))
+    for i in prange(n):
+        U = np.empty((k, n_dims))
+        norms = np.empty(k)
+        B = np.empty((n_dims, n_dims))
+        best_B = np.empty((n_dims, n_dims))
+        apart = 0  # neighbours that are not at the very same place
+        for j in range(k):
+            s = 0.0
+            for a in range(n_dims):
+                U[apart, a] = Z[neighbors[rows[i], j], a] - Z[rows[i], a]
+                s += U[apart, a] ** 2
+            if s > 0:
+                norms[apart] = np.sqrt(s)
+                for a in range(n_dims):
+                    U[apart, a] /= norms[apart]
+                apart += 1
+        if k - apart >= needed[0]:
+            dimensions[i] = 0  # an atom
+            continue
+        U = U[:apart]
+        found = False
+        for d in range(1, min(top, apart - 1) + 1):
+            best, best_sum = 0, np.inf
+            for t in range(trials[d]):
+                usable = True
+                for c in range(d):
+                    if tuples[t, d - 1, c] >= apart:
+                        usable = False
+                if not usable or not _span(U, tuples[t, d - 1], d, B):
+                    continue
+                held, total = 0, 0.0
+                least = max(best, needed[d] // 2)
+                for j in range(apart):
+                    e = _off(U[j], B, d)
+                    if e <= limit:
+                        held += 1
+                        total += max(e, 0.0)
+                    elif held + apart - 1 - j < least:
+                        break  # what is left cannot make it interesting
+                    if j == GLANCE - 1:
+                        drawn = 0
+                        for c in range(d):
+                            drawn += tuples[t, d - 1, c] < GLANCE
+                        if held <= drawn:
+                            break  # no support but the neighbours it was drawn through
+                if held > best or (held == best and total < best_sum):
+                    best, best_sum = held, total
+                    best_B[:d] = B[:d]
+                if best >= needed[d] and 2 * best > apart:
+                    break
+            if 2 * best < needed[d]:
+                continue
+            # A flat through d neighbours is a rough fit where there is noise or curvature: better it.
+            for _ in range(3):
+                B[:d] = best_B[:d]
+                held = _refit(U, B, d, limit)
+                if held < best:
+                    break
+                improved = held > best
+                best = held
+                best_B[:d] = B[:d]
+                if not improved:
+                    break
+            if best < needed[d]:
+                continue
+            if d > 1:
+                on, off = _wall(U, norms, best_B, d, limit, tuples[:, d - 1], trials[d])
+                if off < off_wall[d, apart - on]:
+                    continue
+            dimensions[i] = d
+            bases[i, :d] = best_B[:d]
+            found = True
+            break
+        if not found:
+            for a in range(n_dims):
+                bases[i, a, a] = 1.0
+    return dimensions, bases
+
+
+def tangent_plane_cos(
+    U: Float[np.ndarray, "*pairs d D"], V: Float[np.ndarray, "*pairs d D"]
+) -> Float[np.ndarray, "*pairs"]:
+    """Algorithm 4 for pairs of equal-dimensional bases: the product of the cosines of the principal angles."""
+    return np.abs(np.linalg.det(U @ np.swapaxes(V, -1, -2)))
+
+
+def local_svd(
+    Z: Float[np.ndarray, "n D"],
+    neighbors: Int[np.ndarray, "n k"],
+    ransac_frac: float = 2 / 3,
+    eig_cumsum_thresh: float = 0.95,
+    eig_decay_thresh: float = 4.0,
+    ransac_first_dimension: int = 0,
+    block: int = 8192,
+) -> Tangents:
+    """Algorithm 3 for every point: SVD of the point and its neighbours around their mean, a second SVD on the
+    fraction `ransac_frac` with the smallest reconstruction errors, and the first dimension d that explains
+    `eig_cumsum_thresh` of the variance and is followed by a drop of `eig_decay_thresh`.
+
+    The errors are aggregated over d = `ransac_first_dimension`, ..., D-1. The paper writes 1; the published
+    results were computed with 0 (the distance from the mean counts too), which is the default.
+    """
+    n, n_dims = Z.shape
+    dimensions = np.empty(n, dtype=np.int64)
+    bases = np.empty((n, n_dims, n_dims))
+    for start in range(0, n, block):
+        rows = slice(start, min(start + block, n))
+        points = np.concatenate([Z[rows, None], Z[neighbors[rows]]], axis=1)
+        variances, axes = _principal_axes(points)
+        if ransac_frac < 1:
+            centred = points - points.mean(axis=1, keepdims=True)
+            squares = (centred @ np.swapaxes(axes, 1, 2)) ** 2
+            errors = squares.sum(axis=2, keepdims=True) - np.cumsum(squares, axis=2)
+            all_of_it = squares.sum(axis=2, keepdims=True)
+            errors = np.concatenate([all_of_it, errors], axis=2)[:, :, ransac_first_dimension:n_dims]
+            norms = np.sqrt(np.clip(errors, 0, None).sum(axis=2))
+            kept = norms <= np.percentile(norms, 100 * ransac_frac, axis=1, keepdims=True)
+            variances, axes = _principal_axes(points, kept)
+        share = np.cumsum(variances, axis=1) / np.maximum(variances.sum(axis=1, keepdims=True), 1e-300)
+        decays = variances[:, 1:] * eig_decay_thresh <= variances[:, :-1]
+        good = (share[:, :-1] >= eig_cumsum_thresh) & decays
+        dimensions[rows] = np.where(good.any(axis=1), np.argmax(good, axis=1) + 1, n_dims)
+        bases[rows] = axes
+    return Tangents(dimensions, bases)
+
+
+def _principal_axes(
+    points: Float[np.ndarray, "m k D"], kept: Bool[np.ndarray, "m k"] | None = None
+) -> tuple[Float[np.ndarray, "m D"], Float[np.ndarray, "m D D"]]:
+    """Variances (descending) and principal axes (as rows) of each cloud of points."""
+    weights = np.ones(points.shape[:2]) if kept is None else kept.astype(float)
+    total = weights.sum(axis=1)[:, None, None]
+    centred = points - (weights[..., None] * points).sum(axis=1, keepdims=True) / total
+    weighted = weights[..., None] * centred
+    variances, vectors = np.linalg.eigh(np.swapaxes(weighted, 1, 2) @ centred / total)
+    return np.clip(variances[:, ::-1], 0, None), np.swapaxes(vectors, 1, 2)[:, ::-1]
