@@ -6,13 +6,18 @@ from typing import TYPE_CHECKING, Any
 from disentree._version import __version__
 
 if TYPE_CHECKING:
+    from disentree.autoencoders import COFHAE
     from disentree.hierarchy import Hierarchy
     from disentree.mimosa import MIMOSA
 
-__all__ = ["MIMOSA", "Hierarchy", "__version__"]
+__all__ = ["COFHAE", "MIMOSA", "Hierarchy", "__version__"]
 
 # Imported when first asked for: `disentree --help` waits for no library that it does not use.
-_HOMES = {"Hierarchy": "disentree.hierarchy", "MIMOSA": "disentree.mimosa"}
+_HOMES = {
+    "COFHAE": "disentree.autoencoders",
+    "Hierarchy": "disentree.hierarchy",
+    "MIMOSA": "disentree.mimosa",
+}
 
 
 def __getattr__(name: str) -> Any:

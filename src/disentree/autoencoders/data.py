@@ -1,0 +1,114 @@
+"""Where rows come from: an array in memory or on disk, a data frame, or blocks that are read one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+from jaxtyping import Shaped
+from numpy.typing import ArrayLike
+
+_BLOCK_BYTES = 64e6  # a block of an array, as 64-bit floats
+
+
+class Source(Protocol):
+    """Rows in blocks, the same ones in the same order every time."""
+
+    n_rows: int
+    shape: tuple[int, ...]  # of one row
+    dtype: np.dtype
+
+    def blocks(self) -> Iterator[Shaped[np.ndarray, "n ..."]]: ...
+
+
+class ArraySource:
+    """An array, in memory or memory-mapped; rows are read a block at a time."""
+
+    def __init__(self, X: Shaped[np.ndarray, "n ..."]):
+        self.X = X
+        self.n_rows, self.shape, self.dtype = len(X), X.shape[1:], X.dtype
+
+    def blocks(self) -> Iterator[Shaped[np.ndarray, "n ..."]]:
+        step = max(1, int(_BLOCK_BYTES / (8 * max(1, int(np.prod(self.shape))))))
+        for start in range(0, self.n_rows, step):
+            yield np.asarray(self.X[start : start + step])
+
+
+class BlockSource:
+    """Blocks of rows from an object that can be iterated over again and again, such as a list of
+    memory-mapped arrays or an object that reads a file per block. Only one block is in memory at a time."""
+
+    def __init__(self, X: Iterable[ArrayLike]):
+        if iter(X) is X:
+            raise ValueError(
+                "X is an iterator, which can be read only once; give an object that starts again at every "
+                "iter(X), such as a list of arrays or a class with __iter__"
+            )
+        self.X = X
+        self.n_rows, self.dtype = 0, np.dtype(np.float32)
+        self.shape: tuple[int, ...] = ()
+        for i, block in enumerate(self._read()):
+            if i == 0:
+                self.shape, self.dtype = block.shape[1:], block.dtype
+            if block.ndim < 2 or block.shape[1:] != self.shape:
+                raise ValueError(
+                    f"block {i} of X has shape {block.shape}; every block must be (rows, {self.shape})"
+                )
+            check_finite(block, self.n_rows)
+            self.n_rows += len(block)
+        if self.n_rows < 2:
+            raise ValueError(f"X has {self.n_rows} row(s) in its blocks; at least 2 are needed")
+
+    def _read(self) -> Iterator[Shaped[np.ndarray, "n ..."]]:
+        for block in self.X:
+            yield as_numeric(block)
+
+    def blocks(self) -> Iterator[Shaped[np.ndarray, "n ..."]]:
+        seen = 0
+        for block in self._read():
+            seen += len(block)
+            yield block
+        if seen != self.n_rows:
+            raise ValueError(f"the blocks of X held {self.n_rows} rows at first and {seen} now")
+
+
+def is_blocks(X: Any) -> bool:
+    """Whether X is to be read block by block: an iterable that is not itself an array or a table."""
+    if hasattr(X, "__array__") or hasattr(X, "shape") or hasattr(X, "iloc") or hasattr(X, "__dataframe__"):
+        return False
+    if isinstance(X, list | tuple):
+        return bool(X) and all(isinstance(block, np.ndarray) and block.ndim > 1 for block in X)
+    return isinstance(X, Iterable) and not isinstance(X, str | bytes | dict)
+
+
+def as_numeric(X: ArrayLike) -> Shaped[np.ndarray, "n ..."]:
+    array = np.asanyarray(X)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"X must be an array of real numbers, got {array.dtype}")
+    return array
+
+
+def check_finite(block: Shaped[np.ndarray, "n ..."], offset: int = 0) -> None:
+    """Raise a ValueError that names the first row with a NaN or an infinity."""
+    if block.dtype.kind != "f":
+        return
+    bad = ~np.isfinite(block.reshape(len(block), -1)).all(axis=1)
+    if bad.any():
+        raise ValueError(
+            f"X must be finite: row {offset + int(np.argmax(bad))} holds NaN or infinity "
+            f"({int(bad.sum())} such rows here)"
+        )
+
+
+def sample_rows(source: Source, n: int, rng: np.random.Generator) -> Shaped[np.ndarray, "m ..."]:
+    """At most `n` rows, drawn without replacement, in the order in which they come."""
+    if source.n_rows <= n:
+        return np.concatenate(list(source.blocks()))
+    chosen = np.sort(rng.choice(source.n_rows, n, replace=False))
+    out, start = [], 0
+    for block in source.blocks():
+        low, high = np.searchsorted(chosen, [start, start + len(block)])
+        out.append(block[chosen[low:high] - start])
+        start += len(block)
+    return np.concatenate(out)
