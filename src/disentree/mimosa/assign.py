@@ -7,7 +7,7 @@ from math import lgamma, log, pi
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from disentree.mimosa.merge import distances_off_flats
 
@@ -35,7 +35,7 @@ def log_likelihood(
     """
     d, n_dims = sheet.dimension, Z.shape[1]
     m = min(d + 4, len(sheet.points))
-    distances, nearest = cKDTree(sheet.points).query(Z, m, workers=n_jobs)
+    distances, nearest = KDTree(sheet.points).query(Z, m, workers=n_jobs)
     distances, nearest = distances.reshape(-1, m), nearest.reshape(-1, m)
     off = np.full(len(Z), np.inf)
     for j in range(m):
@@ -78,7 +78,7 @@ def residuals(sheet: Sheet, n: int = 2000) -> Float[np.ndarray, " s"]:
     rows = np.linspace(0, len(sheet.points) - 1, min(len(sheet.points), n)).astype(int)
     if len(sheet.points) < 2 or sheet.dimension == sheet.points.shape[1]:
         return np.zeros(len(rows))
-    distances, nearest = cKDTree(sheet.points).query(sheet.points[rows], 2)
+    distances, nearest = map(np.asarray, KDTree(sheet.points).query(sheet.points[rows], 2))
     other = np.where(nearest[:, 1] == rows, nearest[:, 0], nearest[:, 1])
     off = distances_off_flats(sheet.points[rows], sheet.points[other], sheet.bases[other])
     return off * distances[:, 1]

@@ -11,7 +11,7 @@ from typing import no_type_check
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numba import njit, prange
-from scipy.sparse import coo_matrix
+from scipy.sparse import coo_matrix, csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from disentree.mimosa.neighbors import nearest_neighbors
@@ -58,9 +58,7 @@ def mutual_links(
     whose directions differ by no more than that either."""
     d = bases.shape[1]
     cos_thresh = (1 - min(0.5, 4 * tolerance**2)) ** max(d, 1)
-    return _mutual_links(
-        np.ascontiguousarray(Z), np.ascontiguousarray(bases), neighbors, tolerance, cos_thresh
-    )
+    return _mutual_links(np.ascontiguousarray(Z), np.ascontiguousarray(bases), neighbors, tolerance, cos_thresh)
 
 
 @njit(cache=True)
@@ -107,7 +105,7 @@ def _connected(neighbors: Int[np.ndarray, "n k"], linked: Bool[np.ndarray, "n k"
     n = len(neighbors)
     i, j = np.nonzero(linked)
     graph = coo_matrix((np.ones(len(i), dtype=np.int8), (i, neighbors[i, j])), shape=(n, n)).tocsr()
-    graph = graph.maximum(graph.T)
+    graph = csr_matrix(graph.maximum(graph.T))
     strong = np.flatnonzero(np.diff(graph.indptr) >= min(MIN_LINKS, n - 1))
     labels = np.full(n, -1)
     if not len(strong):
@@ -120,6 +118,72 @@ def _connected(neighbors: Int[np.ndarray, "n k"], linked: Bool[np.ndarray, "n k"
         if len(joined):
             labels[row] = np.bincount(joined).argmax()
     return labels
+
+
+def similar_neighbors(
+    tangents: Tangents,
+    neighbors: Int[np.ndarray, "m k"],
+    cos_simil_thresh: float,
+    rows: Int[np.ndarray, " m"] | None = None,
+) -> Bool[np.ndarray, "m k"]:
+    """Algorithm 4 for every point (of `rows`, or of all) and each of its neighbours: do they have the same
+    dimension and tangent planes whose cosine is at least `cos_simil_thresh`?"""
+    if rows is None:
+        rows = np.arange(len(neighbors))
+    bases = np.ascontiguousarray(tangents.bases)
+    return _similar(tangents.dimensions, bases, rows, neighbors, float(cos_simil_thresh))
+
+
+@njit(parallel=True, cache=True)
+@no_type_check
+def _similar(dimensions, bases, rows, neighbors, cos_simil_thresh):
+    n, k = neighbors.shape
+    n_dims = bases.shape[2]
+    similar = np.zeros((n, k), dtype=np.bool_)
+    for i in prange(n):
+        row = rows[i]
+        d = dimensions[row]
+        A = np.empty((d, d))
+        for j in range(k):
+            other = neighbors[i, j]
+            if dimensions[other] != d:
+                continue
+            if d == n_dims:  # both planes are the whole space
+                similar[i, j] = True
+                continue
+            for r in range(d):
+                for c in range(d):
+                    dot = 0.0
+                    for a in range(n_dims):
+                        dot += bases[row, r, a] * bases[other, c, a]
+                    A[r, c] = dot
+            similar[i, j] = abs(small_determinant(A)) >= cos_simil_thresh
+    return similar
+
+
+@njit(cache=True)
+@no_type_check
+def small_determinant(A):
+    """By elimination with pivots; overwrites A."""
+    n = len(A)
+    value = 1.0
+    for c in range(n):
+        pivot = c
+        for r in range(c + 1, n):
+            if abs(A[r, c]) > abs(A[pivot, c]):
+                pivot = r
+        if A[pivot, c] == 0.0:
+            return 0.0
+        if pivot != c:
+            value = -value
+            for b in range(c, n):
+                A[c, b], A[pivot, b] = A[pivot, b], A[c, b]
+        value *= A[c, c]
+        for r in range(c + 1, n):
+            f = A[r, c] / A[c, c]
+            for b in range(c + 1, n):
+                A[r, b] -= f * A[c, b]
+    return value
 
 
 def build_components(

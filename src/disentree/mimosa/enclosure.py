@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from disentree._tree import Categorical, Continuous, Group
 from disentree.hierarchy import Hierarchy
@@ -20,16 +20,17 @@ def enclosure_ratios(
     Z: Float[np.ndarray, "n D"], cores: Sequence[Int[np.ndarray, " m"]], dimensions: Sequence[int]
 ) -> Float[np.ndarray, "c c"]:
     """Entry [low, high]: the mean distance from points of `low` to their nearest points of `high`, relative to
-    the mean distance between nearest neighbours within `high`; infinite unless `high` has more dimensions."""
+    the mean distance between nearest neighbours within `high`; infinite unless `high` has more dimensions.
+    Means are over at most SAMPLE points of a component."""
     ratios = np.full((len(cores), len(cores)), np.inf)
     for high in range(len(cores)):
         lower = [low for low in range(len(cores)) if dimensions[low] < dimensions[high]]
         if not lower:
             continue
-        tree = cKDTree(Z[cores[high]])
-        scale = tree.query(Z[thinned(cores[high])], 2)[0][:, 1].mean()
+        tree = KDTree(Z[cores[high]])
+        scale = np.asarray(tree.query(Z[thinned(cores[high])], 2)[0])[:, 1].mean()
         for low in lower:
-            distance = tree.query(Z[thinned(cores[low])])[0].mean()
+            distance = np.mean(tree.query(Z[thinned(cores[low])])[0])
             ratios[low, high] = distance / scale if scale > 0 else np.inf
     return ratios
 
@@ -46,7 +47,7 @@ def shares_on_flats(
     shares = np.zeros((len(cores), len(cores)))
     for high in range(len(cores)):
         core, d = cores[high], dimensions[high]
-        tree, width = cKDTree(Z[core]), np.sqrt(Z[core].var(axis=0).sum())
+        tree, width = KDTree(Z[core]), np.sqrt(Z[core].var(axis=0).sum())
         for low in range(len(cores)):
             if dimensions[low] < d:
                 some = thinned(cores[low])
@@ -69,17 +70,13 @@ def choose_parents(
     intermediate component between are redundant; of the rest the one with the lowest ratio is taken."""
     parents: list[int | None] = []
     for high in range(len(dimensions)):
-        inside = np.flatnonzero(encloses[:, high])
-        direct = [
-            low for low in inside if not any(encloses[low, mid] and encloses[mid, high] for mid in inside)
-        ]
+        inside = np.flatnonzero(encloses[:, high]).tolist()
+        direct = [low for low in inside if not any(encloses[low, mid] and encloses[mid, high] for mid in inside)]
         parents.append(min(direct, key=lambda low: (ratios[low, high], low)) if direct else None)
     return parents
 
 
-def tree_from_parents(
-    dimensions: Sequence[int], parents: Sequence[int | None]
-) -> tuple[Hierarchy, list[int]]:
+def tree_from_parents(dimensions: Sequence[int], parents: Sequence[int | None]) -> tuple[Hierarchy, list[int]]:
     """The dimension hierarchy of a tree of components, and the component of each of its paths.
 
     A component adds continuous variables until the path to it has as many as its dimension. One with children
@@ -96,9 +93,7 @@ def tree_from_parents(
         return f"{letter}{names[letter]}"
 
     def group(c: int, above: int, name: str) -> Group:
-        variables: list[Continuous | Categorical] = [
-            Continuous(fresh("z")) for _ in range(dimensions[c] - above)
-        ]
+        variables: list[Continuous | Categorical] = [Continuous(fresh("z")) for _ in range(dimensions[c] - above)]
         order.append(c)
         if c in children:
             categorical = fresh("c")

@@ -15,7 +15,7 @@ def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.n
     Errors name the argument, what it was and what it may be. Remembers the shape of a row on fitting and
     insists on it afterwards.
     """
-    array = X if isinstance(X, np.ndarray) else None
+    array: Any = X if isinstance(X, np.ndarray) else None
     if array is None or array.ndim <= 2:
         # scikit-learn's own checks: data frames, lists, sparse matrices, strings, names and number of features
         array = validate_data(
@@ -27,9 +27,7 @@ def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.n
             ensure_min_samples=2 if fitting else 1,
         )
     elif array.ndim > 4:
-        raise ValueError(
-            f"X must be (n, features) or images (n, height, width[, channels]), got {array.shape}"
-        )
+        raise ValueError(f"X must be (n, features) or images (n, height, width[, channels]), got {array.shape}")
     elif not len(array) or (fitting and len(array) < 2):
         raise ValueError(f"X must have at least {2 if fitting else 1} rows, got {len(array)}")
     if not np.issubdtype(array.dtype, np.number) and array.dtype != bool:

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from numba import njit, prange
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from disentree.mimosa.components import off_flat
 from disentree.mimosa.tangents import Tangents, tangent_plane_cos
@@ -28,10 +28,10 @@ def merge_over_seams(
     """Join pieces of equal dimension where most of their closest pairs of points lie on each other's flats,
     and number the pieces anew by dimension and then size; those below `min_size` are dropped."""
     labels = drop_small(labels, min_size)
-    pieces = _rows_of(labels)
+    pieces = rows_of(labels)
     dims = [int(tangents.dimensions[rows[0]]) for rows in pieces]
     few = [rows[np.linspace(0, len(rows) - 1, min(len(rows), SAMPLE)).astype(int)] for rows in pieces]
-    trees = [cKDTree(Z[rows]) for rows in few]
+    trees = [KDTree(Z[rows]) for rows in few]
     joined = []
     for a in range(len(pieces)):
         for b in range(a):
@@ -48,11 +48,11 @@ def merge_over_seams(
 
 
 def _continue_each_other(
-    Z: np.ndarray, tangents: Tangents, A: np.ndarray, B: np.ndarray, tree_b: cKDTree, d: int, tolerance: float
+    Z: np.ndarray, tangents: Tangents, A: np.ndarray, B: np.ndarray, tree_b: KDTree, d: int, tolerance: float
 ) -> bool:
     if d == Z.shape[1]:
         return True
-    distances, nearest = tree_b.query(Z[A])
+    distances, nearest = map(np.asarray, tree_b.query(Z[A]))
     order = np.argsort(distances, kind="stable")[:SEAM_PAIRS]
     a, b = A[order], B[nearest[order]]
     if d == 0:
@@ -96,8 +96,8 @@ def drop_explained(
     of them, so there it is the points that are dropped, one by one.
     """
     labels = labels.copy()
-    kept: list[tuple[cKDTree, np.ndarray, int]] = []
-    for rows in _rows_of(labels):  # in order of dimension, larger ones first
+    kept: list[tuple[KDTree, np.ndarray, int]] = []
+    for rows in rows_of(labels):  # in order of dimension, larger ones first
         d = int(tangents.dimensions[rows[0]])
         full = d == Z.shape[1]
         some = rows if full else rows[np.linspace(0, len(rows) - 1, min(len(rows), 300)).astype(int)]
@@ -113,11 +113,12 @@ def drop_explained(
             continue
         if full:
             labels[rows[explained]] = -1
-        kept.append((cKDTree(Z[rows]), rows, d))
+        kept.append((KDTree(Z[rows]), rows, d))
     return renumber(labels, tangents.dimensions)
 
 
-def _rows_of(labels: Int[np.ndarray, " n"]) -> list[Int[np.ndarray, " m"]]:
+def rows_of(labels: Int[np.ndarray, " n"]) -> list[Int[np.ndarray, " m"]]:
+    """The rows with label 0, those with label 1, ..."""
     order = np.argsort(labels, kind="stable")
     counts = np.bincount(labels + 1)
     return list(np.split(order, np.cumsum(counts)[:-1]))[1:] if len(counts) > 1 else []
@@ -137,10 +138,8 @@ def renumber(labels: Int[np.ndarray, " n"], dimensions: Int[np.ndarray, " n"]) -
     labels = drop_small(labels, 1)
     if labels.max(initial=-1) < 0:
         return labels
-    pieces = _rows_of(labels)
-    order = sorted(
-        range(len(pieces)), key=lambda c: (dimensions[pieces[c][0]], -len(pieces[c]), pieces[c][0])
-    )
+    pieces = rows_of(labels)
+    order = sorted(range(len(pieces)), key=lambda c: (dimensions[pieces[c][0]], -len(pieces[c]), pieces[c][0]))
     new = np.empty(len(pieces), dtype=np.int64)
     new[order] = np.arange(len(pieces))
     return np.where(labels >= 0, new[labels], -1)

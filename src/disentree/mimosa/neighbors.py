@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 
 def nearest_neighbors(
     Z: Float[np.ndarray, "n d"], k: int, n_jobs: int = -1
 ) -> tuple[Float[np.ndarray, "n k"], Int[np.ndarray, "n k"]]:
     """Distances to and indices of the `k` nearest other points of every point."""
-    distances, indices = cKDTree(Z).query(Z, k + 1, workers=n_jobs)
+    distances, indices = map(np.asarray, KDTree(Z).query(Z, k + 1, workers=n_jobs))
     # The point itself comes first, except among duplicates, where any of them may.
     itself = indices == np.arange(len(Z))[:, None]
     itself[~itself.any(axis=1), -1] = True

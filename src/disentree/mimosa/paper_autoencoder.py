@@ -1,0 +1,140 @@
+"""The paper's initial representation: a flat smooth autoencoder with a latent of a given dimension."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
+
+from disentree._progress import bar
+from disentree.mimosa.reduce import Representation, as_float, as_rows
+from disentree.networks import burgess_decoder, burgess_encoder, mlp
+
+SQUARED_ERROR_WEIGHT = 100.0  # of the sum over features, as in the published runs
+
+
+@dataclass(frozen=True)
+class Latent(Representation):
+    """A representation by an encoder alone; without one, the data represents itself."""
+
+    def _block(self, rows: np.ndarray) -> np.ndarray:
+        values = as_float(rows)
+        if self.network is None:
+            return values.astype(np.float64)
+        with torch.no_grad(), smooth_arithmetic():
+            return self.network(torch.from_numpy(values.astype(np.float32))).double().numpy()
+
+
+def given(X: Shaped[np.ndarray, "n ..."]) -> Latent:
+    """Rows that are a representation already."""
+    p = math.prod(X.shape[1:])
+    return Latent("linear", np.zeros(p), np.zeros((p, 0)), _spectrum(as_float(as_rows(X))))
+
+
+def flat_autoencoder(
+    X: Shaped[np.ndarray, "n ..."],
+    initial_dim: int,
+    seed: np.random.SeedSequence,
+    *,
+    epochs: int = 50,
+    batch_size: int = 256,
+    learning_rate: float = 1e-3,
+    verbose: bool = False,
+) -> Latent:
+    """Train on all rows: fully connected with 100 times the squared error for vectors, convolutional with the
+    Bernoulli loss for images; Adam, whose rate is divided by ten at half and at three quarters."""
+    images = X.ndim > 2
+    data = torch.from_numpy(as_float(X).astype(np.float32))
+    if images:
+        data = data.unsqueeze(1) if X.ndim == 3 else data.movedim(3, 1).contiguous()
+        if data.min() < 0 or data.max() > 1:
+            raise ValueError(
+                "images must hold bytes or values between 0 and 1 for the Bernoulli loss, "
+                f"got {float(data.min()):g} to {float(data.max()):g}"
+            )
+    seeds = seed.generate_state(2)
+    encoder, decoder = _networks(tuple(data.shape[1:]), initial_dim, int(seeds[0]))
+    adam = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=learning_rate)
+    drops = sorted({max(1, epochs // 2), max(1, (3 * epochs) // 4)})
+    schedule = torch.optim.lr_scheduler.MultiStepLR(adam, drops, gamma=0.1)
+    shuffle = torch.Generator().manual_seed(int(seeds[1]))
+    history: list[dict[str, float]] = []
+    with smooth_arithmetic(), bar("autoencoder", epochs, verbose) as advance:
+        for epoch in range(1, epochs + 1):
+            total = 0.0
+            for rows in torch.randperm(len(data), generator=shuffle).split(batch_size):
+                x = data[rows]
+                loss = reconstruction_loss(decoder(encoder(x)), x, images)
+                adam.zero_grad()
+                loss.backward()
+                adam.step()
+                total += loss.item() * len(rows)
+            schedule.step()
+            history.append({"epoch": epoch, "loss": total / len(data)})
+            advance(f"loss {total / len(data):.3g}")
+    if not math.isfinite(history[-1]["loss"]):
+        raise ValueError(
+            "the autoencoder diverged: X may need scaling to values around 1, or a lower learning_rate"
+        )
+    p = math.prod(X.shape[1:])
+    network = _from_rows(encoder, X).eval()
+    latent = Latent("autoencoder", np.zeros(p), np.zeros((p, 0)), np.zeros(0), network, history)
+    return replace(latent, spectrum=_spectrum(latent.transform(X)))
+
+
+def reconstruction_loss(out: Float[Tensor, "b ..."], x: Float[Tensor, "b ..."], images: bool) -> Tensor:
+    """Summed over features, averaged over the batch."""
+    if images:
+        return nn.functional.binary_cross_entropy_with_logits(out, x, reduction="sum") / len(x)
+    return SQUARED_ERROR_WEIGHT * (out - x).square().sum() / len(x)
+
+
+def _networks(shape: tuple[int, ...], n_latent: int, seed: int) -> tuple[nn.Module, nn.Module]:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        if len(shape) == 3:
+            c, h, w = shape
+            return burgess_encoder((c, h, w), n_latent), burgess_decoder((c, h, w), n_latent)
+        networks = mlp(shape[0], n_latent), mlp(n_latent, shape[0])
+        for network in networks:
+            for layer in network:
+                if isinstance(layer, nn.Linear):
+                    nn.init.xavier_uniform_(layer.weight)
+                    nn.init.zeros_(layer.bias)
+        return networks
+
+
+def _from_rows(encoder: nn.Module, X: Shaped[np.ndarray, "n ..."]) -> nn.Module:
+    """The encoder for flattened rows, channels last as X has them."""
+    if X.ndim == 2:
+        return encoder
+    if X.ndim == 3:
+        return nn.Sequential(nn.Unflatten(1, (1, *X.shape[1:])), encoder)
+    return nn.Sequential(nn.Unflatten(1, X.shape[1:]), _ChannelsFirst(), encoder)
+
+
+class _ChannelsFirst(nn.Module):
+    def forward(self, x: Float[Tensor, "b h w c"]) -> Float[Tensor, "b c h w"]:
+        return x.movedim(3, 1)
+
+
+def _spectrum(Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " s"]:
+    Z = np.asarray(Z, dtype=np.float64)
+    return np.linalg.svd(np.linalg.qr(Z - Z.mean(axis=0), mode="r"), compute_uv=False)
+
+
+@contextmanager
+def smooth_arithmetic() -> Iterator[None]:
+    """Softplus networks drift into denormal floats, which make a CPU several times slower."""
+    changed = torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        if changed:
+            torch.set_flush_denormal(False)
