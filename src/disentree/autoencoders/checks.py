@@ -24,8 +24,10 @@ TARGETS = ("ica", "none")
 
 
 def check_parameters(model: COFHAE) -> None:
-    for name in ("epochs", "batch_size"):
+    for name in ("epochs", "steps", "batch_size"):
         value = getattr(model, name)
+        if name == "epochs" and value is None:
+            continue
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
             raise ValueError(f"{name} must be a whole number, 1 or more; got {value!r}")
     for name, least in (("learning_rate", True), ("tau", True), *((f"lambda{i}", False) for i in (1, 2, 3))):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +36,7 @@ from disentree.autoencoders.saving import (
     save_model,
 )
 from disentree.autoencoders.session import flushed_denormals, pick_device, pick_seed, reporter
-from disentree.autoencoders.targets import Targets, leaf_targets
+from disentree.autoencoders.targets import Targets, fit_flats, leaf_targets
 from disentree.autoencoders.training import Batches, Diverged, Settings, State, train
 from disentree.hierarchy import Hierarchy
 
@@ -48,7 +49,9 @@ class COFHAE(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    epochs, batch_size, learning_rate, schedule
+    epochs, steps
+        How long to train. None: as many epochs as it takes for `steps` minibatches.
+    batch_size, learning_rate, schedule
         Training by Adam. `schedule` is "one-cycle", "steps" (a tenth at 50 % and at 75 %) or "constant".
     tau
         Temperature of the softmax over options while training; codes are always hard.
@@ -116,7 +119,8 @@ class COFHAE(TransformerMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        epochs: int = 20,
+        epochs: int | None = None,
+        steps: int = 4000,
         batch_size: int = 256,
         learning_rate: float = 2e-3,
         schedule: str = "one-cycle",
@@ -147,6 +151,7 @@ class COFHAE(TransformerMixin, BaseEstimator):
         callbacks: Sequence[Callable[[dict[str, Any], COFHAE], None]] = (),
     ):
         self.epochs = epochs
+        self.steps = steps
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.schedule = schedule
@@ -179,7 +184,7 @@ class COFHAE(TransformerMixin, BaseEstimator):
     @classmethod
     def quick(cls, **parameters: Any) -> Self:
         """A short training, to see whether the data is worth a longer one."""
-        return cls(**{"epochs": 6, "batch_size": 512, "learning_rate": 4e-3, **parameters})
+        return cls(**{"steps": 1000, "learning_rate": 4e-3, **parameters})
 
     @classmethod
     def paper(cls, *, images: bool = False, **parameters: Any) -> Self:
@@ -266,7 +271,7 @@ class COFHAE(TransformerMixin, BaseEstimator):
         aims = self._find_targets(source, np.random.default_rng(seeds[2]))
         self.trust_ = aims.trust
 
-        settings = self._settings()
+        settings = self._settings(source.n_rows)
         self.autoencoder_, D = self._build(int(seeds[3].generate_state(1)[0]))
         generator = torch.Generator().manual_seed(int(seeds[3].generate_state(2)[1]))
         state = State.start(self.autoencoder_, D.to(device), settings, generator)
@@ -287,7 +292,7 @@ class COFHAE(TransformerMixin, BaseEstimator):
             save_checkpoint(self.checkpoint, state, about, paths)
 
         with (
-            reporter(self.epochs, self.verbose, self.events, self.tensorboard) as (report, after_batch),
+            reporter(settings.epochs, self.verbose, self.events, self.tensorboard) as (report, after_batch),
             flushed_denormals(self.device_),
         ):
 
@@ -305,7 +310,7 @@ class COFHAE(TransformerMixin, BaseEstimator):
                 train(state, batches, settings, self.input_, after_epoch, after_batch)
             except KeyboardInterrupt:
                 self.interrupted_ = True
-                problem = f"training was stopped in epoch {state.epoch + 1} of {self.epochs}"
+                problem = f"training was stopped in epoch {state.epoch + 1} of {settings.epochs}"
             except Diverged as error:
                 self.diverged_ = True
                 problem = f"training diverged: {error}; a lower learning_rate or lambda2 may help"
@@ -338,16 +343,19 @@ class COFHAE(TransformerMixin, BaseEstimator):
             return Targets(np.full((n, self.hierarchy_.n_variables), np.nan), np.zeros(n_paths))
         features = [self.input_.to_input(self.input_.prepare(block)) for block in source.blocks()]
         Z = torch.cat(features).cpu().numpy().astype(np.float64)
+        if self.encoder in ("auto", "mlp"):
+            flats = fit_flats(Z, self.hierarchy_, self.paths_)
+            self.input_.add_flats([(flat.centre, flat.basis) for flat in flats if flat.trust > 0])
         return leaf_targets(Z, self.hierarchy_, self.paths_, rng)
 
-    def _settings(self) -> Settings:
+    def _settings(self, n_rows: int) -> Settings:
         penalty = self.penalty
         if penalty == "auto":
             deep = np.array([path.dimension for path in self.hierarchy_.paths]) > 1
             penalty = "adversarial" if (deep & (self.trust_ < 0.5)).any() else "none"
         first, second = self.discriminator_betas
         return Settings(
-            epochs=self.epochs,
+            epochs=self.epochs or math.ceil(self.steps / math.ceil(n_rows / self.batch_size)),
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
             schedule=self.schedule,

@@ -10,7 +10,7 @@ shows and is an order of magnitude cheaper than convolutions on a CPU.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -28,6 +28,7 @@ LIKELIHOODS = ("auto", "gaussian", "bernoulli")
 MAX_COMPONENTS = 300
 _EXACT_COLUMNS = 1000  # up to here the covariance is exact; beyond, principal components come from a sample
 _SAMPLE = 10_000
+_NEAREST = 1e-3  # distances below this one (in standard deviations) are as good as 0
 _RANK_TOLERANCE = 1e-10  # of the largest eigenvalue; columns are standardised, so this is float32's noise
 
 
@@ -42,6 +43,8 @@ class InputLayer(nn.Module):
     components: Tensor  # (columns, features): X - mean to features
     expansion: Tensor  # (features, columns): features to X - mean
     weights: Tensor  # of each feature in the reconstruction loss
+    flat_centres: Tensor  # (flats, features): a point on each flat that leaves lie on, if there are any
+    flat_bases: Tensor  # (flats, features, dimensions): its orthonormal directions, padded with zeros
 
     def __init__(self, config: dict[str, Any], arrays: dict[str, Float[np.ndarray, "..."]]):
         super().__init__()
@@ -53,12 +56,34 @@ class InputLayer(nn.Module):
         self.variance: float = config["variance"]  # total, of X / pixel_scale
         self.is_image = len(self.shape) > 1
         self.in_pixels = self.kind == "image" or self.likelihood == "bernoulli"
-        for name, array in arrays.items():
+        none = {"flat_centres": np.zeros((0, 0)), "flat_bases": np.zeros((0, 0, 0))}
+        for name, array in (none | arrays).items():
             self.register_buffer(name, torch.from_numpy(np.asarray(array, dtype=np.float32)))
 
     @property
     def n_features(self) -> int:
         return self.components.shape[1]
+
+    @property
+    def n_inputs(self) -> int:
+        """The length of what the encoder sees, where that is a vector."""
+        return self.n_features + len(self.flat_centres)
+
+    def add_flats(self, flats: Sequence[tuple[Float[np.ndarray, " r"], Float[np.ndarray, "r _"]]]) -> None:
+        """Let the encoder see how far a point is from each of some flats (centre, basis).
+
+        Leaves are nested: on which one a point lies depends on whether it is exactly on a flat or next to it,
+        over many orders of magnitude of "next to". A network sees only the largest of them; the logarithm of
+        the distance shows all.
+        """
+        dimensions = max((basis.shape[1] for _, basis in flats), default=0)
+        centres = np.zeros((len(flats), self.n_features), dtype=np.float32)
+        bases = np.zeros((len(flats), self.n_features, dimensions), dtype=np.float32)
+        for i, (centre, basis) in enumerate(flats):
+            centres[i], bases[i, :, : basis.shape[1]] = centre, basis
+        device = self.mean.device
+        self.flat_centres = torch.from_numpy(centres).to(device)
+        self.flat_bases = torch.from_numpy(bases).to(device)
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
@@ -85,9 +110,15 @@ class InputLayer(nn.Module):
 
     def to_input(self, prepared: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
         """What the encoder sees."""
-        if self.in_pixels and self.kind != "image":
-            return (prepared - self.mean) @ self.components
-        return prepared
+        if self.kind == "image":
+            return prepared
+        features = (prepared - self.mean) @ self.components if self.in_pixels else prepared
+        if not len(self.flat_centres):
+            return features
+        off = features[:, None, :] - self.flat_centres
+        off = off - torch.einsum("nfr,frd,fsd->nfs", off, self.flat_bases, self.flat_bases)
+        nearness = (off.square().mean(2) + _NEAREST**2).log() / math.log(_NEAREST**2)
+        return torch.cat([features, 4 * nearness - 2], dim=1)
 
     def restore(self, output: Float[Tensor, "n ..."]) -> Float[np.ndarray, "n ..."]:
         """The decoder's output in the shape and units of X."""
@@ -145,7 +176,7 @@ def fit_input_layer(source: Source, kind: str, likelihood: str, rng: np.random.G
     for block in source.blocks():
         flat = block.reshape(len(block), -1)
         low, high = min(low, float(flat.min())), max(high, float(flat.max()))
-        binary = binary and bool(np.isin(flat, (0, 1)).all())
+        binary = binary and _is_binary(flat[:1]) and _is_binary(flat)
         total += len(flat)
         mean += (flat.mean(axis=0, dtype=np.float64) - mean) * (len(flat) / total)
     if low == high:
@@ -237,6 +268,10 @@ def _rank(values: Float[np.ndarray, " r"], n_rows: int) -> int:
     cut = int(np.argmax(steps)) + 1
     flat_tail = values[cut] <= 10 * values[rank - 1]
     return cut if steps[cut - 1] >= 4 and flat_tail else rank
+
+
+def _is_binary(flat: Shaped[np.ndarray, "n d"]) -> bool:
+    return bool(((flat == 0) | (flat == 1)).all())
 
 
 def _channels_first(shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:

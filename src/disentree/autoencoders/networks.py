@@ -56,9 +56,9 @@ def build_networks(
         elif encoder == "burgess":
             encoder = burgess_encoder(layer.image_shape, n_items)
         elif encoder == "plain-mlp":
-            encoder = mlp(layer.n_features, n_items, hidden, bend)
+            encoder = mlp(layer.n_inputs, n_items, hidden, bend)
         else:
-            encoder = SkipMLP(layer.n_features, n_items, hidden, bend)
+            encoder = SkipMLP(layer.n_inputs, n_items, hidden, bend)
     if isinstance(decoder, str):
         if decoder == "conv":
             decoder = ImageDecoder(layer.image_shape, n_items)

@@ -29,12 +29,24 @@ class Targets(NamedTuple):
     trust: Float[np.ndarray, " paths"]  # in [0, 1], how much to believe the targets of each path
 
 
-@dataclass
-class _Leaf:
-    """The flat piece that best fits the rows of a path, and the independent directions within it."""
+@dataclass(frozen=True)
+class Flat:
+    """The flat piece that best fits the rows of a path."""
 
     path: int
     rows: Int[np.ndarray, " m"]  # those that lie on it
+    centre: Float[np.ndarray, " r"]
+    basis: Float[np.ndarray, "r d"]  # orthonormal
+    spread: Float[np.ndarray, " d"]  # standard deviation along each direction
+    trust: float  # 1 for a flat leaf, 0 for one that is too curved
+
+
+@dataclass
+class _Leaf:
+    """The independent directions within a flat."""
+
+    path: int
+    rows: Int[np.ndarray, " m"]
     centre: Float[np.ndarray, " r"]
     mixing: Float[np.ndarray, "r d"]  # how a point moves with each factor
     factors: Float[np.ndarray, "m d"]  # in the order of the mixing vectors
@@ -59,11 +71,7 @@ def leaf_targets(
         flat piece of their own path.
     """
     rng = np.random.default_rng(random_state)
-    leaves = {}
-    for path in hierarchy.paths:
-        rows = np.flatnonzero(paths == path.index)
-        if leaf := _fit_leaf(Z, rows, path.index, path.dimension, rng):
-            leaves[path.index] = leaf
+    leaves = {flat.path: _unmix(Z, flat, rng) for flat in fit_flats(Z, hierarchy, paths)}
     columns = _assign_columns(hierarchy, leaves)
 
     values = np.full((len(Z), hierarchy.n_variables), np.nan)
@@ -71,20 +79,24 @@ def leaf_targets(
     for index, leaf in leaves.items():
         trust[index] = leaf.trust
         if leaf.trust > 0:
-            values[np.ix_(leaf.rows, columns[index])] = leaf.factors
+            values[leaf.rows[:, None], columns[index]] = leaf.factors
     with_target = ~np.isnan(values).all(axis=0)
     seen = values[:, with_target]
     values[:, with_target] = (seen - np.nanmean(seen, axis=0)) / np.nanstd(seen, axis=0)
     return Targets(values, trust)
 
 
-def _fit_leaf(
-    Z: Float[np.ndarray, "n r"], rows: Int[np.ndarray, " m"], path: int, d: int, rng: np.random.Generator
-) -> _Leaf | None:
+def fit_flats(Z: Float[np.ndarray, "n r"], hierarchy: Hierarchy, paths: Int[np.ndarray, " n"]) -> list[Flat]:
+    """The flat of every path that has variables and rows enough to tell."""
+    flats = (_fit_flat(Z, np.flatnonzero(paths == p.index), p.index, p.dimension) for p in hierarchy.paths)
+    return [flat for flat in flats if flat is not None]
+
+
+def _fit_flat(Z: Float[np.ndarray, "n r"], rows: Int[np.ndarray, " m"], path: int, d: int) -> Flat | None:
     if d == 0 or d > Z.shape[1] or len(rows) < _ROWS_PER_DIMENSION * d:
         return None
     on = np.ones(len(rows), dtype=bool)
-    centre, basis, spread, explained = _flat(Z[rows], d)
+    centre, basis, spread, explained = _principal(Z[rows], d)
     for _ in range(4):  # a few rows that do not belong here must not tilt the plane
         y = Z[rows] - centre
         off = np.linalg.norm(y - (y @ basis) @ basis.T, axis=1)
@@ -93,16 +105,22 @@ def _fit_leaf(
         if near.sum() < max(0.7 * len(rows), _ROWS_PER_DIMENSION * d) or (near == on).all():
             break
         on = near
-        centre, basis, spread, explained = _flat(Z[rows[on]], d)
+        centre, basis, spread, explained = _principal(Z[rows[on]], d)
     if spread[-1] <= 1e-6 * max(spread[0], 1e-300):
         return None  # the rows span fewer dimensions than the path has
-    scores = ((Z[rows[on]] - centre) @ basis) / spread
-    unmixing = fast_ica(scores, rng)
     trust = float(np.clip((explained - _REFUSED) / (_TRUSTED - _REFUSED), 0, 1))
-    return _Leaf(path, rows[on], centre, (basis * spread) @ unmixing, scores @ unmixing, np.zeros(d), trust)
+    return Flat(path, rows[on], centre, basis, spread, trust)
 
 
-def _flat(
+def _unmix(Z: Float[np.ndarray, "n r"], flat: Flat, rng: np.random.Generator) -> _Leaf:
+    scores = ((Z[flat.rows] - flat.centre) @ flat.basis) / flat.spread
+    rotation = fast_ica(scores, rng)
+    mixing = (flat.basis * flat.spread) @ rotation
+    origin = np.zeros(mixing.shape[1])
+    return _Leaf(flat.path, flat.rows, flat.centre, mixing, scores @ rotation, origin, flat.trust)
+
+
+def _principal(
     y: Float[np.ndarray, "m r"], d: int
 ) -> tuple[Float[np.ndarray, " r"], Float[np.ndarray, "r d"], Float[np.ndarray, " d"], float]:
     """The d-dimensional flat nearest to some rows: its centre, an orthonormal basis, the standard deviation
