@@ -2,6 +2,13 @@
 
 from disentree.plots.datasets import draw_dataset
 from disentree.plots.hierarchy import draw_hierarchy
+from disentree.plots.mimosa import (
+    draw_embedding,
+    draw_found_hierarchy,
+    draw_local_dimensions,
+    draw_mimosa,
+    draw_spectrum,
+)
 from disentree.plots.pairwise import draw_pairwise
 from disentree.plots.reconstructions import draw_reconstructions
 from disentree.plots.training import draw_training
@@ -9,9 +16,14 @@ from disentree.plots.traversals import draw_traversals, traversal_codes
 
 __all__ = [
     "draw_dataset",
+    "draw_embedding",
+    "draw_found_hierarchy",
     "draw_hierarchy",
+    "draw_local_dimensions",
+    "draw_mimosa",
     "draw_pairwise",
     "draw_reconstructions",
+    "draw_spectrum",
     "draw_training",
     "draw_traversals",
     "traversal_codes",

@@ -1,0 +1,254 @@
+"""What MIMOSA saw and found: the initial representation, its components, their tree, and diagnostics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from matplotlib import colormaps
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike
+
+from disentree.plots._cells import COLOURS
+from disentree.plots.hierarchy import BOX_HEIGHT, draw_hierarchy, leaves, place
+
+if TYPE_CHECKING:
+    from disentree.mimosa import MIMOSA
+
+MAX_POINTS = 6000  # more would take seconds and show no more
+NOT_ASSIGNED = "#c8c8c8"
+BLUE = "#1b6ca8"
+
+
+def component_colours(n: int) -> list[str]:
+    """A colour for each of n components, all different up to 28."""
+    more = [to_hex(c) for c in colormaps["tab20"].colors]  # type: ignore[attr-defined]
+    pool = list(COLOURS) if n <= len(COLOURS) else [*more[::2], *more[1::2], *COLOURS]
+    return [pool[i % len(pool)] for i in range(n)]
+
+
+def draw_mimosa(m: MIMOSA, true_paths: ArrayLike | None = None, *, max_points: int = MAX_POINTS) -> Figure:
+    """The paper's figures of MIMOSA: initial representation, components and hierarchy side by side.
+
+    The representation is coloured by `true_paths` if there are any, each in the colour of the component that
+    has most of its points. More than eight components are shown by dimension.
+    """
+    dims = sorted({c.dimension for c in m.components_})
+    groups = [dims] if len(m.components_) <= len(COLOURS) else [[d] for d in dims]
+    widths = [4.2, 4.2 if len(groups) == 1 else 2.6 * len(groups), 4.2 + 0.45 * max(0, len(m.components_) - 6)]
+    figure = plt.figure(figsize=(sum(widths), 4.4), layout="constrained")
+    parts: Any = figure.subfigures(1, 3, width_ratios=widths)
+    left, middle, right = parts
+    view = project(_in_own_units(m))
+    kind: Any = "3d" if view.shape[1] == 3 else None
+
+    ax = left.add_subplot(projection=kind)
+    shown = None if true_paths is None else _matched(np.asarray(true_paths), m)
+    draw_embedding(view, shown, ax=ax, max_points=max_points, n_colours=len(m.components_))
+    left.suptitle(f"Initial representation, {m.embedding_.shape[1]}-D", fontsize=11)
+
+    for i, group in enumerate(groups):
+        ax = middle.add_subplot(1, len(groups), i + 1, projection=kind)
+        labels = m.core_labels_
+        if len(groups) > 1:
+            rows = np.isin(labels, [c for c, found in enumerate(m.components_) if found.dimension in group])
+            ax.set_title(f"{group[0]}-D", fontsize=9)
+        else:
+            rows = np.ones(len(labels), dtype=bool)
+        # the same limits everywhere, so that panels can be compared
+        for axis, column in zip("xyz", view.T, strict=False):
+            getattr(ax, f"set_{axis}lim")(column.min(), column.max())
+        draw_embedding(view[rows], labels[rows], ax=ax, max_points=max_points, n_colours=len(m.components_))
+    coverage = 100 * float(np.mean(m.core_labels_ >= 0))
+    middle.suptitle(f"Components: {len(m.components_)}, {coverage:.1f} % of points", fontsize=11)
+
+    draw_found_hierarchy(m, ax=right.add_subplot())
+    right.suptitle("Hierarchy", fontsize=11)
+    return figure
+
+
+def _matched(true_paths: Int[np.ndarray, " n"], m: MIMOSA) -> Int[np.ndarray, " n"]:
+    """For every true path the component that has most of its points."""
+    out = np.full(len(true_paths), -1)
+    for path in np.unique(true_paths[true_paths >= 0]):
+        here = true_paths == path
+        found = m.labels_[here & (m.labels_ >= 0)]
+        out[here] = np.bincount(found).argmax() if len(found) else -1
+    return out
+
+
+def draw_embedding(
+    embedding: ArrayLike | MIMOSA,
+    labels: ArrayLike | None = None,
+    *,
+    ax: Axes | None = None,
+    max_points: int = MAX_POINTS,
+    names: list[str] | None = None,
+    n_colours: int | None = None,
+) -> Axes:
+    """Points in two or three dimensions, more dimensions projected to three, coloured by `labels`.
+
+    Takes an array or a fitted MIMOSA, whose components are the labels unless others are given. Points with
+    label -1 are grey. A legend is drawn for `names`, one for each label. `n_colours` is the number of labels
+    there might be, so that figures of parts of the data use the same colours.
+    """
+    if hasattr(embedding, "components_"):
+        m: Any = embedding
+        Z = _in_own_units(m)
+        if labels is None:
+            labels = m.core_labels_
+            names = names or [f"{c.dimension}-D, {c.size} points" for c in m.components_]
+    else:
+        Z = np.asarray(embedding, dtype=np.float64)
+    if Z.ndim != 2:
+        raise ValueError(f"embedding must have shape (n, dimensions), got {Z.shape}")
+    groups = None if labels is None else np.asarray(labels)
+    if groups is not None and groups.shape != (len(Z),):
+        raise ValueError(f"labels must have one entry for each of {len(Z)} points, got shape {groups.shape}")
+    view = project(Z)
+    if ax is None:
+        ax = plt.figure(figsize=(6.2, 4.6), layout="constrained").add_subplot(
+            projection="3d" if view.shape[1] == 3 else None
+        )
+    elif view.shape[1] == 3 and not hasattr(ax, "zaxis"):
+        view = view[:, :2]
+    some = _some_of_each(groups, len(view), max_points)
+    view, groups = view[some], None if groups is None else groups[some]
+    size = 3.0 if len(view) > 1000 else 9.0
+    style: dict[str, Any] = {"s": size, "linewidths": 0, "rasterized": True}
+    if hasattr(ax, "zaxis"):
+        style["depthshade"] = False
+    if groups is None:
+        ax.scatter(*view.T, color="0.35", alpha=0.5, **style)
+    else:
+        left_out = groups < 0
+        if left_out.any():
+            ax.scatter(*view[left_out].T, color=NOT_ASSIGNED, alpha=0.6, **style)
+        colours = component_colours(n_colours or int(groups.max(initial=-1)) + 1)
+        # in one call: drawn one by one, the last would hide the others
+        shown = ~left_out
+        if shown.any():
+            ax.scatter(*view[shown].T, c=[colours[g] for g in groups[shown]], alpha=0.8, **style)
+        for g, name in enumerate(names or []):
+            ax.scatter(*[[] for _ in view.T], color=colours[g], label=name, s=20)
+        if names:
+            ax.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
+    if hasattr(ax, "zaxis"):
+        _bare_box(ax)
+    else:
+        ax.set_xticks([])
+        ax.set_yticks([])
+    return ax
+
+
+def draw_found_hierarchy(m: MIMOSA, *, ax: Axes | None = None) -> Axes:
+    """The hierarchy of a fitted MIMOSA, with every component's colour and size below its leaf."""
+    ax = draw_hierarchy(m.hierarchy_, ax=ax, fontsize=9 if len(m.components_) <= len(COLOURS) else 6.5)
+    colours = component_colours(len(m.components_))
+    root, _ = place(m.hierarchy_.root)
+    bottom = 0.0
+    for c, box in enumerate(leaves(root)):
+        y = box.y - BOX_HEIGHT / 2 - 0.3
+        ax.scatter([box.x], [y], s=70, marker="o", color=colours[c], zorder=3)
+        share = 100 * m.components_[c].size / len(m.labels_)
+        text = (
+            f"{m.components_[c].dimension}-D\n{share:.0f} %" if share >= 1 else f"{m.components_[c].dimension}-D"
+        )
+        ax.text(box.x, y - 0.28, text, ha="center", va="top", fontsize=7, color="0.3")
+        bottom = min(bottom, y - 1.0)
+    ax.set_ylim(min(bottom, ax.get_ylim()[0]), ax.get_ylim()[1])
+    return ax
+
+
+def draw_spectrum(m: MIMOSA, *, ax: Axes | None = None, n_shown: int = 40) -> Axes:
+    """Singular values of the data, largest first, relative to the largest, and how many of them the
+    representation has as dimensions."""
+    if ax is None:
+        ax = plt.subplots(figsize=(4.6, 3.2), layout="constrained")[1]
+    values = np.asarray(m.representation_.spectrum, dtype=np.float64)
+    dims = m.embedding_.shape[1]
+    if len(values) and values[0] > 0:
+        shown = np.maximum(values[:n_shown] / values[0], 1e-17)
+        index = np.arange(1, len(shown) + 1)
+        ax.semilogy(index, shown, "o-", ms=3.5, lw=1, color=BLUE)
+        if dims < len(shown):
+            ax.axvline(dims + 0.5, color="0.5", lw=1, ls="--")
+    else:
+        ax.text(0.5, 0.5, "no spectrum: the data is constant", ha="center", transform=ax.transAxes, fontsize=9)
+    ax.set_xlabel("singular value")
+    ax.set_ylabel("relative to the largest")
+    ax.set_title(f"{m.representation_.kind} representation, {dims}-D", fontsize=10)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.grid(axis="y", alpha=0.25)
+    return ax
+
+
+def draw_local_dimensions(m: MIMOSA, *, ax: Axes | None = None) -> Axes:
+    """How many points have each local dimension, and how many of them are in a component."""
+    if ax is None:
+        ax = plt.subplots(figsize=(4.6, 3.2), layout="constrained")[1]
+    dims = np.asarray(m.local_dimensions_)
+    top = m.embedding_.shape[1]
+    counts = np.bincount(dims, minlength=top + 1)
+    found = np.zeros(top + 1)
+    for component in m.components_:
+        found[component.dimension] += len(component.core_indices)
+    found *= min(1.0, len(dims) / max(len(m.labels_), 1))  # local dimensions may be those of a subset
+    index = np.arange(top + 1)
+    ax.bar(index, counts, color="0.82", label="points")
+    ax.bar(index, np.minimum(found, counts), width=0.5, color=BLUE, label="in a component")
+    ax.set_xticks(index if top <= 20 else index[::5])
+    ax.set_xlabel(f"local dimension (of {top})")
+    ax.set_ylabel("points")
+    ax.legend(fontsize=8, frameon=False)
+    return ax
+
+
+def project(Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n v"]:
+    """Two coordinates for up to two dimensions, three for more: the principal components."""
+    n, dims = Z.shape
+    if dims < 2:
+        return np.column_stack([Z, np.zeros((n, 2 - dims))])
+    if dims <= 3:
+        return Z
+    centred = Z - Z.mean(axis=0)
+    values, vectors = np.linalg.eigh(centred.T @ centred)
+    return centred @ vectors[:, np.argsort(values)[::-1][:3]]
+
+
+def _in_own_units(m: MIMOSA) -> Float[np.ndarray, "n D"]:
+    """The embedding, without the whitening of a linear one: else no projection would be better than another."""
+    representation = m.representation_
+    dims = m.embedding_.shape[1]
+    whitened = representation.kind == "linear" and representation.weights.shape[1] == dims > 0
+    return (
+        m.embedding_ * (representation.spectrum[:dims] / representation.spectrum[0]) if whitened else m.embedding_
+    )
+
+
+def _some_of_each(groups: Int[np.ndarray, " n"] | None, n: int, at_most: int) -> Int[np.ndarray, " m"]:
+    """An evenly spread subset; with groups, small ones are shown in full."""
+    if n <= at_most:
+        return np.arange(n)
+    if groups is None:
+        return np.linspace(0, n - 1, at_most).astype(np.int64)
+    numbers, counts = np.unique(groups, return_counts=True)
+    share = max(at_most // len(numbers), 1)
+    rows = [
+        np.flatnonzero(groups == g)[np.linspace(0, c - 1, min(c, share)).astype(np.int64)]
+        for g, c in zip(numbers, counts, strict=True)
+    ]
+    return np.sort(np.concatenate(rows))
+
+
+def _bare_box(ax: Any) -> None:
+    for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+        axis.set_ticklabels([])
+        axis.set_pane_color((0.97, 0.97, 0.97, 1.0))
+        axis._axinfo["grid"].update(color="0.88", linewidth=0.6)
+    ax.set_box_aspect((1, 1, 0.85), zoom=1.15)
