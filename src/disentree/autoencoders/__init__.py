@@ -2,5 +2,6 @@
 
 from disentree.autoencoders.cofhae import COFHAE
 from disentree.autoencoders.hierarchical import Encoding, HierarchicalAutoencoder, HierarchicalMask
+from disentree.autoencoders.search import COFHAESearch
 
-__all__ = ["COFHAE", "Encoding", "HierarchicalAutoencoder", "HierarchicalMask"]
+__all__ = ["COFHAE", "COFHAESearch", "Encoding", "HierarchicalAutoencoder", "HierarchicalMask"]

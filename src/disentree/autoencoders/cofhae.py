@@ -12,7 +12,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -143,7 +143,7 @@ class COFHAE(TransformerMixin, BaseEstimator):
         sigma: float | None = None,
         mimosa: Any = None,
         device: str = "auto",
-        random_state: Any = None,
+        random_state: Any = 0,
         verbose: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         events: str | os.PathLike[str] | None = None,
@@ -392,14 +392,15 @@ class COFHAE(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Float[np.ndarray, "n v"]:
         """Codes of X for `hierarchy_`: NaN where a variable is not active."""
         check_is_fitted(self, "autoencoder_")
-        source = self._read(X, reset=False)
-        codes = [np.empty((0, self.hierarchy_.n_variables))]
+        return np.concatenate([self._encode(block) for block in self._read(X, reset=False).blocks()])
+
+    @torch.no_grad()
+    def _encode(self, block: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n v"]:
         self.autoencoder_.eval()
-        with torch.no_grad():
-            for block in source.blocks():
-                for start in range(0, len(block), _ROWS_AT_A_TIME):
-                    x = self.input_.to_input(self.input_.prepare(block[start : start + _ROWS_AT_A_TIME]))
-                    codes.append(self.autoencoder_.mask.to_codes(*self.autoencoder_.encode_hard(x)))
+        codes = []
+        for start in range(0, len(block), _ROWS_AT_A_TIME):
+            x = self.input_.to_input(self.input_.prepare(block[start : start + _ROWS_AT_A_TIME]))
+            codes.append(self.autoencoder_.mask.to_codes(*self.autoencoder_.encode_hard(x)))
         return np.concatenate(codes)
 
     def inverse_transform(self, Z: ArrayLike) -> Float[np.ndarray, "n ..."]:
@@ -419,6 +420,28 @@ class COFHAE(TransformerMixin, BaseEstimator):
     def predict_path(self, X: Any) -> Int[np.ndarray, " n"]:
         """The path of every row of X."""
         return self.hierarchy_.path_of(self.transform(X))
+
+    def evaluate(self, X: Any, paths: ArrayLike | None = None) -> dict[str, float]:
+        """What can be said without ground truth: the mean over rows of the squared error of the reconstruction,
+        in units of X, and of the squared assignment error against `paths` (rows with -1 count as right). Both
+        with hard codes, as the paper's rule for choosing among models has it (`COFHAESearch`)."""
+        check_is_fitted(self, "autoencoder_")
+        source = self._read(X, reset=False)
+        structure = check_structure(self.hierarchy_, paths, source.n_rows) if paths is not None else None
+        table, start = self.autoencoder_.mask.path_options().numpy(), 0
+        squares, wrong = 0.0, 0.0
+        for block in source.blocks():
+            codes = self._encode(block)
+            error = self.inverse_transform(codes) - block
+            squares += float((error.astype(np.float64) ** 2).sum())
+            if structure is not None:
+                truth = structure[1][start : start + len(block)]
+                known = truth >= 0
+                got = table[self.hierarchy_.path_of(codes)[known]]
+                wrong += float(((got - table[truth[known]]) ** 2).sum())
+            start += len(block)
+        out = {"reconstruction": squares / source.n_rows}
+        return out if structure is None else {**out, "assignment": wrong / source.n_rows}
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the variables of `hierarchy_`."""
