@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+
+_turning: ContextVar[bool] = ContextVar("turning", default=False)  # a terminal shows one spinner at a time
 
 
 @contextmanager
@@ -30,8 +33,8 @@ def bar(what: str, total: int, verbose: bool) -> Iterator[Callable[[str], None]]
 
 @contextmanager
 def step(what: str, verbose: bool, spinner: bool = True) -> Iterator[None]:
-    """Show that a step is under way and, when it is done, how long it took. Without a spinner for steps that
-    have a bar of their own: there can be only one at a time."""
+    """Show that a step is under way and, when it is done, how long it took. No spinner for steps that have a
+    bar of their own."""
     if not verbose:
         yield
         return
@@ -39,9 +42,13 @@ def step(what: str, verbose: bool, spinner: bool = True) -> Iterator[None]:
 
     console = Console(stderr=True, highlight=False)
     start = time.perf_counter()
-    if spinner:
-        with console.status(f"{what} ..."):
-            yield
+    if spinner and not _turning.get():
+        token = _turning.set(True)
+        try:
+            with console.status(f"{what} ..."):
+                yield
+        finally:
+            _turning.reset(token)
     else:
         yield
     console.print(f"{what}: {time.perf_counter() - start:.1f} s")

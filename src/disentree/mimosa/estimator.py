@@ -14,6 +14,7 @@ from jaxtyping import Float, Int, Shaped
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from disentree import _progress
 from disentree.mimosa.assign import Sheet, assign, residuals
 from disentree.mimosa.decompose import Decomposition, choose_decomposition
 from disentree.mimosa.enclosure import (
@@ -293,9 +294,10 @@ class MIMOSA(ClusterMixin, BaseEstimator):
     @contextmanager
     def _timed(self, step: str):
         start = time.perf_counter()
-        yield
+        with _progress.step(step, self.verbose, spinner=step != "representation"):
+            yield
         self.timings_[step] = time.perf_counter() - start
-        log.info("%s: %.1f s", step, self.timings_[step])
+        log.debug("%s: %.1f s", step, self.timings_[step])
 
 
 def _one_component(Z: Float[np.ndarray, "n D"]) -> Decomposition:
