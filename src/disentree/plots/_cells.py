@@ -37,9 +37,7 @@ class CellStyle:
             raise ValueError(f"only vectors and images can be drawn, got X of shape {X.shape}")
         names = tuple(feature_names)
         if names and (X.ndim != 2 or len(names) != X.shape[1]):
-            raise ValueError(
-                f"feature_names must name every column of X: got {len(names)} for shape {X.shape}"
-            )
+            raise ValueError(f"feature_names must name every column of X: got {len(names)} for shape {X.shape}")
         finite = X[np.isfinite(X)] if X.dtype.kind == "f" else X.ravel()
         low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
         if X.ndim > 2:

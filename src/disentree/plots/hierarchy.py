@@ -102,9 +102,7 @@ def depth_of(box: Box) -> int:
     return 1 + max((depth_of(child) for branch in box.children for child in branch), default=0)
 
 
-def draw_boxes(
-    ax: Axes, root: Box, *, names: bool = True, fontsize: float = 9, lit: set | None = None
-) -> None:
+def draw_boxes(ax: Axes, root: Box, *, names: bool = True, fontsize: float = 9, lit: set | None = None) -> None:
     """Draw boxes that are laid out; `lit` holds the choices of a path to draw in colour."""
     _draw(ax, root, 0, True if lit is not None else None, lit or set(), names, fontsize)
 

@@ -90,9 +90,7 @@ def draw_pairwise(
     ax.set_xticks(
         [j * step + PIXELS / 2 - 0.5 for j in range(len(columns))], [plain(_title(z), 24) for z in columns]
     )
-    ax.set_yticks(
-        [i * step + PIXELS / 2 - 0.5 for i in range(len(rows))], [plain(_title(v), 24) for v in rows]
-    )
+    ax.set_yticks([i * step + PIXELS / 2 - 0.5 for i in range(len(rows))], [plain(_title(v), 24) for v in rows])
     ax.xaxis.tick_top()
     ax.tick_params(axis="x", rotation=60 if len(columns) > 4 else 0, length=0, labelsize=8)
     ax.tick_params(axis="y", length=0, labelsize=8)

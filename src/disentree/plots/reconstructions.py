@@ -81,9 +81,7 @@ def draw_reconstructions(
     return ax
 
 
-def _over(
-    ax: Axes, x: Num[np.ndarray, " d"], style: CellStyle, left: float, bottom: float, colour: str
-) -> None:
+def _over(ax: Axes, x: Num[np.ndarray, " d"], style: CellStyle, left: float, bottom: float, colour: str) -> None:
     """The reconstruction on top of the original: a thin line, or a mark at the end of each bar."""
     if style.kind == "line":
         draw_cell(ax, x, style, left, bottom, colour, frame=False, linewidths=1.2)

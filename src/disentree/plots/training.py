@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from disentree.plots._cells import COLOURS, plain
 
@@ -21,7 +21,8 @@ def draw_training(
 ) -> Figure:
     """Draw each loss of a model's `history_` (a list with a dict for each epoch) in a panel of its own.
 
-    Losses that are positive throughout and span more than a factor of ten get a logarithmic axis.
+    Losses that are positive throughout and span more than a factor of ten get a logarithmic axis. Losses that
+    are always 0, those that the model did not use, are left out unless they are named in `keys`.
 
     Examples
     --------
@@ -34,7 +35,7 @@ def draw_training(
         raise ValueError("history must have at least one epoch")
     found = dict.fromkeys(key for epoch in history for key, value in epoch.items() if _is_number(value))
     if keys is None:
-        losses = [key for key in found if key not in ASIDE]
+        losses = [key for key in found if key not in ASIDE and any(epoch.get(key) for epoch in history)]
         keys = [*(k for k in FIRST if k in losses), *(k for k in losses if k not in FIRST)]
     if unknown := [key for key in keys if key not in found]:
         raise ValueError(f"history has no {unknown[0]!r}; it has {', '.join(found)}")
@@ -46,12 +47,11 @@ def draw_training(
     for k, key in enumerate(keys):
         ax = figure.add_subplot(1, len(keys), k + 1)
         values = np.array([e[key] if _is_number(e.get(key)) else np.nan for e in history], dtype=float)
-        ax.plot(
-            epochs, values, color=COLOURS[k % len(COLOURS)], lw=1.6, marker="." if len(epochs) < 30 else None
-        )
+        ax.plot(epochs, values, color=COLOURS[k % len(COLOURS)], lw=1.6, marker="." if len(epochs) < 30 else None)
         seen = values[np.isfinite(values)]
         if len(seen) and seen.min() > 0 and seen.max() > 10 * seen.min():
             ax.set_yscale("log")
+            ax.yaxis.set_minor_formatter(NullFormatter())
         ax.set_title(plain(key), fontsize=10)
         ax.set_xlabel("epoch", fontsize=9)
         ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))

@@ -126,9 +126,7 @@ def draw_traversals(
                 y -= 1 + GAP
             middle = (n_steps // 2) * (1 + GAP)
             rows = len(names) * (1 + GAP)
-            ax.add_patch(
-                Rectangle((middle - GAP / 2, y + GAP / 2), 1 + GAP, rows, fill=False, ec="0.45", lw=1.1)
-            )
+            ax.add_patch(Rectangle((middle - GAP / 2, y + GAP / 2), 1 + GAP, rows, fill=False, ec="0.45", lw=1.1))
         ax.set(xlim=(-label, wide - label), ylim=(-tall, 0))
         ax.set_aspect("auto")
         ax.axis("off")

@@ -1,0 +1,109 @@
+"""The scores of a run: against the truth where it is known, and what can be said without it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int, Num
+
+from disentree.hierarchy import Hierarchy
+
+FROM_TRUTH = ("r4c", "r4", "h_error", "purity")
+
+
+def score_against_truth(
+    result: dict[str, Any],
+    V: Float[np.ndarray, "n v"],
+    Z: Float[np.ndarray, "n z"],
+    v_hierarchy: Hierarchy,
+    z_hierarchy: Hierarchy,
+    seed: int,
+) -> None:
+    from disentree.metrics import evaluate, h_error
+
+    result["scores"]["h_error"] = h_error(v_hierarchy, z_hierarchy)
+    try:
+        found = evaluate(V, Z, v_hierarchy, z_hierarchy, metrics=FROM_TRUTH, random_state=seed, n_jobs=-1)
+    except ValueError as error:  # few rows: a true variable may not be active in any of those held out
+        result["notes"].append(f"no scores against the truth: {error}")
+        return
+    scores = found["scores"]
+    result["scores"] = {
+        "r4c": scores["r4c"],
+        "r4": scores["r4"],
+        "h_error": scores["h_error"],
+        "purity_held_out": scores["purity"],
+    }
+    result |= {name: found[name] for name in ("factors", "estimator", "settings")}
+
+
+def score_structure(
+    result: dict[str, Any], true_paths: Int[np.ndarray, " n"], rows: dict[str, np.ndarray]
+) -> None:
+    """Purity and coverage of the structure on the training rows: of cores as in the paper, and of all rows."""
+    from disentree.metrics import coverage_score, purity_score
+
+    result["scores"] |= {
+        "purity": purity_score(true_paths, rows["core_labels"]),
+        "coverage": coverage_score(rows["core_labels"]),
+        "purity_all_rows": purity_score(true_paths, rows["labels"]),
+    }
+
+
+def reconstruction_errors(X: Num[np.ndarray, "n ..."], again: Num[np.ndarray, "n ..."]) -> dict[str, float]:
+    """Squared error for each value and for each row (the sum over its values), and the share of the variance
+    that is explained. Pixels count from 0 to 1."""
+    unit = 255.0 if X.dtype == np.uint8 else 1.0
+    flat = X.reshape(len(X), -1)
+    other = again.reshape(len(X), -1)
+    error = spread = 0.0
+    mean = flat.mean(axis=0, dtype=np.float64) / unit
+    for start in range(0, len(X), 1024):  # images as floats, a block at a time
+        block = slice(start, start + 1024)
+        x = flat[block].astype(np.float64) / unit
+        error += float(((x - other[block] / unit) ** 2).sum())
+        spread += float(((x - mean) ** 2).sum())
+    return {
+        "reconstruction_mse": error / flat.size,
+        "reconstruction_error_per_row": error / len(flat),
+        "reconstruction_r2": 1 - error / spread if spread else 0.0,
+    }
+
+
+def agreement(
+    train_codes: Float[np.ndarray, "n v"],
+    test_codes: Float[np.ndarray, "m v"],
+    hierarchy: Hierarchy,
+    rows: dict[str, np.ndarray],
+) -> dict[str, float]:
+    """The share of assigned rows that the model puts on the path they were assigned to."""
+    out = {}
+    for name, codes, labels in (
+        ("assignment_agreement", train_codes, rows["labels"]),
+        ("assignment_agreement_held_out", test_codes, rows["test_labels"]),
+    ):
+        assigned = labels >= 0
+        if assigned.any():
+            out[name] = float((hierarchy.path_of(codes) == labels)[assigned].mean())
+    return out
+
+
+def dependence(
+    result: dict[str, Any], codes: Float[np.ndarray, "n v"], hierarchy: Hierarchy, seed: int
+) -> dict[str, float]:
+    from disentree.metrics import dependence_scores
+
+    found = dependence_scores(codes, hierarchy, random_state=seed)
+    result["dependence"] = [asdict(path) for path in found]
+    weights = np.array([path.n_rows for path in found], dtype=float)
+    return {"dependence": float(np.average([p.mean for p in found], weights=weights))} if found else {}
+
+
+def leaves(hierarchy: Hierarchy, labels: Int[np.ndarray, " n"]) -> list[dict[str, Any]]:
+    counts = np.bincount(labels[labels >= 0], minlength=len(hierarchy.paths))
+    return [
+        {"path": p.name, "dimension": p.dimension, "n_rows": int(n), "share": float(n / len(labels))}
+        for p, n in zip(hierarchy.paths, counts, strict=True)
+    ]

@@ -1,0 +1,277 @@
+"""What each stage of a run does. A stage reads what the ones before it wrote, writes its own files into the run
+folder and returns a few words about what it found."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Int
+
+from disentree import _run_scores as run_scores
+from disentree.errors import UserError
+from disentree.hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    from disentree.run import Run, RunConfig
+
+log = logging.getLogger(__name__)
+
+# To add a model: a class with `fit(X, hierarchy=, paths=)`, `transform`, `inverse_transform`, `hierarchy_`,
+# `history_`, `save` and `load`, and the constructors `quick` and `paper` beside its own.
+MODELS = {"cofhae": ("disentree.autoencoders", "COFHAE")}
+
+SHOWN_PER_PATH = 12  # rows kept for the pictures
+
+
+# ------------------------------------------------------------------ data
+
+
+def do_data(run: Run, device: str, verbose: bool) -> str:
+    from disentree.run import FEWEST_ROWS
+
+    data = run.data
+    if len(data) < FEWEST_ROWS:
+        raise UserError(f"{run.config.source} has {len(data)} usable rows; at least {FEWEST_ROWS} are needed")
+    if run.config.structure == "true" and not data.has_truth:
+        raise UserError(f"{run.config.source} has no ground truth to take the structure from")
+    for sentence in data.policy:
+        log.info("%s", sentence)
+    run.write_json(
+        "data.json",
+        {
+            "name": data.name,
+            "kind": data.kind,
+            "n_rows": len(data),
+            "shape": list(data.X.shape[1:]),
+            "dtype": str(data.X.dtype),
+            "policy": list(data.policy),
+            "feature_names": list(data.feature_names),
+            "centre": None if data.centre is None else data.centre.tolist(),
+            "scale": None if data.scale is None else data.scale.tolist(),
+            "has_truth": data.has_truth,
+        },
+    )
+    return f"{len(data):,} rows of {'x'.join(map(str, data.X.shape[1:]))}"
+
+
+# ------------------------------------------------------------------ structure
+
+
+def do_structure(run: Run, device: str, verbose: bool) -> str:
+    data = run.data
+    train, test = run.split(len(data))
+    about: dict[str, Any] = {"from": run.config.structure}
+    if run.config.structure == "mimosa":
+        mimosa = make_mimosa(run.config, verbose).fit(data.X[train])
+        hierarchy = mimosa.hierarchy_
+        labels, core = mimosa.labels_, mimosa.core_labels_
+        test_labels = mimosa.predict(data.X[test])
+        about |= {
+            "summary": mimosa.summary(),
+            "description_length": float(mimosa.description_length_),
+            "components": [
+                {"dimension": int(c.dimension), "size": int(c.size), "parent": c.parent}
+                for c in mimosa.components_
+            ],
+            "timings": {step: round(float(s), 3) for step, s in mimosa.timings_.items()},
+        }
+    else:
+        hierarchy, paths = _given_structure(run)
+        labels, test_labels = paths[train], paths[test]
+        core = labels
+    run.write_npz(
+        "labels.npz",
+        train=train, test=test, labels=labels, core_labels=core, test_labels=test_labels,
+    )  # fmt: skip
+    run.write_json("structure.json", about)
+    run.write_json("hierarchy.json", hierarchy.to_dict())
+    n_paths = len(hierarchy.paths)
+    return f"{n_paths} path{'s' * (n_paths != 1)}, {np.mean(core >= 0):.1%} of rows in their cores"
+
+
+def make_mimosa(config: RunConfig, verbose: bool) -> Any:
+    from disentree import MIMOSA
+
+    return MIMOSA(random_state=config.seed, verbose=verbose)
+
+
+def _given_structure(run: Run) -> tuple[Hierarchy, Int[np.ndarray, " n"]]:
+    """A tree and the path of every row: the ground truth, or what the user wrote."""
+    data = run.data
+    if run.config.structure == "true":
+        assert data.codes is not None
+        assert data.hierarchy is not None
+        return data.hierarchy, data.hierarchy.path_of(data.codes)
+    hierarchy_file, labels_file = run.config.hierarchy_file, run.config.labels_file
+    if not hierarchy_file or not labels_file:
+        raise UserError("a structure needs both --hierarchy and --labels")
+    try:
+        hierarchy = Hierarchy.from_json(Path(hierarchy_file).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UserError(f"{hierarchy_file}: {error}") from None
+    labels = _read_labels(Path(labels_file))
+    if data.rows is not None and len(labels) > int(data.rows.max()):
+        labels = labels[data.rows]  # the file has labels for all rows, some of which were left out
+    if len(labels) != len(data):
+        raise UserError(f"{labels_file} has {len(labels)} labels for {len(data)} rows")
+    if labels.min() < -1 or labels.max() >= len(hierarchy.paths):
+        raise UserError(
+            f"{labels_file} must hold paths 0..{len(hierarchy.paths) - 1} of {hierarchy_file}, or -1 for none; "
+            f"it has {int(labels.min())}..{int(labels.max())}"
+        )
+    return hierarchy, labels
+
+
+def _read_labels(path: Path) -> Int[np.ndarray, " n"]:
+    import zipfile
+
+    try:
+        with path.open("rb") as file:
+            loaded = np.load(file, allow_pickle=False)
+            if not isinstance(loaded, np.ndarray):
+                name = next((n for n in ("labels", "paths") if n in loaded), None)
+                if name is None:
+                    raise UserError(f"{path} must have an array 'labels'")
+                loaded = loaded[name]
+    except UserError:
+        raise
+    except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        raise UserError(f"{path} cannot be read: {error}") from None
+    if loaded.ndim != 1 or loaded.dtype.kind not in "iu":
+        raise UserError(f"{path} must hold one whole number for each row, got {loaded.dtype} of {loaded.shape}")
+    return loaded.astype(np.int64)
+
+
+# ------------------------------------------------------------------ model
+
+
+def do_model(run: Run, device: str, verbose: bool) -> str:
+    data, hierarchy = run.data, run.hierarchy
+    labels = run.read_npz("labels.npz", "train", "labels")
+    checkpoint = run.folder / "checkpoint"
+    model = make_model(run.config, is_image=data.X.ndim > 2, device=device, verbose=verbose, run=run)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RuntimeWarning)
+        model.fit(data.X[labels["train"]], hierarchy=hierarchy, paths=labels["labels"])
+    if getattr(model, "interrupted_", False):  # the checkpoint has every finished epoch
+        raise KeyboardInterrupt
+    for warning in caught:
+        log.warning("%s", warning.message)
+    model.save(run.folder)
+    (checkpoint / "checkpoint.safetensors").unlink(missing_ok=True)
+    if checkpoint.is_dir() and not os.listdir(checkpoint):
+        checkpoint.rmdir()
+    return f"{len(model.history_)} epochs"
+
+
+def make_model(config: RunConfig, *, is_image: bool, device: str, verbose: bool, run: Run) -> Any:
+    """The untrained model that a preset stands for."""
+    cls = _model_class(config.model)
+    settings: dict[str, Any] = {
+        "random_state": config.seed,
+        "device": device,
+        "verbose": verbose,
+        "checkpoint": run.folder / "checkpoint",
+        "events": run.folder / "events.jsonl",
+    }
+    if config.epochs is not None:
+        settings["epochs"] = config.epochs
+    if config.preset == "paper":
+        return cls.paper(images=is_image, **settings)
+    return cls.quick(**settings) if config.preset == "quick" else cls(**settings)
+
+
+def load_model(name: str, folder: Path, device: str) -> Any:
+    for file in ("model.safetensors", "model.json"):
+        if not (folder / file).is_file():
+            raise UserError(f"{folder / file} is missing; `disentree run` with the same settings makes it again")
+    return _model_class(name).load(folder, device=device)
+
+
+def _model_class(name: str) -> Any:
+    module, cls = MODELS[name]
+    return getattr(import_module(module), cls)
+
+
+# ------------------------------------------------------------------ scores
+
+
+def do_scores(run: Run, device: str, verbose: bool) -> str:
+    data, model = run.data, run.model(device)
+    rows = run.read_npz("labels.npz")
+    train, test = rows["train"], rows["test"]
+    hierarchy: Hierarchy = model.hierarchy_
+    X, codes = data.X[test], model.transform(data.X[test])
+    again = model.inverse_transform(codes)
+    result: dict[str, Any] = {"n_train": len(train), "n_test": len(test), "scores": {}, "factors": [], "notes": []}
+    run.write_npz("learned.npz", codes=codes, hierarchy=hierarchy.to_json(indent=None))
+    if data.codes is not None and data.hierarchy is not None:
+        truth = data.codes[test]
+        run.write_npz("true.npz", codes=truth, hierarchy=data.hierarchy.to_json(indent=None))
+        run_scores.score_against_truth(result, truth, codes, data.hierarchy, hierarchy, run.config.seed)
+        run_scores.score_structure(result, data.hierarchy.path_of(data.codes[train]), rows)
+    own = result["scores_without_truth"] = run_scores.reconstruction_errors(X, again)
+    own |= run_scores.agreement(model.transform(data.X[train]), codes, hierarchy, rows)
+    own["description_length"] = hierarchy.description_length(codes)
+    if "description_length" in (structure := run.read_json("structure.json")):
+        own["mimosa_description_length"] = structure["description_length"]
+    own |= run_scores.dependence(result, codes, hierarchy, run.config.seed)
+    result["leaves"] = run_scores.leaves(hierarchy, rows["labels"])
+    shown = _some_of_each(hierarchy.path_of(codes))
+    if data.kind == "series" and data.scale is not None and data.centre is not None:  # show their own units
+        X, again = (values * data.scale + data.centre for values in (X[shown], again[shown]))
+    else:
+        X, again = X[shown], again[shown]
+    run.write_npz("samples.npz", X=X, X_again=again, rows=shown, paths=hierarchy.path_of(codes)[shown])
+    run.write_json("metrics.json", _plain(result))
+    r4c = result["scores"].get("r4c")
+    return f"R4c {r4c:.3f}" if r4c is not None else f"reconstruction R² {own['reconstruction_r2']:.3f}"
+
+
+def _some_of_each(paths: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
+    return np.concatenate([np.flatnonzero(paths == p)[:SHOWN_PER_PATH] for p in np.unique(paths)])
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as JSON has them."""
+    if isinstance(value, dict):
+        return {key: _plain(v) for key, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
+
+
+# ------------------------------------------------------------------ figures and report
+
+
+def do_figures(run: Run, device: str, verbose: bool) -> str:
+    from matplotlib import pyplot as plt
+
+    from disentree._files import atomic_path
+    from disentree.report import figures
+
+    drawn = 0
+    for name, draw in figures(run, device).items():
+        figure = draw()
+        with atomic_path(run.folder / "figures" / f"{name}.png") as temporary:
+            figure.savefig(temporary, dpi=110, facecolor="white", bbox_inches="tight", pad_inches=0.08)
+        plt.close(figure)
+        drawn += 1
+    return f"{drawn} pictures"
+
+
+def do_report(run: Run, device: str, verbose: bool) -> str:
+    from disentree._files import atomic_path
+    from disentree.report import render
+
+    with atomic_path(run.report_path) as temporary:
+        temporary.write_text(render(run), encoding="utf-8")
+    return str(run.report_path)
