@@ -65,7 +65,9 @@ def flat_autoencoder(
     schedule = torch.optim.lr_scheduler.MultiStepLR(adam, drops, gamma=0.1)
     shuffle = torch.Generator().manual_seed(int(seeds[1]))
     history: list[dict[str, float]] = []
-    with smooth_arithmetic(), bar("autoencoder", epochs, verbose) as advance:
+    # One thread for the small network: more gain little, wait for each other on a busy machine, and would
+    # make the result depend on the number of cores.
+    with _threads(None if images else 1), smooth_arithmetic(), bar("autoencoder", epochs, verbose) as advance:
         for epoch in range(1, epochs + 1):
             total = 0.0
             for rows in torch.randperm(len(data), generator=shuffle).split(batch_size):
@@ -138,3 +140,13 @@ def smooth_arithmetic() -> Iterator[None]:
     finally:
         if changed:
             torch.set_flush_denormal(False)
+
+
+@contextmanager
+def _threads(n: int | None) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(n or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
