@@ -1,4 +1,4 @@
-"""Which component a point belongs to, by likelihood: a mixture of local flats."""
+"""Which component a point belongs to, by likelihood: a mixture of local flats or sheets."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from math import lgamma, log, pi
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.spatial import KDTree
+from scipy.spatial import cKDTree
 
+from disentree.mimosa.curved import n_terms, sheet_offsets
 from disentree.mimosa.merge import distances_off_flats
 
 
@@ -18,6 +19,7 @@ class Sheet:
 
     points: Float[np.ndarray, "m D"]
     bases: Float[np.ndarray, "m d D"]
+    curved: bool = False
 
     @property
     def dimension(self) -> int:
@@ -27,27 +29,46 @@ class Sheet:
 def log_likelihood(
     sheet: Sheet, Z: Float[np.ndarray, "n D"], tolerance: float, n_jobs: int = -1
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-    """Log density of points under a component, up to a constant, and their distance off its flats relative to
-    the distance from the core points that define them.
+    """Log density of points under a component, up to a constant, and their distance off it relative to the
+    distance of the core points that define it there. A core point itself is left out of its neighbours.
 
     Along the component the density is that of the m nearest core points, m / (V_d r^d) with r the distance of
     the m-th; across it, in the other D - d directions, Gaussian with standard deviation `tolerance` * r.
     """
     d, n_dims = sheet.dimension, Z.shape[1]
     m = min(d + 4, len(sheet.points))
-    distances, nearest = KDTree(sheet.points).query(Z, m, workers=n_jobs)
-    distances, nearest = distances.reshape(-1, m), nearest.reshape(-1, m)
-    off = np.full(len(Z), np.inf)
-    for j in range(m):
-        anchors = nearest[:, j]
-        off = np.minimum(off, distances_off_flats(Z, sheet.points[anchors], sheet.bases[anchors]))
+    n_fit = min(max(25, 2 * n_terms(d)), len(sheet.points)) if sheet.curved else m
+    distances, nearest = _others(sheet.points, Z, n_fit, n_jobs)
+    n_fit = nearest.shape[1]
     if d == 0:  # an atom has no directions: a point is on it or off it
         off = np.where(distances[:, 0] == 0, 0.0, 1.0)
-    r = np.maximum(distances[:, -1], 1e-300)
+    elif sheet.curved and d < n_dims and n_fit > n_terms(d):
+        off = sheet_offsets(Z, sheet.points[nearest], d)
+    else:
+        off = np.full(len(Z), np.inf)
+        for j in range(min(m, n_fit)):
+            anchors = nearest[:, j]
+            off = np.minimum(off, distances_off_flats(Z, sheet.points[anchors], sheet.bases[anchors]))
+    m = min(m, n_fit)
+    r = np.maximum(distances[:, m - 1], 1e-300)
     log_ball = d / 2 * log(pi) - lgamma(d / 2 + 1)
     along = log(m) - log_ball - d * np.log(r)
     across = -(n_dims - d) * (0.5 * log(2 * pi) + log(tolerance) + np.log(r)) - 0.5 * (off / tolerance) ** 2
     return along + (across if d < n_dims else 0.0), off
+
+
+def _others(
+    points: Float[np.ndarray, "m D"], Z: Float[np.ndarray, "n D"], k: int, n_jobs: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The k nearest of `points`, not counting one at the very place of a row of Z."""
+    k = min(k + 1, len(points))
+    distances, nearest = cKDTree(points).query(Z, k, workers=n_jobs)
+    distances, nearest = distances.reshape(-1, k), nearest.reshape(-1, k)
+    if k == 1:
+        return distances, nearest
+    skip = distances[:, 0] == 0
+    keep = np.arange(k - 1) + skip[:, None]
+    return np.take_along_axis(distances, keep, axis=1), np.take_along_axis(nearest, keep, axis=1)
 
 
 def assign(
@@ -55,15 +76,14 @@ def assign(
     Z: Float[np.ndarray, "n D"],
     tolerance: float,
     n_jobs: int = -1,
-    block: int = 200_000,
+    block: int = 50_000,
 ) -> tuple[Int[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-    """The most likely component of every point, and how far off its flats the point is."""
-    labels = np.empty(len(Z), dtype=np.int64)
-    off = np.empty(len(Z))
+    """The most likely component of every point, and how far off it the point is."""
+    labels = np.zeros(len(Z), dtype=np.int64)
+    off = np.full(len(Z), np.inf)
     for start in range(0, len(Z), block):
         part = slice(start, start + block)
         best = np.full(len(Z[part]), -np.inf)
-        labels[part], off[part] = 0, np.inf
         for c, sheet in enumerate(sheets):
             score, distance = log_likelihood(sheet, Z[part], tolerance, n_jobs)
             better = score > best
@@ -74,11 +94,11 @@ def assign(
 
 
 def residuals(sheet: Sheet, n: int = 2000) -> Float[np.ndarray, " s"]:
-    """Distances of core points from the flats of their nearest fellow core points."""
+    """Distances of some core points from the flats of their nearest fellow core points."""
     rows = np.linspace(0, len(sheet.points) - 1, min(len(sheet.points), n)).astype(int)
     if len(sheet.points) < 2 or sheet.dimension == sheet.points.shape[1]:
         return np.zeros(len(rows))
-    distances, nearest = map(np.asarray, KDTree(sheet.points).query(sheet.points[rows], 2))
-    other = np.where(nearest[:, 1] == rows, nearest[:, 0], nearest[:, 1])
+    distances, nearest = _others(sheet.points, sheet.points[rows], 1, 1)
+    other = nearest[:, 0]
     off = distances_off_flats(sheet.points[rows], sheet.points[other], sheet.bases[other])
-    return off * distances[:, 1]
+    return off * distances[:, 0]

@@ -3,22 +3,46 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from disentree.mimosa.assign import Sheet, assign
 from disentree.mimosa.components import link_components
-from disentree.mimosa.merge import drop_explained, drop_small, merge_over_seams, renumber
+from disentree.mimosa.curved import curved_tangents, sheet_residuals
+from disentree.mimosa.merge import distances_off_flats, drop_explained, drop_small, merge_over_seams, renumber
 from disentree.mimosa.neighbors import nearest_neighbors
 from disentree.mimosa.tangents import Tangents, anchored_flats
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("disentree.mimosa")
 
 # How far neighbours may lie off a flat, relative to their distance: rounding, then noise or curvature.
-TOLERANCES = (1e-6, 1e-4, 1e-2, 0.03, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3)
+FLAT = (1e-6, 1e-4, 1e-2, 0.03, 0.06, 0.1, 0.15, 0.2)
+# The same for a quadratic sheet, whose residuals are judged by leave-one-out.
+CURVED = (0.03, 0.06, 0.1, 0.14, 0.18, 0.22, 0.26, 0.3)
 MIN_SHARE = 0.003  # a component has at least this share of the points, and half a neighbourhood
 GLANCE_ROWS = 2000
+
+
+@dataclass(frozen=True)
+class Local:
+    """What was found around every point, and how well."""
+
+    tangents: Tangents
+    tolerance: float  # within which the local model holds
+    flatness: float  # within which neighbours lie on each other's flats
+    bases: np.ndarray | None = None  # for sheets: of every dimension that was tried
+
+    @property
+    def kind(self) -> str:
+        return "flats" if self.bases is None else "sheets"
+
+    def saving(self, n_dims: int, held: np.ndarray | bool = True) -> float:
+        """Nats per point that the model saves: see `choose_decomposition`."""
+        codimension = np.where(held, n_dims - self.tangents.dimensions, 0)
+        return float(codimension.mean() * -np.log(self.tolerance))
 
 
 @dataclass(frozen=True)
@@ -28,7 +52,12 @@ class Decomposition:
     labels: Int[np.ndarray, " n"]
     tangents: Tangents
     tolerance: float
-    saving: float  # nats per point, see `choose_decomposition`
+    saving: float
+    bases: np.ndarray | None = None  # for sheets: of every dimension that was tried
+
+    @property
+    def curved(self) -> bool:
+        return self.bases is not None
 
     @property
     def dimensions(self) -> list[int]:
@@ -36,24 +65,59 @@ class Decomposition:
         return [int(self.tangents.dimensions[row]) for row in first]
 
 
-def decompose(
+def components_of(
     Z: Float[np.ndarray, "n D"],
-    distances: Float[np.ndarray, "n k"],
-    neighbors: Int[np.ndarray, "n k"],
-    tolerance: float,
-    seed: np.random.SeedSequence,
+    radii: Float[np.ndarray, " n"],
+    local: Local,
+    k: int,
     n_jobs: int = -1,
 ) -> Decomposition:
-    """Local flats, links between neighbours on each other's flats, seams, and what is no manifold dropped."""
-    tangents = anchored_flats(Z, neighbors, tolerance, np.random.default_rng(seed))
-    linked = link_components(Z, tangents, 2 * tolerance, n_jobs=n_jobs)
-    k = neighbors.shape[1]
-    labels = merge_over_seams(Z, tangents, linked, 3 * tolerance, k // 2)
+    """Links between neighbours on each other's flats, seams, and what is no manifold of its own dropped."""
+    tangents, tolerance = local.tangents, local.flatness
+    labels = link_components(Z, tangents, tolerance, n_jobs=n_jobs)
+    labels = merge_over_seams(Z, tangents, labels, 1.5 * tolerance, k // 2)
     labels = renumber(drop_small(labels, max(k // 2, int(MIN_SHARE * len(Z)))), tangents.dimensions)
-    labels = drop_explained(Z, tangents, labels, distances[:, -1], 2 * tolerance)
-    codimension = Z.shape[1] - tangents.dimensions
-    saving = float(np.mean(np.where(labels >= 0, codimension, 0)) * -np.log(tolerance))
-    return Decomposition(labels, tangents, tolerance, saving)
+    labels = drop_explained(Z, tangents, labels, radii, tolerance)
+    saving = local.saving(Z.shape[1], labels >= 0)
+    return Decomposition(labels, tangents, local.tolerance, saving, local.bases)
+
+
+def polish(
+    Z: Float[np.ndarray, "n D"],
+    neighbors: Int[np.ndarray, "n k"],
+    found: Decomposition,
+    n_jobs: int = -1,
+    max_rounds: int = 8,
+) -> Decomposition:
+    """Assign points that have neighbours of other components anew, by likelihood, until few change.
+
+    Where two curved components come close, a neighbourhood holds points of both, and its dimension says little
+    about the point in the middle. Once components are known, each can be judged by its own points alone.
+    """
+    labels, dimensions = found.labels, found.dimensions
+    if len(dimensions) < 2:
+        return found
+    off = np.zeros(len(Z))
+    for _ in range(max_rounds):
+        cores = [np.flatnonzero(labels == c) for c in range(len(dimensions))]
+        if min(map(len, cores)) < neighbors.shape[1] // 2:
+            break
+        sheets = [Sheet(Z[c], found.tangents.bases[c, :d], True) for c, d in zip(cores, dimensions, strict=True)]
+        mixed = np.flatnonzero((labels[neighbors] != labels[:, None]).any(axis=1) | (labels < 0))
+        before = labels[mixed]
+        labels = labels.copy()
+        labels[mixed], off[mixed] = assign(sheets, Z[mixed], found.tolerance, n_jobs)
+        if np.mean(labels[mixed] != before) * len(mixed) < 0.001 * len(Z):
+            break
+    labels = np.where(off <= 3 * found.tolerance, labels, -1)  # the cores hold what is on the components
+    local = np.where(labels >= 0, np.array(dimensions)[labels], found.tangents.dimensions)
+    bases = found.tangents.bases.copy()
+    moved = np.flatnonzero(local != found.tangents.dimensions)
+    assert found.bases is not None
+    for row in moved:
+        d = local[row]
+        bases[row] = found.bases[row, d - 1] if d <= found.bases.shape[1] else np.eye(Z.shape[1])
+    return replace(found, labels=labels, tangents=Tangents(local, bases))
 
 
 def choose_decomposition(
@@ -61,31 +125,75 @@ def choose_decomposition(
     k: int,
     seed: np.random.SeedSequence,
     n_jobs: int = -1,
-    tolerances: tuple[float, ...] = TOLERANCES,
 ) -> Decomposition:
-    """Try tolerances from tight to loose and keep the decomposition that saves most of the description.
+    """Try flats and then sheets, from tight tolerances to loose ones, and keep the decomposition that saves
+    most of the description.
 
     To tell where a point is to a precision p takes log(r / p) nats for each of D coordinates in a
     neighbourhood of size r. On a component of dimension d within a relative tolerance t, D - d of them need
     only log(t r / p), which saves (D - d) log(1 / t) for every point that a component holds.
     """
     distances, neighbors = nearest_neighbors(Z, k, n_jobs)
-    best: Decomposition | None = None
-    some = np.random.default_rng(seed).choice(len(Z), min(len(Z), GLANCE_ROWS), replace=False)
-    for tolerance in tolerances:
-        most = (Z.shape[1] - 1) * -np.log(tolerance)  # everything on curves
-        if best is not None and best.saving >= most:
-            break
-        glance = anchored_flats(Z, neighbors, tolerance, np.random.default_rng(seed), rows=some)
-        promise = float(np.mean(Z.shape[1] - glance.dimensions) * -np.log(tolerance))
-        if best is not None and promise <= best.saving:
-            continue
-        found = decompose(Z, distances, neighbors, tolerance, seed, n_jobs)
+    tried: list[Decomposition] = []
+    for local in _candidates(Z, neighbors, seed, tried):
+        found = components_of(Z, distances[:, -1], local, k, n_jobs)
         log.info(
-            "tolerance %g: %d components, %.1f %% of points, saves %.2f nats per point",
-            tolerance, found.labels.max() + 1, 100 * np.mean(found.labels >= 0), found.saving,
+            "%s within %g: %d components hold %.1f %% of the points and save %.2f nats per point",
+            local.kind, local.tolerance, found.labels.max() + 1, 100 * np.mean(found.labels >= 0), found.saving,
         )  # fmt: skip
-        if best is None or found.saving > best.saving:
-            best = found
-    assert best is not None
-    return best
+        tried.append(found)
+        tried.sort(key=lambda one: -one.saving)
+        del tried[1:]
+    return polish(Z, neighbors, tried[0], n_jobs) if tried[0].curved else tried[0]
+
+
+def _candidates(
+    Z: np.ndarray, neighbors: np.ndarray, seed: np.random.SeedSequence, tried: list[Decomposition]
+) -> Iterator[Local]:
+    """Local models that might still save more than the best so far, judged first by a glance at some rows."""
+    n_dims = Z.shape[1]
+
+    def to_beat() -> float:
+        return tried[0].saving if tried else -1.0
+
+    some = np.random.default_rng(seed).choice(len(Z), min(len(Z), GLANCE_ROWS), replace=False)
+
+    def hopeless(tolerance: float) -> bool:
+        return to_beat() >= (n_dims - 1) * -np.log(tolerance)  # even if everything lay on curves
+
+    for tolerance in FLAT:
+        if hopeless(tolerance):
+            return
+        glance = anchored_flats(Z, neighbors, tolerance, np.random.default_rng(seed), rows=some)
+        if Local(glance, tolerance, 2 * tolerance).saving(n_dims) > to_beat():
+            tangents = anchored_flats(Z, neighbors, tolerance, np.random.default_rng(seed))
+            yield Local(tangents, tolerance, 2 * tolerance)
+    if hopeless(CURVED[0]):
+        return
+    residuals, bases = sheet_residuals(Z, neighbors, some)
+    glances = {t: Local(curved_tangents(residuals, bases, t), t, 0).saving(n_dims) for t in CURVED}
+    promising = [t for t, saving in glances.items() if saving > to_beat()]
+    if not promising:
+        return
+    residuals, bases = sheet_residuals(Z, neighbors)
+    for tolerance in promising:
+        tangents = curved_tangents(residuals, bases, tolerance)
+        if Local(tangents, tolerance, 0).saving(n_dims) > to_beat():
+            yield Local(tangents, tolerance, _flatness(Z, neighbors, tangents), bases)
+
+
+def _flatness(Z: np.ndarray, neighbors: np.ndarray, tangents: Tangents) -> float:
+    """How far the nearer neighbours of the same dimension lie off a point's flat, for most points."""
+    rows = np.linspace(0, len(Z) - 1, min(len(Z), GLANCE_ROWS)).astype(int)
+    off = []
+    for j in range(neighbors.shape[1] // 3):
+        other = neighbors[rows, j]
+        for d in np.unique(tangents.dimensions[rows]):
+            if d == Z.shape[1]:
+                continue
+            here = (tangents.dimensions[rows] == d) & (tangents.dimensions[other] == d)
+            a, b = rows[here], other[here]
+            off.append(distances_off_flats(Z[b], Z[a], tangents.bases[a, :d]))
+    if not off or not sum(map(len, off)):
+        return 0.2
+    return float(np.clip(np.quantile(np.concatenate(off), 0.9), 0.05, 0.45))

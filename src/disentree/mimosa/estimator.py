@@ -245,10 +245,10 @@ class MIMOSA(ClusterMixin, BaseEstimator):
         dimensions = found.dimensions
         self.hierarchy_, order = tree_from_parents(dimensions, parents)
         self._path_of_component = np.argsort(order)
-        self._parents = [
-            None if parents[c] is None else int(self._path_of_component[parents[c]]) for c in order
+        self._parents = [None if parents[c] is None else int(self._path_of_component[parents[c]]) for c in order]
+        self.sheets_ = [
+            Sheet(Z[cores[c]], found.tangents.bases[cores[c], : dimensions[c]], found.curved) for c in order
         ]
-        self.sheets_ = [Sheet(Z[cores[c]], found.tangents.bases[cores[c], : dimensions[c]]) for c in order]
         self.tolerance_ = found.tolerance
         self.local_dimensions_ = found.tangents.dimensions
 
