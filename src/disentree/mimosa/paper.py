@@ -169,6 +169,11 @@ class PaperMIMOSA(MIMOSA):
     def _represent(self, X: Shaped[np.ndarray, "n ..."], seed: np.random.SeedSequence) -> Representation:
         """Algorithm 1, line 1."""
         if self.representation == "given":
+            if (dims := int(np.prod(X.shape[1:]))) >= self.num_nearest_neighbors:
+                raise ValueError(
+                    f"a given representation must have fewer dimensions than num_nearest_neighbors="
+                    f"{self.num_nearest_neighbors}, got {dims}"
+                )
             return given(X)
         return flat_autoencoder(
             X,
