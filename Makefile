@@ -11,7 +11,7 @@ DEMO := runs/demo
 .PHONY: help demo test lint bench clean
 
 help:
-	@echo "make demo    generate a benchmark data set and draw it"
+	@echo "make demo    find the tree in a benchmark data set, learn its factors, write a report"
 	@echo "make test    run the test suite"
 	@echo "make lint    ruff and pyright"
 	@echo "make bench   run the scripts in benchmarks/"
@@ -25,10 +25,9 @@ $(READY): pyproject.toml requirements/constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements/constraints.txt -e '.[dev]'
 	@touch $(READY)
 
+# Stopped, it goes on where it was; finished, it only shows the result again.
 demo: $(READY)
-	$(BIN)/disentree datasets chopsticks-depth2-either --n-samples 10000 --seed 0 --force \
-	  --out $(DEMO)/chopsticks-depth2-either.npz --preview $(DEMO)/chopsticks-depth2-either.png
-	@echo "The picture is $(DEMO)/chopsticks-depth2-either.png"
+	$(BIN)/disentree run chopsticks-depth2-either --out $(DEMO)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import warnings
 from importlib import import_module
 from pathlib import Path
@@ -180,11 +181,20 @@ def make_model(config: RunConfig, *, is_image: bool, device: str, verbose: bool,
         "checkpoint": run.folder / "checkpoint",
         "events": run.folder / "events.jsonl",
     }
+    if verbose and not sys.stderr.isatty():  # a bar is for people who watch; a log gets lines
+        settings |= {"verbose": False, "callbacks": [_log_epoch]}
     if config.epochs is not None:
         settings["epochs"] = config.epochs
     if config.preset == "paper":
         return cls.paper(images=is_image, **settings)
     return cls.quick(**settings) if config.preset == "quick" else cls(**settings)
+
+
+def _log_epoch(record: dict[str, Any], model: Any) -> None:
+    losses = (
+        f"{key} {record[key]:.2e}" for key in ("reconstruction", "assignment", "dependence") if record.get(key)
+    )
+    log.info("epoch %d: %s", record["epoch"], ", ".join(losses))
 
 
 def load_model(name: str, folder: Path, device: str) -> Any:
