@@ -17,7 +17,7 @@ SAMPLE = 2000
 
 
 def enclosure_ratios(
-    Z: Float[np.ndarray, "n D"], cores: Sequence[Int[np.ndarray, " m"]], dimensions: Sequence[int]
+    Z: Float[np.ndarray, "n D"], cores: Sequence[Int[np.ndarray, " _"]], dimensions: Sequence[int]
 ) -> Float[np.ndarray, "c c"]:
     """Entry [low, high]: the mean distance from points of `low` to their nearest points of `high`, relative to
     the mean distance between nearest neighbours within `high`; infinite unless `high` has more dimensions.
@@ -38,7 +38,7 @@ def enclosure_ratios(
 def shares_on_flats(
     Z: Float[np.ndarray, "n D"],
     tangents: Tangents,
-    cores: Sequence[Int[np.ndarray, " m"]],
+    cores: Sequence[Int[np.ndarray, " _"]],
     dimensions: Sequence[int],
     tolerance: float,
 ) -> Float[np.ndarray, "c c"]:

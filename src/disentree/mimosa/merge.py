@@ -117,7 +117,7 @@ def drop_explained(
     return renumber(labels, tangents.dimensions)
 
 
-def rows_of(labels: Int[np.ndarray, " n"]) -> list[Int[np.ndarray, " m"]]:
+def rows_of(labels: Int[np.ndarray, " n"]) -> list[Int[np.ndarray, " _"]]:
     """The rows with label 0, those with label 1, ..."""
     order = np.argsort(labels, kind="stable")
     counts = np.bincount(labels + 1)
