@@ -159,7 +159,7 @@ def _candidates(
     some = np.random.default_rng(seed).choice(len(Z), min(len(Z), GLANCE_ROWS), replace=False)
 
     def hopeless(tolerance: float) -> bool:
-        return to_beat() >= (n_dims - 1) * -np.log(tolerance)  # even if everything lay on curves
+        return bool(to_beat() >= (n_dims - 1) * -np.log(tolerance))  # even if everything lay on curves
 
     for tolerance in FLAT:
         if hopeless(tolerance):
