@@ -52,6 +52,9 @@ def check_parameters(model: COFHAE) -> None:
         widths = getattr(model, name)
         if not isinstance(widths, Sequence) or not all(isinstance(w, int) and w > 0 for w in widths):
             raise ValueError(f"{name} must be a sequence of widths above 0; got {widths!r}")
+    betas = model.discriminator_betas
+    if not isinstance(betas, Sequence) or len(betas) != 2 or not all(_is_number(b) and 0 <= b < 1 for b in betas):
+        raise ValueError(f"discriminator_betas must be two numbers from 0 to below 1; got {betas!r}")
     for name in ("encoder", "decoder"):
         network = getattr(model, name)
         if not isinstance(network, nn.Module):

@@ -8,7 +8,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -35,7 +35,7 @@ from disentree.autoencoders.saving import (
     save_checkpoint,
     save_model,
 )
-from disentree.autoencoders.session import flushed_denormals, pick_device, pick_seed, reporter
+from disentree.autoencoders.session import fitting_threads, flushed_denormals, pick_device, pick_seed, reporter
 from disentree.autoencoders.targets import Targets, fit_flats, leaf_targets
 from disentree.autoencoders.training import Batches, Diverged, Settings, State, train
 from disentree.hierarchy import Hierarchy
@@ -133,7 +133,7 @@ class COFHAE(TransformerMixin, BaseEstimator):
         penalty: str = "auto",
         warm_up: float = 0.3,
         discriminator: Sequence[int] = (128, 128, 128),
-        discriminator_betas: tuple[float, float] = (0.5, 0.9),
+        discriminator_betas: Sequence[float] = (0.5, 0.9),
         encoder: str | nn.Module = "auto",
         decoder: str | nn.Module = "auto",
         hidden: Sequence[int] = (256, 256),
@@ -182,12 +182,12 @@ class COFHAE(TransformerMixin, BaseEstimator):
         self.callbacks = callbacks
 
     @classmethod
-    def quick(cls, **parameters: Any) -> Self:
+    def quick(cls, **parameters: Any) -> COFHAE:
         """A short training, to see whether the data is worth a longer one."""
         return cls(**{"steps": 1000, "learning_rate": 4e-3, **parameters})
 
     @classmethod
-    def paper(cls, *, images: bool = False, **parameters: Any) -> Self:
+    def paper(cls, *, images: bool = False, **parameters: Any) -> COFHAE:
         """The paper's algorithm and settings: 50 epochs of batches of 256, Adam at 1e-3 with two steps down,
         softplus perceptrons of two layers of 256 (Burgess networks for `images`), squared assignment loss,
         conditional total correlation by a discriminator of three layers of 1000, no targets.
@@ -228,7 +228,7 @@ class COFHAE(TransformerMixin, BaseEstimator):
         *,
         hierarchy: Hierarchy | Mapping[str, Any] | None = None,
         paths: ArrayLike | None = None,
-    ) -> Self:
+    ) -> COFHAE:
         """Find the structure of X with MIMOSA, or take the one given, and train the autoencoder.
 
         Parameters
@@ -256,6 +256,10 @@ class COFHAE(TransformerMixin, BaseEstimator):
         seed = saved[1]["seed"] if saved else pick_seed(self.random_state)
         seeds = np.random.SeedSequence(seed).spawn(4)
 
+        kind = "image" if self.input == "auto" and self.encoder in CONVOLUTIONAL else self.input
+        layer = fit_input_layer(source, kind, self.likelihood, np.random.default_rng(seeds[1]))
+        self.input_, self.seed_, self.device_ = layer.to(device), seed, device
+
         self.mimosa_ = None
         if saved:
             structure = Hierarchy.from_dict(saved[1]["hierarchy"]), saved[0]["paths"].numpy()
@@ -265,9 +269,6 @@ class COFHAE(TransformerMixin, BaseEstimator):
             structure = self._find_structure(source, int(seeds[0].generate_state(1)[0]))
         self.hierarchy_, self.paths_ = structure
 
-        kind = "image" if self.input == "auto" and self.encoder in CONVOLUTIONAL else self.input
-        layer = fit_input_layer(source, kind, self.likelihood, np.random.default_rng(seeds[1]))
-        self.input_, self.seed_, self.device_ = layer.to(device), seed, device
         aims = self._find_targets(source, np.random.default_rng(seeds[2]))
         self.trust_ = aims.trust
 
@@ -288,12 +289,15 @@ class COFHAE(TransformerMixin, BaseEstimator):
         self.history_ = state.history
         good = (copy.deepcopy(state.hae.state_dict()), state.epoch)
         paths = torch.from_numpy(self.paths_)
+        networks = [state.hae, state.D] if settings.penalty == "adversarial" else [state.hae]
+        weights = sum(p.numel() for network in networks for p in network.parameters())
         if self.checkpoint is not None:
             save_checkpoint(self.checkpoint, state, about, paths)
 
         with (
             reporter(settings.epochs, self.verbose, self.events, self.tensorboard) as (report, after_batch),
             flushed_denormals(self.device_),
+            fitting_threads(self.device_, self.batch_size * weights),
         ):
 
             def after_epoch(state: State) -> None:
@@ -463,7 +467,7 @@ class COFHAE(TransformerMixin, BaseEstimator):
         device: str = "auto",
         encoder: nn.Module | None = None,
         decoder: nn.Module | None = None,
-    ) -> Self:
+    ) -> COFHAE:
         """Read what `save` wrote. A model with networks of your own needs modules of the same kind again."""
         about, tensors = read_model(Path(folder))
         parameters = dict(about["parameters"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from jaxtyping import Shaped
@@ -12,22 +12,13 @@ from numpy.typing import ArrayLike
 _BLOCK_BYTES = 64e6  # a block of an array, as 64-bit floats
 
 
-class Source(Protocol):
-    """Rows in blocks, the same ones in the same order every time."""
-
-    n_rows: int
-    shape: tuple[int, ...]  # of one row
-    dtype: np.dtype
-
-    def blocks(self) -> Iterator[Shaped[np.ndarray, "n ..."]]: ...
-
-
 class ArraySource:
     """An array, in memory or memory-mapped; rows are read a block at a time."""
 
     def __init__(self, X: Shaped[np.ndarray, "n ..."]):
         self.X = X
-        self.n_rows, self.shape, self.dtype = len(X), X.shape[1:], X.dtype
+        self.n_rows, self.dtype = len(X), X.dtype
+        self.shape: tuple[int, ...] = X.shape[1:]  # of a row
 
     def blocks(self) -> Iterator[Shaped[np.ndarray, "n ..."]]:
         step = max(1, int(_BLOCK_BYTES / (8 * max(1, int(np.prod(self.shape))))))
@@ -71,6 +62,9 @@ class BlockSource:
             yield block
         if seen != self.n_rows:
             raise ValueError(f"the blocks of X held {self.n_rows} rows at first and {seen} now")
+
+
+Source = ArraySource | BlockSource
 
 
 def is_blocks(X: Any) -> bool:

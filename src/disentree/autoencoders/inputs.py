@@ -40,6 +40,7 @@ class InputLayer(nn.Module):
     """
 
     mean: Tensor
+    mean_rest: Tensor  # what float32 leaves of it: a large offset must not eat the digits of what varies
     components: Tensor  # (columns, features): X - mean to features
     expansion: Tensor  # (features, columns): features to X - mean
     weights: Tensor  # of each feature in the reconstruction loss
@@ -100,12 +101,11 @@ class InputLayer(nn.Module):
     def prepare(self, X: Shaped[np.ndarray, "n ..."]) -> Float[Tensor, "n ..."]:
         """Rows of X as the tensor that training keeps: features, or pixels where those are modelled."""
         device = self.mean.device
-        flat = torch.from_numpy(np.ascontiguousarray(X.reshape(len(X), -1), dtype=np.float64))
+        flat = torch.from_numpy(np.array(X.reshape(len(X), -1), dtype=np.float64))
         if self.in_pixels:
             pixels = (flat / self.pixel_scale).to(torch.float32).to(device)
             return self._as_image(pixels) if self.kind == "image" else pixels
-        # The mean goes first, in double precision: a large offset must not eat the digits of what varies.
-        centred = (flat / self.pixel_scale - self.mean.double().cpu()).to(torch.float32).to(device)
+        centred = (flat / self.pixel_scale - self._exact_mean()).to(torch.float32).to(device)
         return centred @ self.components
 
     def to_input(self, prepared: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
@@ -122,18 +122,28 @@ class InputLayer(nn.Module):
 
     def restore(self, output: Float[Tensor, "n ..."]) -> Float[np.ndarray, "n ..."]:
         """The decoder's output in the shape and units of X."""
-        if self.likelihood == "bernoulli":
-            output = output.sigmoid()
-        if not self.in_pixels:
-            flat = (output @ self.expansion).cpu().numpy().astype(np.float64) + self.mean.double().cpu().numpy()
+        if self.in_pixels:
+            output = self._around_mean(output)
+            flat = (
+                (output.sigmoid() if self.likelihood == "bernoulli" else output).cpu().numpy().astype(np.float64)
+            )
         else:
-            flat = output.cpu().numpy().astype(np.float64)
+            flat = (output @ self.expansion).cpu().numpy().astype(np.float64) + self._exact_mean().numpy()
         if self.kind == "image":
             flat = flat.transpose(0, *_channels_first(self.shape)[1])
         if self.is_image:
             flat = flat.clip(0, 1)
         X = flat.reshape(len(flat), *self.shape) * self.pixel_scale
         return X.astype(np.float64 if self.config["dtype"] == "float64" else np.float32)
+
+    def _exact_mean(self) -> Float[Tensor, " columns"]:
+        return self.mean.cpu().double() + self.mean_rest.cpu().double()
+
+    def _around_mean(self, output: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
+        """A decoder of pixels answers with differences from their mean (from its logit), so that it need not
+        learn that images are mostly empty."""
+        mean = self.mean.clamp(0.002, 0.998).logit() if self.likelihood == "bernoulli" else self.mean
+        return output + (self._as_image(mean[None]) if self.kind == "image" else mean)
 
     def _as_image(self, pixels: Float[Tensor, "n columns"]) -> Float[Tensor, "n c h w"]:
         if len(self.shape) == 2:
@@ -151,10 +161,12 @@ class InputLayer(nn.Module):
         if self.likelihood == "bernoulli":
             scale = 1.0 if sigma is not None else 1 / self.variance
             entropy = nn.functional.binary_cross_entropy_with_logits
-            return lambda output, x: entropy(output, x, reduction="sum") * (scale / len(x))
+            around = self._around_mean
+            return lambda output, x: entropy(around(output), x, reduction="sum") * (scale / len(x))
         if self.in_pixels:
             scale = 1 / self.variance if sigma is None else 0.5 / sigma**2
-            return lambda output, x: (output - x).square().flatten(1).sum(1).mean() * scale
+            around = self._around_mean
+            return lambda output, x: (around(output) - x).square().flatten(1).sum(1).mean() * scale
         if sigma is None:
             weights = self.weights
             return lambda output, x: ((output - x).square() @ weights).mean()
@@ -221,7 +233,14 @@ def fit_input_layer(source: Source, kind: str, likelihood: str, rng: np.random.G
         "pixel_scale": pixel_scale,
         "variance": float(variance.sum()),
     }
-    arrays = {"mean": mean, "components": components, "expansion": expansion, "weights": weights}
+    rest = mean - mean.astype(np.float32)
+    arrays = {
+        "mean": mean,
+        "mean_rest": rest,
+        "components": components,
+        "expansion": expansion,
+        "weights": weights,
+    }
     if kind == "image":  # pixels in, pixels out: only the mean is of use
         arrays |= {"components": np.zeros((0, 0)), "expansion": np.zeros((0, 0)), "weights": np.zeros(0)}
     return InputLayer(config, arrays)
@@ -259,15 +278,16 @@ def _principal(
 
 def _rank(values: Float[np.ndarray, " r"], n_rows: int) -> int:
     """How many principal components to keep: all that are not numerically 0, unless the spectrum falls by a
-    step onto a long flat tail, which is noise that whitening would only blow up."""
+    step onto a long and even tail with next to none of the variance: noise that whitening would blow up."""
     rank = int((values > _RANK_TOLERANCE * values[0]).sum())
     rank = max(1, min(rank, n_rows - 1))
-    steps = values[: rank // 2] / np.maximum(values[1 : rank // 2 + 1], 1e-300)
-    if rank < 10 or not len(steps):
+    if rank < 10:
         return rank
+    steps = values[: rank // 2] / values[1 : rank // 2 + 1]
     cut = int(np.argmax(steps)) + 1
-    flat_tail = values[cut] <= 10 * values[rank - 1]
-    return cut if steps[cut - 1] >= 4 and flat_tail else rank
+    tail = values[cut:rank]
+    is_noise = steps[cut - 1] >= 4 and tail[0] <= 100 * tail[-1] and tail.sum() <= 0.05 * values.sum()
+    return cut if is_noise else rank
 
 
 def _is_binary(flat: Shaped[np.ndarray, "n d"]) -> bool:

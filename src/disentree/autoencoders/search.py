@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import joblib
 import numpy as np
@@ -86,7 +86,7 @@ class COFHAESearch(BaseEstimator):
         *,
         hierarchy: Hierarchy | Mapping[str, Any] | None = None,
         paths: ArrayLike | None = None,
-    ) -> Self:
+    ) -> COFHAESearch:
         """As `COFHAE.fit`. Structure that is not given is found once, and shared by all trials."""
         base: COFHAE = COFHAE.paper() if self.estimator is None else cast(Any, clone(self.estimator))
         grid = PAPER_GRID if self.grid is None else self.grid

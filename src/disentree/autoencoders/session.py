@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 Record = dict[str, Any]
+_WORTH_THREADS = 1e8
 
 
 def pick_device(device: str) -> torch.device:
@@ -51,6 +52,19 @@ def flushed_denormals(device: torch.device) -> Iterator[None]:
     finally:
         if changed:
             torch.set_flush_denormal(False)
+
+
+@contextmanager
+def fitting_threads(device: torch.device, work: int) -> Iterator[None]:
+    """One thread for networks so small that threads would wait for each other more than they compute, which
+    is ruinous on a busy machine. `work`: weights times rows of a batch."""
+    threads = torch.get_num_threads()
+    if device.type == "cpu" and work < _WORTH_THREADS:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 @contextmanager

@@ -184,7 +184,7 @@ def _assign_columns(hierarchy: Hierarchy, leaves: dict[int, _Leaf]) -> dict[int,
             cosine = _cosines(reference.mixing[:, theirs], leaf.mixing)
             for i, j in zip(*linear_sum_assignment(-np.abs(cosine)), strict=True):
                 column[j] = shared_with[nearest][i]
-                _agree(leaf, j, reference.mixing[:, theirs[i]], float(cosine[i, j]))
+                _agree(leaf, int(j), reference.mixing[:, theirs[i]], float(cosine[i, j]))
             _shift(leaf, reference, column, settled[nearest])
         own = [c for c in active[index] if c not in column]
         others = [leaves[q] for q in leaves if q not in settled and q != index]
