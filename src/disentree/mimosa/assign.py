@@ -80,6 +80,8 @@ def assign(
 ) -> tuple[Int[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     """The most likely component of every point, and how far off it the point is."""
     labels = np.zeros(len(Z), dtype=np.int64)
+    if Z.shape[1] == 0:  # constant data: one place, and everything is there
+        return labels, np.zeros(len(Z))
     off = np.full(len(Z), np.inf)
     for start in range(0, len(Z), block):
         part = slice(start, start + block)

@@ -39,12 +39,31 @@ def sheet_residuals(
     return _sheets(np.ascontiguousarray(Z), neighbors, rows, top)
 
 
+def chance_residuals(k: int, n_dims: int, n_clouds: int = 200) -> Float[np.ndarray, " q"]:
+    """For every dimension d the residual below which a sheet of that dimension is more than chance: half of
+    what it leaves in clouds without any structure. They are half balls with the point in the middle of the flat
+    side, as at the border of a cloud, where sheets fit better than inside."""
+    rng = np.random.default_rng(0)
+    clouds = rng.standard_normal((n_clouds, k, n_dims))
+    clouds *= rng.random((n_clouds, k, 1)) ** (1 / n_dims) / np.linalg.norm(clouds, axis=2, keepdims=True)
+    clouds[:, :, 0] = np.abs(clouds[:, :, 0])
+    Z = np.concatenate([np.zeros((n_clouds, 1, n_dims)), clouds], axis=1).reshape(-1, n_dims)
+    rows = np.arange(n_clouds) * (k + 1)
+    neighbors = np.zeros((len(Z), k), dtype=np.int64)
+    neighbors[rows] = rows[:, None] + np.arange(1, k + 1)
+    return np.median(sheet_residuals(Z, neighbors, rows)[0], axis=0) / 2
+
+
 def curved_tangents(
-    residuals: Float[np.ndarray, "m q"], bases: Float[np.ndarray, "m q D D"], tolerance: float
+    residuals: Float[np.ndarray, "m q"],
+    bases: Float[np.ndarray, "m q D D"],
+    tolerance: float,
+    limits: Float[np.ndarray, " q"],
 ) -> Tangents:
-    """The lowest dimension whose sheet leaves no more than `tolerance`; the full dimension where none does."""
+    """The lowest dimension whose sheet leaves no more than `tolerance`, nor more than the `limits` of what chance
+    would leave; the full dimension where none does."""
     n, n_dims = len(residuals), bases.shape[-1]
-    good = residuals <= tolerance
+    good = residuals <= np.minimum(tolerance, limits)
     found = good.any(axis=1)
     first = np.argmax(good, axis=1) if good.shape[1] else np.zeros(n, dtype=np.int64)
     chosen = np.broadcast_to(np.eye(n_dims), (n, n_dims, n_dims)).copy()

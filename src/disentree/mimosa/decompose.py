@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 
 from disentree.mimosa.assign import Sheet, assign
 from disentree.mimosa.components import link_components
-from disentree.mimosa.curved import curved_tangents, sheet_residuals
+from disentree.mimosa.curved import chance_residuals, curved_tangents, sheet_residuals
 from disentree.mimosa.merge import distances_off_flats, drop_explained, drop_small, merge_over_seams, renumber
 from disentree.mimosa.neighbors import nearest_neighbors
 from disentree.mimosa.tangents import Tangents, anchored_flats
@@ -170,14 +170,15 @@ def _candidates(
             yield Local(tangents, tolerance, 2 * tolerance)
     if hopeless(CURVED[0]):
         return
+    limits = chance_residuals(neighbors.shape[1], n_dims)
     residuals, bases = sheet_residuals(Z, neighbors, some)
-    glances = {t: Local(curved_tangents(residuals, bases, t), t, 0).saving(n_dims) for t in CURVED}
+    glances = {t: Local(curved_tangents(residuals, bases, t, limits), t, 0).saving(n_dims) for t in CURVED}
     promising = [t for t, saving in glances.items() if saving > to_beat()]
     if not promising:
         return
     residuals, bases = sheet_residuals(Z, neighbors)
     for tolerance in promising:
-        tangents = curved_tangents(residuals, bases, tolerance)
+        tangents = curved_tangents(residuals, bases, tolerance, limits)
         if Local(tangents, tolerance, 0).saving(n_dims) > to_beat():
             yield Local(tangents, tolerance, _flatness(Z, neighbors, tangents), bases)
 

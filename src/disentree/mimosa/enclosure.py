@@ -47,6 +47,8 @@ def shares_on_flats(
     shares = np.zeros((len(cores), len(cores)))
     for high in range(len(cores)):
         core, d = cores[high], dimensions[high]
+        if d == min(dimensions):
+            continue
         tree, width = KDTree(Z[core]), np.sqrt(Z[core].var(axis=0).sum())
         for low in range(len(cores)):
             if dimensions[low] < d:
