@@ -183,7 +183,7 @@ def test_blocks_that_are_read_one_by_one(sticks, small, monkeypatch):
 
 
 def test_blocks_get_their_structure_from_a_sample(monkeypatch):
-    monkeypatch.setattr("disentree.autoencoders.cofhae._MIMOSA_ROWS", 2000)
+    monkeypatch.setattr("disentree.autoencoders.fitting._MIMOSA_ROWS", 2000)
     ds = load_dataset("chopsticks-depth2-slope", n_samples=3000, seed=0)
     model = COFHAE(**SMALL).fit([ds.X[:1500], ds.X[1500:]])
     assert model.hierarchy_.canonical() == ds.hierarchy.canonical()
@@ -269,7 +269,7 @@ def test_resuming_does_not_look_for_the_structure_again(tmp_path, monkeypatch):
     settings = {**SMALL, "epochs": 3, "checkpoint": tmp_path}
     with pytest.warns(RuntimeWarning, match="stopped"):
         first = COFHAE(**settings, callbacks=[StopAt(1)]).fit(ds.X)
-    monkeypatch.setattr(COFHAE, "_find_structure", None)
+    monkeypatch.setattr("disentree.autoencoders.cofhae.find_structure", None)
     second = COFHAE(**settings).fit(ds.X)
     assert second.hierarchy_ == first.hierarchy_
     assert np.array_equal(second.paths_, first.paths_)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import copy
-import math
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int, Shaped
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
 from disentree.autoencoders.checks import check_parameters, check_structure
-from disentree.autoencoders.data import ArraySource, BlockSource, Source, as_numeric, is_blocks, sample_rows
+from disentree.autoencoders.data import ArraySource, BlockSource, Source, as_numeric, is_blocks
+from disentree.autoencoders.fitting import find_structure, find_targets, run_training, settings_of
 from disentree.autoencoders.hierarchical import HierarchicalAutoencoder, HierarchicalMask
 from disentree.autoencoders.inputs import InputLayer, fit_input_layer
 from disentree.autoencoders.losses import discriminator
@@ -32,15 +31,12 @@ from disentree.autoencoders.saving import (
     plain_parameters,
     read_model,
     restore_checkpoint,
-    save_checkpoint,
     save_model,
 )
-from disentree.autoencoders.session import fitting_threads, flushed_denormals, pick_device, pick_seed, reporter
-from disentree.autoencoders.targets import Targets, fit_flats, leaf_targets
-from disentree.autoencoders.training import Batches, Diverged, Settings, State, train
+from disentree.autoencoders.session import pick_device, pick_seed
+from disentree.autoencoders.training import Batches, State
 from disentree.hierarchy import Hierarchy
 
-_MIMOSA_ROWS = 100_000  # of data that is read block by block
 _ROWS_AT_A_TIME = 8192
 
 
@@ -115,6 +111,16 @@ class COFHAE(TransformerMixin, BaseEstimator):
     interrupted_, diverged_
         True if Ctrl-C or bad losses ended training early; the model is then that of the last good epoch.
     """
+
+    hierarchy_: Hierarchy
+    paths_: Int[np.ndarray, " n"]
+    history_: list[dict[str, Any]]
+    mimosa_: Any
+    trust_: Float[np.ndarray, " paths"]
+    autoencoder_: HierarchicalAutoencoder
+    input_: InputLayer
+    interrupted_: bool
+    diverged_: bool
 
     def __init__(
         self,
@@ -262,17 +268,17 @@ class COFHAE(TransformerMixin, BaseEstimator):
 
         self.mimosa_ = None
         if saved:
-            structure = Hierarchy.from_dict(saved[1]["hierarchy"]), saved[0]["paths"].numpy()
+            self.hierarchy_, self.paths_ = Hierarchy.from_dict(saved[1]["hierarchy"]), saved[0]["paths"].numpy()
         elif given:
-            structure = given
+            self.hierarchy_, self.paths_ = given
         else:
-            structure = self._find_structure(source, int(seeds[0].generate_state(1)[0]))
-        self.hierarchy_, self.paths_ = structure
+            found = find_structure(self, source, int(seeds[0].generate_state(1)[0]))
+            self.hierarchy_, self.paths_, self.mimosa_ = found
 
-        aims = self._find_targets(source, np.random.default_rng(seeds[2]))
+        aims = find_targets(self, source, np.random.default_rng(seeds[2]))
         self.trust_ = aims.trust
 
-        settings = self._settings(source.n_rows)
+        settings = settings_of(self, source.n_rows)
         self.autoencoder_, D = self._build(int(seeds[3].generate_state(1)[0]))
         generator = torch.Generator().manual_seed(int(seeds[3].generate_state(2)[1]))
         state = State.start(self.autoencoder_, D.to(device), settings, generator)
@@ -280,99 +286,8 @@ class COFHAE(TransformerMixin, BaseEstimator):
             restore_checkpoint(state, *saved)
         batches = Batches(source, layer, self.autoencoder_, self.paths_, aims.values, aims.trust, self.batch_size)
         about |= {"seed": seed, "hierarchy": self.hierarchy_.to_dict()}
-        self._train(state, batches, settings, about)
+        run_training(self, state, batches, settings, about)
         return self
-
-    def _train(self, state: State, batches: Batches, settings: Settings, about: dict[str, Any]) -> None:
-        """The loop with everything around it: progress, checkpoints, Ctrl-C, divergence."""
-        self.interrupted_, self.diverged_, problem = False, False, ""
-        self.history_ = state.history
-        good = (copy.deepcopy(state.hae.state_dict()), state.epoch)
-        paths = torch.from_numpy(self.paths_)
-        networks = [state.hae, state.D] if settings.penalty == "adversarial" else [state.hae]
-        weights = sum(p.numel() for network in networks for p in network.parameters())
-        if self.checkpoint is not None:
-            save_checkpoint(self.checkpoint, state, about, paths)
-
-        with (
-            reporter(settings.epochs, self.verbose, self.events, self.tensorboard) as (report, after_batch),
-            flushed_denormals(self.device_),
-            fitting_threads(self.device_, self.batch_size * weights),
-        ):
-
-            def after_epoch(state: State) -> None:
-                nonlocal good
-                good = (copy.deepcopy(state.hae.state_dict()), state.epoch)
-                if self.checkpoint is not None:
-                    save_checkpoint(self.checkpoint, state, about, paths)
-                report(state.history[-1])
-                for callback in self.callbacks:
-                    callback(state.history[-1], self)
-
-            state.hae.train()
-            try:
-                train(state, batches, settings, self.input_, after_epoch, after_batch)
-            except KeyboardInterrupt:
-                self.interrupted_ = True
-                problem = f"training was stopped in epoch {state.epoch + 1} of {settings.epochs}"
-            except Diverged as error:
-                self.diverged_ = True
-                problem = f"training diverged: {error}; a lower learning_rate or lambda2 may help"
-                if good[1] == 0:
-                    raise RuntimeError(problem) from None
-        state.hae.eval()
-        if problem:
-            state.hae.load_state_dict(good[0])
-            warnings.warn(f"{problem}; kept the model of epoch {good[1]}", RuntimeWarning, stacklevel=3)
-
-    def _find_structure(self, source: Source, seed: int) -> tuple[Hierarchy, Int[np.ndarray, " n"]]:
-        if self.mimosa is None:
-            from disentree.mimosa import MIMOSA
-
-            mimosa = MIMOSA(random_state=seed)
-        else:
-            mimosa = cast(Any, clone(self.mimosa))
-        if isinstance(source, ArraySource):
-            mimosa.fit(source.X)
-            paths = mimosa.labels_
-        else:
-            mimosa.fit(sample_rows(source, _MIMOSA_ROWS, np.random.default_rng(seed)))
-            paths = np.concatenate([mimosa.predict(block) for block in source.blocks()])
-        self.mimosa_ = mimosa
-        return mimosa.hierarchy_, np.asarray(paths, dtype=np.int64)
-
-    def _find_targets(self, source: Source, rng: np.random.Generator) -> Targets:
-        n, n_paths = source.n_rows, len(self.hierarchy_.paths)
-        if self.targets == "none" or self.input_.kind == "image":
-            return Targets(np.full((n, self.hierarchy_.n_variables), np.nan), np.zeros(n_paths))
-        features = [self.input_.to_input(self.input_.prepare(block)) for block in source.blocks()]
-        Z = torch.cat(features).cpu().numpy().astype(np.float64)
-        if self.encoder in ("auto", "mlp"):
-            flats = fit_flats(Z, self.hierarchy_, self.paths_)
-            self.input_.add_flats([(flat.centre, flat.basis) for flat in flats if flat.trust > 0])
-        return leaf_targets(Z, self.hierarchy_, self.paths_, rng)
-
-    def _settings(self, n_rows: int) -> Settings:
-        penalty = self.penalty
-        if penalty == "auto":
-            deep = np.array([path.dimension for path in self.hierarchy_.paths]) > 1
-            penalty = "adversarial" if (deep & (self.trust_ < 0.5)).any() else "none"
-        first, second = self.discriminator_betas
-        return Settings(
-            epochs=self.epochs or math.ceil(self.steps / math.ceil(n_rows / self.batch_size)),
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            schedule=self.schedule,
-            tau=self.tau,
-            lambda1=self.lambda1,
-            lambda2=self.lambda2,
-            lambda3=self.lambda3,
-            assignment=self.assignment,
-            penalty=penalty,
-            warm_up=self.warm_up,
-            sigma=self.sigma,
-            discriminator_betas=(first, second),
-        )
 
     def _build(self, seed: int | None) -> tuple[HierarchicalAutoencoder, nn.Module]:
         """Networks with initial weights from `seed`, on the device; modules of the user's are copied."""

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from disentree._files import atomic_path
 from disentree.autoencoders.checks import check_structure
 from disentree.autoencoders.cofhae import COFHAE
+from disentree.autoencoders.fitting import find_structure
 from disentree.autoencoders.saving import fingerprint, plain_parameters
 from disentree.autoencoders.session import pick_seed
 from disentree.hierarchy import Hierarchy
@@ -99,7 +100,8 @@ class COFHAESearch(BaseEstimator):
         source = base._read(X)
         seed = pick_seed(self.random_state)
         given = check_structure(hierarchy, paths, source.n_rows)
-        structure = given if given is not None else base._find_structure(source, seed)
+        found = (*given, None) if given is not None else find_structure(base, source, seed)
+        structure, self.mimosa_ = found[:2], found[2]
 
         seeds = [int(s.generate_state(1)[0]) for s in np.random.SeedSequence(seed).spawn(self.n_restarts)]
         combinations = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
@@ -127,7 +129,6 @@ class COFHAESearch(BaseEstimator):
             raise RuntimeError(f"all {len(trials)} trainings diverged; a lower learning_rate or lambda2 may help")
         self.best_estimator_: COFHAE = done[best][1]
         self.best_parameters_ = trials[best][0]
-        self.mimosa_ = None if given is not None else base.mimosa_
         return self
 
     def transform(self, X: Any) -> Float[np.ndarray, "n v"]:

@@ -68,12 +68,19 @@ class State:
         return cls(
             hae,
             D,
-            torch.optim.Adam(hae.parameters(), lr=lr, fused=True),
-            torch.optim.Adam(D.parameters(), lr=lr, betas=settings.discriminator_betas, fused=True),
+            _adam(hae, lr=lr),
+            _adam(D, lr=lr, betas=settings.discriminator_betas),
             generator,
             epoch=0,
             history=[],
         )
+
+
+def _adam(network: nn.Module, **settings: Any) -> torch.optim.Adam:
+    try:
+        return torch.optim.Adam(network.parameters(), fused=True, **settings)
+    except RuntimeError:  # not for this device in this version of torch
+        return torch.optim.Adam(network.parameters(), **settings)
 
 
 class Diverged(RuntimeError):
