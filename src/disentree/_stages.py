@@ -6,7 +6,9 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import time
 import warnings
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +29,7 @@ log = logging.getLogger(__name__)
 # `history_`, `save` and `load`, and the constructors `quick` and `paper` beside its own.
 MODELS = {"cofhae": ("disentree.autoencoders", "COFHAE")}
 
+SECONDS_BETWEEN_LINES = 10
 SHOWN_PER_PATH = 12  # rows kept for the pictures
 
 
@@ -182,7 +185,7 @@ def make_model(config: RunConfig, *, is_image: bool, device: str, verbose: bool,
         "events": run.folder / "events.jsonl",
     }
     if verbose and not sys.stderr.isatty():  # a bar is for people who watch; a log gets lines
-        settings |= {"verbose": False, "callbacks": [_log_epoch]}
+        settings |= {"verbose": False, "callbacks": [_epoch_logger()]}
     if config.epochs is not None:
         settings["epochs"] = config.epochs
     if config.preset == "paper":
@@ -190,11 +193,20 @@ def make_model(config: RunConfig, *, is_image: bool, device: str, verbose: bool,
     return cls.quick(**settings) if config.preset == "quick" else cls(**settings)
 
 
-def _log_epoch(record: dict[str, Any], model: Any) -> None:
-    losses = (
-        f"{key} {record[key]:.2e}" for key in ("reconstruction", "assignment", "dependence") if record.get(key)
-    )
-    log.info("epoch %d: %s", record["epoch"], ", ".join(losses))
+def _epoch_logger() -> Callable[[dict[str, Any], Any], None]:
+    """A callback that logs an epoch every ten seconds, not each of hundreds of short ones."""
+    last = time.monotonic()
+
+    def log_epoch(record: dict[str, Any], model: Any) -> None:
+        nonlocal last
+        if time.monotonic() - last < SECONDS_BETWEEN_LINES:
+            return
+        last = time.monotonic()
+        names = ("reconstruction", "assignment", "dependence")
+        losses = (f"{name} {record[name]:.2e}" for name in names if record.get(name))
+        log.info("epoch %d: %s", record["epoch"], ", ".join(losses))
+
+    return log_epoch
 
 
 def load_model(name: str, folder: Path, device: str) -> Any:
