@@ -108,7 +108,7 @@ def train_autoencoder(
         encoder: Any = nn.Sequential(_Divide(scale * float(P.std())), mlp(P.shape[1], latent, HIDDEN, nn.SiLU))
         decoder = mlp(latent, P.shape[1], HIDDEN, nn.SiLU)
     parameters = [*encoder.parameters(), *decoder.parameters()]
-    optimizer = torch.optim.Adam(parameters, lr=LEARNING_RATE)
+    optimizer = torch.optim.Adam(parameters, lr=LEARNING_RATE, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, LEARNING_RATE, total_steps=steps)
     generator = torch.Generator().manual_seed(seed)
     size = data.pow(2).sum(dim=1)
