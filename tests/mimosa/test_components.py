@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import Delaunay
 
@@ -93,6 +93,7 @@ def test_determinants(seed, n):
 # ------------------------------------------------------------------ hulls
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 100_000), st.integers(2, 5))
 def test_hull_membership_is_that_of_delaunay(seed, d):
     rng = np.random.default_rng(seed)

@@ -62,7 +62,8 @@ def draw_mimosa(m: MIMOSA, true_paths: ArrayLike | None = None, *, max_points: i
             rows = np.ones(len(labels), dtype=bool)
         # the same limits everywhere, so that panels can be compared
         for axis, column in zip("xyz", view.T, strict=False):
-            getattr(ax, f"set_{axis}lim")(column.min(), column.max())
+            if np.ptp(column) > 0:
+                getattr(ax, f"set_{axis}lim")(column.min(), column.max())
         draw_embedding(view[rows], labels[rows], ax=ax, max_points=max_points, n_colours=len(m.components_))
     coverage = 100 * float(np.mean(m.core_labels_ >= 0))
     middle.suptitle(f"Components: {len(m.components_)}, {coverage:.1f} % of points", fontsize=11)

@@ -1,0 +1,298 @@
+"""MIMOSA from end to end: the benchmarks, what must not matter, and data that has nothing to find."""
+
+import logging
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from scipy.stats import special_ortho_group
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+
+from disentree import MIMOSA
+from disentree.datasets import load_dataset
+from disentree.metrics import coverage_score, h_error, purity_score
+from disentree.mimosa import compare_by_description_length
+
+VARIANTS = [f"chopsticks-depth{d}-{v}" for d in (2, 3) for v in ("inter", "slope", "both", "either")]
+
+
+def same_partition(a, b):
+    """Up to the numbering, which is that of the tree."""
+    return adjusted_rand_score(a, b) == 1.0
+
+
+@pytest.fixture(scope="module")
+def either():
+    return load_dataset("chopsticks-depth2-either", n_samples=4000, seed=0)
+
+
+@pytest.fixture(scope="module")
+def fitted(either):
+    return MIMOSA().fit(either.X)
+
+
+# ------------------------------------------------------------------ the benchmarks
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_chopsticks_tree_is_found(name):
+    ds = load_dataset(name, n_samples=4000, seed=1)
+    m = MIMOSA().fit(ds.X)
+    assert h_error(ds.hierarchy, m.hierarchy_) == 0
+    assert purity_score(ds.paths, m.labels_) >= 0.99
+    assert purity_score(ds.paths, m.core_labels_) >= 0.99
+    assert coverage_score(m.core_labels_) >= 0.9
+    assert coverage_score(m.labels_) == 1.0
+
+
+def test_the_same_tree_with_a_little_noise():
+    ds = load_dataset("chopsticks-depth2-slope", n_samples=4000, seed=0, noise=1e-5)
+    m = MIMOSA().fit(ds.X)
+    assert h_error(ds.hierarchy, m.hierarchy_) == 0
+    assert purity_score(ds.paths, m.labels_) >= 0.97
+
+
+# ------------------------------------------------------------------ what must not matter
+
+
+@pytest.mark.parametrize("change", ["rotation", "scaling", "shift", "units", "constant columns"])
+def test_linear_changes_of_the_data_do_not_matter(either, fitted, change):
+    rng = np.random.default_rng(0)
+    X = either.X
+    changed = {
+        "rotation": lambda: X @ special_ortho_group.rvs(64, random_state=0),
+        "scaling": lambda: X * np.exp(rng.uniform(-3, 3, 64)),
+        "shift": lambda: X + 100 * rng.standard_normal(64),
+        "units": lambda: 1e6 * X,
+        "constant columns": lambda: np.column_stack([X, np.full(len(X), 7.0), np.zeros(len(X))]),
+    }[change]()
+    m = MIMOSA().fit(changed)
+    assert h_error(fitted.hierarchy_, m.hierarchy_) == 0
+    assert same_partition(fitted.labels_, m.labels_)
+
+
+def test_order_of_rows_does_not_matter(either, fitted):
+    order = np.random.default_rng(0).permutation(len(either.X))
+    m = MIMOSA().fit(either.X[order])
+    assert same_partition(fitted.labels_[order], m.labels_)
+    assert same_partition(fitted.core_labels_[order], m.core_labels_)
+
+
+def test_number_of_threads_does_not_matter(either, fitted):
+    m = MIMOSA(n_jobs=1).fit(either.X)
+    np.testing.assert_array_equal(m.labels_, fitted.labels_)
+    assert m.description_length_ == fitted.description_length_
+
+
+def test_the_same_seed_gives_the_same_answer_and_no_global_state_is_touched(either, fitted):
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    m = clone(fitted).fit(either.X)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+    np.testing.assert_array_equal(m.labels_, fitted.labels_)
+    np.testing.assert_array_equal(m.embedding_, fitted.embedding_)
+
+
+def test_data_frames(either, fitted):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(either.X, columns=[f"t{i}" for i in range(64)])
+    m = MIMOSA().fit(frame)
+    np.testing.assert_array_equal(m.labels_, fitted.labels_)
+    assert m.feature_names_in_[0] == "t0"
+    np.testing.assert_array_equal(m.predict(frame[:10]), fitted.predict(either.X[:10]))
+
+
+def test_structure_is_found_on_landmarks_and_the_rest_is_assigned(either):
+    m = MIMOSA(max_landmarks=2500).fit(either.X)
+    assert h_error(either.hierarchy, m.hierarchy_) == 0
+    assert purity_score(either.paths, m.labels_) >= 0.99
+    assert coverage_score(m.core_labels_) >= 0.9
+
+
+# ------------------------------------------------------------------ reading the result
+
+
+def test_attributes_fit_each_other(either, fitted):
+    m = fitted
+    assert len(m.components_) == len(m.hierarchy_.paths) == 6
+    for path, component in zip(m.hierarchy_.paths, m.components_, strict=True):
+        assert path.dimension == component.dimension
+        np.testing.assert_array_equal(component.indices, np.flatnonzero(m.labels_ == path.index))
+        np.testing.assert_array_equal(component.core_indices, np.flatnonzero(m.core_labels_ == path.index))
+        np.testing.assert_allclose(component.center, m.embedding_[component.indices].mean(axis=0))
+        # as many directions as dimensions, and nothing across them
+        assert (component.spread > 1e-3).sum() == component.dimension
+        assert component.size == len(component.indices)
+    assigned = m.core_labels_ >= 0
+    np.testing.assert_array_equal(m.labels_[assigned], m.core_labels_[assigned])
+    assert m.embedding_.shape == (4000, 4)
+    assert set(m.timings_) >= {"representation", "components", "hierarchy", "assignment"}
+
+
+def test_summary_and_graph(fitted):
+    lines = fitted.summary().splitlines()
+    assert lines[0].startswith("4000 rows, 6 components, ")
+    assert len(lines) == 7
+    graph = fitted.to_networkx()
+    assert sorted(graph.edges) == [(0, 1), (0, 2), (3, 4), (3, 5)]
+    assert graph.nodes[0]["dimension"] == 1
+    assert sum(size for _, size in graph.nodes(data="size")) == 4000
+
+
+def test_new_points(either, fitted):
+    new = load_dataset("chopsticks-depth2-either", n_samples=2000, seed=5)
+    labels = fitted.predict(new.X)
+    assert purity_score(new.paths, labels) >= 0.99
+    # the paths are those of training
+    for component in range(6):
+        majority = np.bincount(either.paths[fitted.labels_ == component]).argmax()
+        assert np.bincount(new.paths[labels == component]).argmax() == majority
+
+
+def test_description_length_prefers_the_structure_that_is_there(either, fitted):
+    flat = MIMOSA(n_neighbors=10_000).fit(either.X)  # too large to see anything: one component
+    assert len(flat.components_) == 1
+    assert fitted.description_length_ < flat.description_length_ - 10
+    # by hand: 24 bits for each of the dimensions, and the path
+    shares = np.bincount(fitted.labels_) / 4000
+    dims = np.array([c.dimension for c in fitted.components_])
+    assert fitted.description_length_ == pytest.approx(shares @ (24 * dims - np.log2(shares)), abs=1)
+    assert flat.description_length_ == pytest.approx(4 * 24)
+
+
+def test_settings_are_compared_by_description_length(either):
+    rows = compare_by_description_length({"flat": MIMOSA(n_neighbors=10_000), "default": MIMOSA()}, either.X)
+    assert [row["name"] for row in rows] == ["default", "flat"]
+    assert [row["components"] for row in rows] == [6, 1]
+
+
+def test_verbose_goes_to_stderr(capsys):
+    ds = load_dataset("chopsticks-depth2-slope", n_samples=500)
+    MIMOSA(verbose=True).fit(ds.X)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "components: " in err
+    MIMOSA().fit(ds.X)
+    assert capsys.readouterr() == ("", "")
+
+
+# ------------------------------------------------------------------ data with little or nothing in it
+
+
+def test_a_single_manifold_is_flat():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (1500, 2)) @ rng.standard_normal((2, 8))
+    m = MIMOSA().fit(X)
+    assert [c.dimension for c in m.components_] == [2]
+    assert len(m.hierarchy_.paths) == 1
+    assert (m.labels_ == 0).all()
+
+
+def test_noise_is_one_component():
+    X = np.random.default_rng(0).standard_normal((1000, 5))
+    m = MIMOSA().fit(X)
+    assert [c.dimension for c in m.components_] == [5]
+
+
+def test_duplicates():
+    ds = load_dataset("chopsticks-depth2-slope", n_samples=1500)
+    m = MIMOSA().fit(np.repeat(ds.X, 2, axis=0))
+    assert h_error(ds.hierarchy, m.hierarchy_) == 0
+    assert purity_score(np.repeat(ds.paths, 2), m.labels_) >= 0.99
+
+
+def test_a_few_places_that_all_points_are_at():
+    X = np.repeat(np.eye(3), 100, axis=0)
+    m = MIMOSA().fit(X)
+    assert len(m.labels_) == 300
+    assert (m.labels_ >= 0).all()
+
+
+def test_constant_data():
+    m = MIMOSA().fit(np.full((50, 3), 2.5))
+    assert [c.dimension for c in m.components_] == [0]
+    assert (m.labels_ == 0).all()
+    assert m.predict(np.full((2, 3), 2.5)).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 39])
+def test_fewer_rows_than_a_neighbourhood(n):
+    X = np.random.default_rng(0).standard_normal((n, 3))
+    m = MIMOSA().fit(X)
+    assert len(m.hierarchy_.paths) == 1
+    assert (m.labels_ == 0).all()
+    assert m.predict(X).tolist() == [0] * n
+
+
+def test_one_column():
+    m = MIMOSA().fit(np.random.default_rng(0).uniform(0, 1, (500, 1)))
+    assert [c.dimension for c in m.components_] == [1]
+
+
+def test_whole_numbers_and_truth_values():
+    X = np.random.default_rng(0).integers(0, 2, (300, 4))
+    assert len(MIMOSA().fit(X).labels_) == 300
+    assert len(MIMOSA().fit(X.astype(bool)).labels_) == 300
+
+
+# ------------------------------------------------------------------ mistakes
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.ones((1, 3)), "minimum of 2"),
+        (np.ones((0, 3)), "0 sample"),
+        (np.ones(5), "1D array"),
+        ([["a", "b"], ["c", "d"]], "[Ss]tring|str|numeric|numbers"),
+        (np.ones((3, 2)) * 1j, "[Cc]omplex"),
+        (np.ones((2, 3, 4, 5, 6)), r"must be \(n, features\) or images"),
+        (np.ones((1, 8, 8)), "at least 2 rows"),
+    ],
+)
+def test_bad_data(X, message):
+    with pytest.raises(ValueError, match=message):
+        MIMOSA().fit(X)
+
+
+def test_sparse_data():
+    with pytest.raises(TypeError, match=r"[Ss]parse"):
+        MIMOSA().fit(csr_matrix(np.eye(5)))
+
+
+@pytest.mark.parametrize(("value", "what"), [(np.nan, "NaN"), (np.inf, "infinity")])
+def test_missing_values_are_named(value, what):
+    X = np.ones((5, 2))
+    X[3, 1] = value
+    with pytest.raises(ValueError, match=f"{what}, first in row 3 .1 of 5 rows"):
+        MIMOSA().fit(X)
+    images = np.ones((5, 4, 4))
+    images[2, 1, 1] = value
+    with pytest.raises(ValueError, match=f"{what}, first in row 2"):
+        MIMOSA().fit(images)
+
+
+def test_new_points_of_another_shape(fitted):
+    with pytest.raises(ValueError, match="63 features"):
+        fitted.predict(np.ones((3, 63)))
+    with pytest.raises(ValueError, match="shape"):
+        fitted.predict(np.ones((3, 8, 8)))
+
+
+def test_unknown_representation():
+    with pytest.raises(ValueError, match="representation must be 'auto'"):
+        MIMOSA(representation="magic").fit(np.eye(3))
+
+
+def test_ctrl_c_gets_through(either, monkeypatch):
+    from disentree.mimosa import estimator
+
+    def stop(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(estimator, "choose_decomposition", stop)
+    with pytest.raises(KeyboardInterrupt):
+        MIMOSA(verbose=True).fit(either.X)
+    logging.getLogger("disentree").debug("and the next fit has a spinner again")
+    monkeypatch.undo()
+    MIMOSA(verbose=True).fit(either.X[:500])
