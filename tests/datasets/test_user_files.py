@@ -160,9 +160,7 @@ def _write(tmp_path, name):
     elif name == "gaps.csv":
         path.write_text("a,b\n1,\n,2\n1,\n,2\n")
     elif name == "rows.csv":
-        path.write_text(
-            "a,b,c,d,e,f\n,2,3,4,5,6\n1,,3,4,5,6\n1,2,,4,5,6\n1,2,3,,5,6\n1,2,3,4,,6\n1,2,3,4,5,\n"
-        )
+        path.write_text("a,b,c,d,e,f\n,2,3,4,5,6\n1,,3,4,5,6\n1,2,,4,5,6\n1,2,3,,5,6\n1,2,3,4,,6\n1,2,3,4,5,\n")
     elif name == "flat.csv":
         path.write_text("a,b\n1,2\n1,2\n")
     elif name in ("cut.npz", "cut.parquet"):
@@ -230,9 +228,7 @@ def test_options_are_checked(tmp_path, options, sentence):
         load_file(tmp_path, **options)
 
 
-@pytest.mark.parametrize(
-    ("module", "name"), [("pandas", "t.csv"), ("pyarrow", "t.parquet"), ("PIL", "folder")]
-)
+@pytest.mark.parametrize(("module", "name"), [("pandas", "t.csv"), ("pyarrow", "t.parquet"), ("PIL", "folder")])
 def test_missing_libraries_name_the_extra(tmp_path, table, monkeypatch, module, name):
     if name == "folder":
         path = tmp_path

@@ -75,9 +75,7 @@ def test_series_are_lines_and_only_the_paths_asked_for(sticks):
 def test_paths_that_no_row_is_on_are_left_out(sticks):
     some = sticks.codes[sticks.paths == 2]
     figure = draw_traversals(some, sticks.hierarchy, sticks.generate)
-    assert [w for w in words(figure) if "-D)" in w] == [
-        "stick1=inter, stick2[i]=slope  (100.0% of rows, 2-D)"
-    ]
+    assert [w for w in words(figure) if "-D)" in w] == ["stick1=inter, stick2[i]=slope  (100.0% of rows, 2-D)"]
 
 
 def test_tables_are_bars_with_names(monkeypatch):
@@ -220,9 +218,7 @@ def test_reconstructions_refuse_what_does_not_fit(sticks):
 
 
 def test_each_loss_has_a_panel_and_seconds_have_none():
-    history = [
-        {"epoch": e, "seconds": 1.0, "target": 1.0, "assignment": 1 / e, "loss": 2.0} for e in (1, 2, 30)
-    ]
+    history = [{"epoch": e, "seconds": 1.0, "target": 1.0, "assignment": 1 / e, "loss": 2.0} for e in (1, 2, 30)]
     figure = draw_training(history)
     assert [ax.get_title() for ax in figure.axes] == ["loss", "assignment", "target"]
     assert [ax.get_yscale() for ax in figure.axes] == ["linear", "log", "linear"]

@@ -209,9 +209,7 @@ def _numeric_columns(
         elif categorical == "onehot" and not types.is_datetime64_any_dtype(column):
             levels = sorted(map(str, column.dropna().unique()))
             if len(levels) > MAX_LEVELS:
-                policy.append(
-                    f"left out column {name!r}: {len(levels)} different values, more than {MAX_LEVELS}"
-                )
+                policy.append(f"left out column {name!r}: {len(levels)} different values, more than {MAX_LEVELS}")
                 continue
             missing = column.isna().to_numpy()
             text = column.astype(str).to_numpy()
@@ -220,9 +218,7 @@ def _numeric_columns(
             for level in shown:
                 columns.append(np.where(missing, np.nan, (text == level).astype(np.float64)))
                 names.append(f"{name}={level}")
-            policy.append(
-                f"column {name!r} became {len(shown)} column{'s' * (len(shown) != 1)} of zeros and ones"
-            )
+            policy.append(f"column {name!r} became {len(shown)} column{'s' * (len(shown) != 1)} of zeros and ones")
         else:
             skipped.append(name)
     if skipped:
@@ -257,16 +253,12 @@ def _from_array(path: Path, suffix: str, max_missing: float, scaled: bool) -> Us
         return _vectors(path, "series", values, names, rows, scaled, policy)
     if X.dtype.kind == "f" and not np.isfinite(X).all():
         what = "images" if X.ndim > 2 else "rows with ground truth"
-        raise UserError(
-            f"{path} has {int((~np.isfinite(X)).sum())} missing or infinite values among its {what}"
-        )
+        raise UserError(f"{path} has {int((~np.isfinite(X)).sum())} missing or infinite values among its {what}")
     if X.ndim == 4 and X.shape[3] == 1:
         X = X[..., 0]
     if X.ndim == 2:
         policy.append("the file has ground truth: values are taken as they are")
-        return UserData(
-            path.stem, "series", X.astype(np.float64), tuple(policy), codes=codes, hierarchy=hierarchy
-        )
+        return UserData(path.stem, "series", X.astype(np.float64), tuple(policy), codes=codes, hierarchy=hierarchy)
     images = X if X.dtype == np.uint8 else X.astype(np.float32)
     policy.append(f"{_size(images)} images, taken as they are")
     return UserData(path.stem, "images", images, tuple(policy), codes=codes, hierarchy=hierarchy)
@@ -398,9 +390,7 @@ def _from_images(folder: Path, image_size: int | None) -> UserData:
             except (OSError, ValueError, SyntaxError) as error:
                 raise UserError(f"{file} cannot be read as an image: {_first_line(error)}") from None
             X[row] = np.asarray(fitted)
-    policy.append(
-        f"{len(files):,} {'colour' if colour else 'grey'} images of {_size(X)} pixels, in order of name"
-    )
+    policy.append(f"{len(files):,} {'colour' if colour else 'grey'} images of {_size(X)} pixels, in order of name")
     return UserData(folder.name, "images", X, tuple(policy))
 
 

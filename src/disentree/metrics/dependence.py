@@ -67,9 +67,7 @@ def dependence_scores(
         values = [_correlation(centred[a], centred[b], own[a], own[b]) for a, b in pairs]
         worst = int(np.argmax(values))
         first, second = (z_hierarchy.variables[c].name for c in pairs[worst])
-        out.append(
-            PathDependence(path.name, len(rows), float(np.mean(values)), values[worst], (first, second))
-        )
+        out.append(PathDependence(path.name, len(rows), float(np.mean(values)), values[worst], (first, second)))
     return out
 
 
@@ -93,9 +91,7 @@ def _centred(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n n"]:
     return centred
 
 
-def _correlation(
-    a: Float[np.ndarray, "n n"], b: Float[np.ndarray, "n n"], a_own: float, b_own: float
-) -> float:
+def _correlation(a: Float[np.ndarray, "n n"], b: Float[np.ndarray, "n n"], a_own: float, b_own: float) -> float:
     """Bias-corrected distance correlation: the root of its square where that is positive, else 0; 0 for a
     variable with one value."""
     if min(a_own, b_own) <= 0:
