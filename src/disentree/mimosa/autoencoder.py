@@ -27,14 +27,15 @@ LATENT = 10
 HIDDEN = (512, 512)
 BATCH = 256
 LEARNING_RATE = 2e-3
-STEPS = 20_000
+MAX_STEPS = 20_000
+EPOCHS = 80  # unless that is more steps
 
 
 def autoencoder_representation(
     X: Shaped[np.ndarray, "n ..."],
     seed: np.random.SeedSequence,
     verbose: bool = False,
-    steps: int = STEPS,
+    steps: int | None = None,
     n_components: int = N_COMPONENTS,
     latent: int = LATENT,
 ) -> Representation:
@@ -45,6 +46,8 @@ def autoencoder_representation(
     P = np.concatenate(
         [(as_float(rows[i : i + BLOCK]) - mean) @ weights for i in range(0, len(rows), BLOCK)]
     ).astype(np.float32)
+    if steps is None:
+        steps = min(MAX_STEPS, EPOCHS * max(len(P) // BATCH, 5))
     encoder, history = train_autoencoder(P, min(latent, P.shape[1]), int(rng.integers(2**31)), steps, verbose)
     network = Encoder(encoder, P)
     return Representation("autoencoder", mean, weights, spectrum, network, history)
