@@ -40,6 +40,15 @@ class SkipMLP(nn.Module):
         return self.linear(x) + self.bend(x)
 
 
+def glorot(network: nn.Module) -> nn.Module:
+    """Uniform weights after Glorot and Bengio (2010), and biases of 0: how the paper's networks began."""
+    for layer in network.modules():
+        if isinstance(layer, nn.Linear):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+    return network
+
+
 def build_networks(
     encoder: str | nn.Module,
     decoder: str | nn.Module,
@@ -56,7 +65,7 @@ def build_networks(
         elif encoder == "burgess":
             encoder = burgess_encoder(layer.image_shape, n_items)
         elif encoder == "plain-mlp":
-            encoder = mlp(layer.n_inputs, n_items, hidden, bend)
+            encoder = glorot(mlp(layer.n_inputs, n_items, hidden, bend))
         else:
             encoder = SkipMLP(layer.n_inputs, n_items, hidden, bend)
     if isinstance(decoder, str):
@@ -65,7 +74,7 @@ def build_networks(
         elif decoder == "burgess":
             decoder = burgess_decoder(layer.image_shape, n_items)
         elif decoder == "plain-mlp":
-            decoder = mlp(n_items, layer.output_shape[0], hidden, bend)
+            decoder = glorot(mlp(n_items, layer.output_shape[0], hidden, bend))
         else:
             decoder = SkipMLP(n_items, layer.output_shape[0], hidden, bend)
     return encoder, decoder
