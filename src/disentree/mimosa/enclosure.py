@@ -13,7 +13,7 @@ from disentree.hierarchy import Hierarchy
 from disentree.mimosa.merge import distances_off_flats
 from disentree.mimosa.tangents import Tangents
 
-SAMPLE = 2000
+SAMPLE = 500  # points of a component whose distances are averaged
 
 
 def enclosure_ratios(

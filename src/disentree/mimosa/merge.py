@@ -14,7 +14,7 @@ from scipy.spatial import KDTree
 from disentree.mimosa.components import off_flat
 from disentree.mimosa.tangents import Tangents, tangent_plane_cos
 
-SEAM_PAIRS = 100  # closest pairs of points that decide whether two pieces continue one another
+SEAM_PAIRS = 50  # closest pairs of points that decide whether two pieces continue one another
 SAMPLE = 2000  # points of a piece that are looked at
 
 
@@ -52,6 +52,7 @@ def _continue_each_other(
 ) -> bool:
     if d == Z.shape[1]:
         return True
+    A = A[np.linspace(0, len(A) - 1, min(len(A), 500)).astype(int)]
     distances, nearest = map(np.asarray, tree_b.query(Z[A]))
     order = np.argsort(distances, kind="stable")[:SEAM_PAIRS]
     a, b = A[order], B[nearest[order]]
