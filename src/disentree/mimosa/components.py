@@ -84,18 +84,26 @@ def off_flat(z, anchor, basis):
 def _mutual_links(Z, bases, neighbors, tolerance, cos_thresh):
     n, k = neighbors.shape
     linked = np.zeros((n, k), dtype=np.bool_)
-    full = bases.shape[1] == Z.shape[1]
+    d, n_dims = bases.shape[1], bases.shape[2]
+    full = d == n_dims
     for i in prange(n):
+        A = np.empty((d, d))
         for j in range(k):
             other = neighbors[i, j]
-            if full or bases.shape[1] == 0:
+            if full or d == 0:
                 linked[i, j] = full or np.all(Z[i] == Z[other])
                 continue
             if off_flat(Z[other], Z[i], bases[i]) > tolerance:
                 continue
             if off_flat(Z[i], Z[other], bases[other]) > tolerance:
                 continue
-            linked[i, j] = abs(np.linalg.det(bases[i] @ bases[other].T)) >= cos_thresh
+            for r in range(d):
+                for c in range(d):
+                    dot = 0.0
+                    for b in range(n_dims):
+                        dot += bases[i, r, b] * bases[other, c, b]
+                    A[r, c] = dot
+            linked[i, j] = abs(small_determinant(A)) >= cos_thresh
     return linked
 
 
