@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from math import lgamma, log, pi
 
 import numpy as np
-from jaxtyping import Float, Int
-from scipy.spatial import cKDTree
+from jaxtyping import Bool, Float, Int
+from scipy.spatial import KDTree
 
 from disentree.mimosa.curved import n_terms, sheet_offsets
 from disentree.mimosa.merge import distances_off_flats
+
+NEARBY = 40  # nearest core points that say which components a point may belong to
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def _others(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The k nearest of `points`, not counting one at the very place of a row of Z."""
     k = min(k + 1, len(points))
-    distances, nearest = cKDTree(points).query(Z, k, workers=n_jobs)
+    distances, nearest = map(np.asarray, KDTree(points).query(Z, k, workers=n_jobs))
     distances, nearest = distances.reshape(-1, k), nearest.reshape(-1, k)
     if k == 1:
         return distances, nearest
@@ -78,21 +80,49 @@ def assign(
     n_jobs: int = -1,
     block: int = 50_000,
 ) -> tuple[Int[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-    """The most likely component of every point, and how far off it the point is."""
+    """The most likely component of every point, and how far off it the point is.
+
+    The components that a point's nearest core points belong to are tried first; only if it is on none of them,
+    all others are. Searching a component for the nearest to a point far from it is slow.
+    """
     labels = np.zeros(len(Z), dtype=np.int64)
     if Z.shape[1] == 0:  # constant data: one place, and everything is there
         return labels, np.zeros(len(Z))
     off = np.full(len(Z), np.inf)
-    for start in range(0, len(Z), block):
-        part = slice(start, start + block)
-        best = np.full(len(Z[part]), -np.inf)
-        for c, sheet in enumerate(sheets):
-            score, distance = log_likelihood(sheet, Z[part], tolerance, n_jobs)
-            better = score > best
-            best[better] = score[better]
-            labels[part][better] = c
-            off[part][better] = distance[better]
+    best = np.full(len(Z), -np.inf)
+
+    def consider(c: int, rows: Int[np.ndarray, " r"]) -> None:
+        for start in range(0, len(rows), block):
+            some = rows[start : start + block]
+            score, distance = log_likelihood(sheets[c], Z[some], tolerance, n_jobs)
+            better = score > best[some]
+            best[some[better]] = score[better]
+            labels[some[better]] = c
+            off[some[better]] = distance[better]
+
+    near = _nearby_sheets(sheets, Z, n_jobs, block)
+    for c in range(len(sheets)):
+        consider(c, np.flatnonzero(near[:, c]))
+    on_none = off > tolerance
+    for c in range(len(sheets)):
+        consider(c, np.flatnonzero(on_none & ~near[:, c]))
     return labels, off
+
+
+def _nearby_sheets(
+    sheets: list[Sheet], Z: Float[np.ndarray, "n D"], n_jobs: int, block: int
+) -> Bool[np.ndarray, "n c"]:
+    """Which components the nearest core points of every point belong to."""
+    points = np.concatenate([sheet.points for sheet in sheets])
+    owner = np.repeat(np.arange(len(sheets)), [len(sheet.points) for sheet in sheets])
+    near = np.zeros((len(Z), len(sheets)), dtype=bool)
+    tree, k = KDTree(points), min(NEARBY, len(points))
+    for start in range(0, len(Z), block):
+        indices = np.asarray(tree.query(Z[start : start + block], k, workers=n_jobs)[1]).reshape(-1, k)
+        rows = np.arange(start, start + len(indices))
+        for rank in range(k):
+            near[rows, owner[indices[:, rank]]] = True
+    return near
 
 
 def residuals(sheet: Sheet, n: int = 2000) -> Float[np.ndarray, " s"]:
