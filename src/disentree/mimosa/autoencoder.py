@@ -24,11 +24,11 @@ log = logging.getLogger("disentree.mimosa")
 
 N_COMPONENTS = 400
 LATENT = 10
-HIDDEN = (512, 512)
+HIDDEN = (768, 768)
 BATCH = 256
 LEARNING_RATE = 2e-3
-MAX_STEPS = 20_000
-EPOCHS = 80  # unless that is more steps
+MAX_STEPS = 14_000
+EPOCHS = 60  # unless that is more steps
 
 
 def autoencoder_representation(

@@ -24,6 +24,7 @@ FLAT = (1e-6, 1e-4, 1e-2, 0.03, 0.06, 0.1, 0.15, 0.2)
 CURVED = (0.03, 0.06, 0.1, 0.14, 0.18, 0.22, 0.26, 0.3)
 MIN_SHARE = 0.003  # a component has at least this share of the points, and half a neighbourhood
 GLANCE_ROWS = 2000
+KEPT = 0.8  # of what a glance promises, components hold at least this much
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,8 @@ def choose_decomposition(
     seed: np.random.SeedSequence,
     n_jobs: int = -1,
 ) -> Decomposition:
-    """Try flats and then sheets, from tight tolerances to loose ones, and keep the decomposition that saves
-    most of the description.
+    """Of flats and sheets, with tolerances from tight to loose, keep the decomposition that saves most of the
+    description.
 
     To tell where a point is to a precision p takes log(r / p) nats for each of D coordinates in a
     neighbourhood of size r. On a component of dimension d within a relative tolerance t, D - d of them need
@@ -150,37 +151,42 @@ def choose_decomposition(
 def _candidates(
     Z: np.ndarray, neighbors: np.ndarray, seed: np.random.SeedSequence, tried: list[Decomposition]
 ) -> Iterator[Local]:
-    """Local models that might still save more than the best so far, judged first by a glance at some rows."""
+    """Local models, the most promising by a glance at some rows first, while they promise more than the best
+    decomposition so far has saved."""
     n_dims = Z.shape[1]
-
-    def to_beat() -> float:
-        return tried[0].saving if tried else -1.0
-
     some = np.random.default_rng(seed).choice(len(Z), min(len(Z), GLANCE_ROWS), replace=False)
+    promises: list[tuple[float, bool, float]] = []
 
     def hopeless(tolerance: float) -> bool:
-        return bool(to_beat() >= (n_dims - 1) * -np.log(tolerance))  # even if everything lay on curves
+        """Whether a promise that is likely kept beats this tolerance even if everything lay on curves."""
+        most = (n_dims - 1) * -np.log(tolerance)
+        return bool(promises) and bool(KEPT * max(promises)[0] >= most)
 
     for tolerance in FLAT:
         if hopeless(tolerance):
-            return
+            break
         glance = anchored_flats(Z, neighbors, tolerance, np.random.default_rng(seed), rows=some)
-        if Local(glance, tolerance, 2 * tolerance).saving(n_dims) > to_beat():
-            tangents = anchored_flats(Z, neighbors, tolerance, np.random.default_rng(seed))
-            yield Local(tangents, tolerance, 2 * tolerance)
-    if hopeless(CURVED[0]):
-        return
-    limits = chance_residuals(neighbors.shape[1], n_dims)
-    residuals, bases = sheet_residuals(Z, neighbors, some)
-    glances = {t: Local(curved_tangents(residuals, bases, t, limits), t, 0).saving(n_dims) for t in CURVED}
-    promising = [t for t, saving in glances.items() if saving > to_beat()]
-    if not promising:
-        return
-    residuals, bases = sheet_residuals(Z, neighbors)
-    for tolerance in promising:
-        tangents = curved_tangents(residuals, bases, tolerance, limits)
-        if Local(tangents, tolerance, 0).saving(n_dims) > to_beat():
-            yield Local(tangents, tolerance, _flatness(Z, neighbors, tangents), bases)
+        promises.append((Local(glance, tolerance, 2 * tolerance).saving(n_dims), False, tolerance))
+    limits = np.ones(0)
+    if not hopeless(CURVED[0]):
+        limits = chance_residuals(neighbors.shape[1], n_dims)
+        residuals, bases = sheet_residuals(Z, neighbors, some)
+        for tolerance in CURVED:
+            glance = curved_tangents(residuals, bases, tolerance, limits)
+            promises.append((Local(glance, tolerance, 0).saving(n_dims), True, tolerance))
+
+    sheets = None
+    for promise, curved, tolerance in sorted(promises, reverse=True):
+        if tried and promise <= tried[0].saving:
+            return
+        if curved:
+            sheets = sheet_residuals(Z, neighbors) if sheets is None else sheets
+            tangents = curved_tangents(*sheets, tolerance, limits)
+            yield Local(tangents, tolerance, _flatness(Z, neighbors, tangents), sheets[1])
+        else:
+            yield Local(
+                anchored_flats(Z, neighbors, tolerance, np.random.default_rng(seed)), tolerance, 2 * tolerance
+            )
 
 
 def _flatness(Z: np.ndarray, neighbors: np.ndarray, tangents: Tangents) -> float:
