@@ -88,9 +88,7 @@ def random_hierarchy(n_groups: int, seed: int) -> Hierarchy:
     groups: list[dict] = [{"variables": [{"kind": "continuous"}]}]
     while len(groups) < n_groups:
         parent = rng.choice(groups[-12:])
-        options = [
-            {"variables": [{"kind": "continuous"}] * rng.randint(0, 2)} for _ in range(rng.randint(1, 3))
-        ]
+        options = [{"variables": [{"kind": "continuous"}] * rng.randint(0, 2)} for _ in range(rng.randint(1, 3))]
         options = options[: n_groups - len(groups)]
         if any(v["kind"] == "categorical" for v in parent["variables"]):
             continue

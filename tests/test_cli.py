@@ -112,6 +112,8 @@ import os, signal, time
 from disentree import cli
 from disentree.datasets import files
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite started in the background ignores it
+
 def interrupted(path):  # the data is written, its name not yet given
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(10)
@@ -120,9 +122,7 @@ files.sha256_of = interrupted
 cli.main()
 """
     args = ["datasets", "chopsticks-depth2-both", "--n-samples", "10", "--out", tmp_path / "a.npz"]
-    result = subprocess.run(
-        [sys.executable, "-c", script, *args], capture_output=True, text=True, check=False
-    )
+    result = subprocess.run([sys.executable, "-c", script, *args], capture_output=True, text=True, check=False)
     assert result.returncode == 130
     assert result.stderr == "disentree: stopped\n"
     assert os.listdir(tmp_path) == []

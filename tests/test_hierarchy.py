@@ -35,9 +35,7 @@ def shapes():
     """x, y, shape = moon (phase) | star (nothing) | ship (angle, jet = no | yes (jetlen))"""
     jet = categorical("jet", no=[], yes=continuous("jetlen"))
     ship = [*continuous("angle"), jet]
-    return hierarchy(
-        *continuous("x", "y"), categorical("shape", moon=continuous("phase"), star=[], ship=ship)
-    )
+    return hierarchy(*continuous("x", "y"), categorical("shape", moon=continuous("phase"), star=[], ship=ship))
 
 
 @pytest.fixture

@@ -32,8 +32,7 @@ def main(out: Path) -> None:
         V, h = ds.codes, ds.hierarchy
         for color, score, label in (("#b7410e", r4_score, "R4"), ("#1f5a7a", r4c_score, "R4c")):
             values = [  # in the order of FORMS
-                score(V, h.transfer(V, other), h, other, n_jobs=2)
-                for other in (h, h.merged_up(), h.pushed_down())
+                score(V, h.transfer(V, other), h, other, n_jobs=2) for other in (h, h.merged_up(), h.pushed_down())
             ]
             print(f"{name:26s} {label:4s}", *(f"{v:.3f}" for v in values))
             at = np.arange(3) + (0.2 if label == "R4c" else -0.2)

@@ -303,9 +303,7 @@ class Hierarchy:
         for v in self.variables:
             on = slice(None) if v.parent is None else codes[:, v.parent] == v.option
             n_on = len(codes[on])
-            codes[on, v.index] = (
-                rng.random(n_on) if v.n_options == 0 else rng.integers(v.n_options, size=n_on)
-            )
+            codes[on, v.index] = rng.random(n_on) if v.n_options == 0 else rng.integers(v.n_options, size=n_on)
         return codes
 
     def description_length(self, codes: ArrayLike, float_bits: float = 32) -> float:

@@ -97,9 +97,7 @@ def test_dimensions_grow_with_each_chop(variant):
     assert [p.dimension for p in h.paths] == [per_stick * n for n in n_sticks]
 
 
-@pytest.mark.parametrize(
-    ("stop", "shares"), [("paper", (1 / 4, 3 / 8, 3 / 8)), ("equal", (1 / 3, 1 / 3, 1 / 3))]
-)
+@pytest.mark.parametrize(("stop", "shares"), [("paper", (1 / 4, 3 / 8, 3 / 8)), ("equal", (1 / 3, 1 / 3, 1 / 3))])
 @pytest.mark.parametrize("variant", ["inter", "either"])
 def test_shares_of_the_levels(variant, stop, shares):
     ds = load_dataset(name_of(3, variant), n_samples=100_000, seed=0, stop=stop)

@@ -72,9 +72,7 @@ def test_logits_equal_scikit_learn(n_classes):
     x = np.round(rng.random(1000) ** 2, 1)
     y = classes_of(x, n_classes, rng)
     values = np.unique(x)
-    counts = np.array(
-        [[((x == value) & (y == k)).sum() for value in values] for k in range(n_classes)], float
-    )
+    counts = np.array([[((x == value) & (y == k)).sum() for value in values] for k in range(n_classes)], float)
     theirs = GradientBoostingClassifier(random_state=0).fit(x[:, None], y).decision_function(values[:, None])
     ours = fit_binomial(counts) if n_classes == 2 else fit_multinomial(counts).T
     if n_classes > 2:

@@ -35,9 +35,7 @@ def test_unknown_truth_does_not_count():
 def test_against_counting(pairs):
     true, found = map(np.array, zip(*pairs, strict=True))
     counted = [(t, f) for t, f in pairs if t >= 0 and f >= 0]
-    majority = sum(
-        max(sum(p == (t, leaf) for p in counted) for t in range(5)) for leaf in {f for _, f in counted}
-    )
+    majority = sum(max(sum(p == (t, leaf) for p in counted) for t in range(5)) for leaf in {f for _, f in counted})
     assert purity_score(true, found) == pytest.approx(majority / len(counted) if counted else 0)
     assert 0 <= purity_score(true, found) <= 1
     assert coverage_score(found) == np.mean([f >= 0 for _, f in pairs])

@@ -31,9 +31,7 @@ def test_examples_hang_below_their_leaf():
     ds = load_dataset("chopsticks-depth2-either", n_samples=300)
     ax = draw_dataset(ds)
     captions = [text.get_position()[0] for text in ax.texts if "-D, " in text.get_text()]
-    leaves = [
-        text.get_position()[0] for text in ax.texts if text.get_text() in ("∅", "inter2[i]", "slope2[i]")
-    ]
+    leaves = [text.get_position()[0] for text in ax.texts if text.get_text() in ("∅", "inter2[i]", "slope2[i]")]
     assert captions[:3] == sorted(leaves)[:3]
 
 

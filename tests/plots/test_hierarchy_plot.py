@@ -50,9 +50,7 @@ def test_spaceshapes_by_hand():
 
 
 def test_names_can_be_left_out():
-    assert [text.get_text() for text in dataset_info("spaceshapes").hierarchy.draw(names=False).texts] == [
-        "∅"
-    ]
+    assert [text.get_text() for text in dataset_info("spaceshapes").hierarchy.draw(names=False).texts] == ["∅"]
 
 
 def test_draws_on_the_axes_it_is_given():

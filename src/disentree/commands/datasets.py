@@ -25,12 +25,8 @@ PICTURES = (".png", ".pdf", ".svg")
 
 def datasets(
     name: Annotated[str | None, typer.Argument(help="The data set; without it, all are listed.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Write the data to this .npz, with a .json beside it.")
-    ] = None,
-    preview: Annotated[
-        Path | None, typer.Option(help="Draw examples of every path (.png, .pdf, .svg).")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the data to this .npz, with a .json beside it.")] = None,
+    preview: Annotated[Path | None, typer.Option(help="Draw examples of every path (.png, .pdf, .svg).")] = None,
     n_samples: Annotated[int | None, typer.Option(help=f"How many; {N_SAMPLES} unless told.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 0,
     force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that exist.")] = False,
@@ -64,9 +60,7 @@ def datasets(
     options = {option: value for option, value in given.items() if value is not None}
     if name is None:
         if out or preview or n_samples is not None or options:
-            raise UserError(
-                "give the name of a data set to write or draw it; `disentree datasets` lists them"
-            )
+            raise UserError("give the name of a data set to write or draw it; `disentree datasets` lists them")
         _print_list(list_datasets())
         return
     info = dataset_info(name, **options)

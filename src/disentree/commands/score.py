@@ -24,18 +24,14 @@ WITHOUT_CODES = ("h_error", "purity", "coverage")  # what labels and a hierarchy
 
 
 def score(
-    run: Annotated[
-        Path | None, typer.Argument(help="A run folder that holds true.npz and learned.npz.")
-    ] = None,
+    run: Annotated[Path | None, typer.Argument(help="A run folder that holds true.npz and learned.npz.")] = None,
     true: Annotated[Path | None, typer.Option("--true", help="The true codes (.npz).")] = None,
     learned: Annotated[Path | None, typer.Option("--learned", help="The learned codes (.npz).")] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Write the scores to this .json; scores.json in the folder of the learned codes."),
     ] = None,
-    metrics: Annotated[
-        str | None, typer.Option(help="Only these, with commas between: r4c,h_error ...")
-    ] = None,
+    metrics: Annotated[str | None, typer.Option(help="Only these, with commas between: r4c,h_error ...")] = None,
     n_splits: Annotated[int, typer.Option(help="Random splits to average over.")] = 5,
     seed: Annotated[int, typer.Option(help="The same seed gives the same scores.")] = 0,
     n_jobs: Annotated[int, typer.Option(help="Threads; -1 for all cores.")] = -1,
@@ -145,9 +141,7 @@ def _hierarchy_beside(path: Path) -> str:
                 return tree
             if isinstance(tree, dict) and "variables" in tree:
                 return json.dumps(tree)
-    raise UserError(
-        f"{path} has no 'hierarchy', and neither {path.name}.json nor hierarchy.json is beside it"
-    )
+    raise UserError(f"{path} has no 'hierarchy', and neither {path.name}.json nor hierarchy.json is beside it")
 
 
 def _score(
@@ -184,9 +178,7 @@ def _print(result: dict[str, Any]) -> None:
     ]
     factors = []
     for factor in result["factors"]:
-        by = "; ".join(
-            m["variable"] + (f" where {m['where']}" if m["where"] else "") for m in factor["matches"]
-        )
+        by = "; ".join(m["variable"] + (f" where {m['where']}" if m["where"] else "") for m in factor["matches"])
         factors.append((factor["factor"], f"{factor['score']:.4f}", by or "-"))
     _table(("score", "value"), rows)
     if factors:

@@ -72,9 +72,7 @@ def fixed_factor_accuracy(
     return float((guess == fixed)[n_train:].mean())
 
 
-def _votes(
-    v: Column, codes: list[Column], batch_size: int, rng: np.random.Generator
-) -> Int[np.ndarray, " m"]:
+def _votes(v: Column, codes: list[Column], batch_size: int, rng: np.random.Generator) -> Int[np.ndarray, " m"]:
     """The vote of the batch around each row where `v` is active, -1 where no code varies on those rows.
 
     Rows are put in the order of `v`, equal values shuffled; a batch is then a window of that order, and the
@@ -107,9 +105,7 @@ def _relative_variance(
         indicators = values[:, None] == np.unique(values)
         inside = _windows(indicators.astype(float), start, stop)
         gini = (size**2 - (inside**2).sum(axis=1)) / (2 * size * np.maximum(size - 1, 1))
-        overall = (len(values) ** 2 - (indicators.sum(axis=0) ** 2).sum()) / (
-            2 * len(values) * (len(values) - 1)
-        )
+        overall = (len(values) ** 2 - (indicators.sum(axis=0) ** 2).sum()) / (2 * len(values) * (len(values) - 1))
         return gini / overall
     centred = values - values.mean()
     centred /= centred.std()

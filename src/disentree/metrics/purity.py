@@ -28,9 +28,7 @@ def purity_score(true_paths: ArrayLike, labels: ArrayLike) -> float:
     """
     truth, found = _as_labels(true_paths, "true_paths"), _as_labels(labels, "labels")
     if len(truth) != len(found):
-        raise ValueError(
-            f"true_paths and labels must have the same length, got {len(truth)} and {len(found)}"
-        )
+        raise ValueError(f"true_paths and labels must have the same length, got {len(truth)} and {len(found)}")
     counted = (truth >= 0) & (found >= 0)
     if not counted.any():
         return 0.0
