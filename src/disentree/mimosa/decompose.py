@@ -35,6 +35,7 @@ class Local:
     tolerance: float  # within which the local model holds
     flatness: float  # within which neighbours lie on each other's flats
     bases: np.ndarray | None = None  # for sheets: of every dimension that was tried
+    residuals: np.ndarray | None = None  # likewise
 
     @property
     def kind(self) -> str:
@@ -42,8 +43,12 @@ class Local:
 
     def saving(self, n_dims: int, held: np.ndarray | bool = True) -> float:
         """Nats per point that the model saves: see `choose_decomposition`."""
-        codimension = np.where(held, n_dims - self.tangents.dimensions, 0)
-        return float(codimension.mean() * -np.log(self.tolerance))
+        d = self.tangents.dimensions
+        left = np.full(len(d), self.tolerance)
+        if self.residuals is not None:  # curvature differs from place to place: each point by its own sheet
+            found = np.flatnonzero(d < n_dims)
+            left[found] = np.clip(self.residuals[found, d[found] - 1], CURVED[0] / 2, self.tolerance)
+        return float(np.mean(np.where(held, n_dims - d, 0) * -np.log(left)))
 
 
 @dataclass(frozen=True)
@@ -159,7 +164,7 @@ def _candidates(
 
     def hopeless(tolerance: float) -> bool:
         """Whether a promise that is likely kept beats this tolerance even if everything lay on curves."""
-        most = (n_dims - 1) * -np.log(tolerance)
+        most = (n_dims - 1) * -np.log(tolerance if tolerance in FLAT else tolerance / 2)
         return bool(promises) and bool(KEPT * max(promises)[0] >= most)
 
     for tolerance in FLAT:
@@ -173,7 +178,8 @@ def _candidates(
         residuals, bases = sheet_residuals(Z, neighbors, some)
         for tolerance in CURVED:
             glance = curved_tangents(residuals, bases, tolerance, limits)
-            promises.append((Local(glance, tolerance, 0).saving(n_dims), True, tolerance))
+            saving = Local(glance, tolerance, 0, bases, residuals).saving(n_dims)
+            promises.append((saving, True, tolerance))
 
     sheets = None
     for promise, curved, tolerance in sorted(promises, reverse=True):
@@ -182,7 +188,7 @@ def _candidates(
         if curved:
             sheets = sheet_residuals(Z, neighbors) if sheets is None else sheets
             tangents = curved_tangents(*sheets, tolerance, limits)
-            yield Local(tangents, tolerance, _flatness(Z, neighbors, tangents), sheets[1])
+            yield Local(tangents, tolerance, _flatness(Z, neighbors, tangents), sheets[1], sheets[0])
         else:
             yield Local(
                 anchored_flats(Z, neighbors, tolerance, np.random.default_rng(seed)), tolerance, 2 * tolerance
