@@ -84,7 +84,7 @@ def table(lines: list[dict]) -> str:
                 return f"{values.mean():.{digits}f} ± {values.std():.{digits}f}"
 
             seconds = np.median([line["seconds"] for line in runs])
-            published = " / ".join(PUBLISHED[info.name]) if model == "paper" else ""
+            published = " / ".join(PUBLISHED[info.name])
             rows.append(
                 f"| {info.name} | {model} | {len(runs)} | {spread('h_error', 2)} | {spread('core_purity', 4)} "
                 f"| {spread('core_coverage', 4)} | {spread('purity', 4)} | {seconds:.0f} "
