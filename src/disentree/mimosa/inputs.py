@@ -18,7 +18,8 @@ def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.n
     array: Any = X if isinstance(X, np.ndarray) else None
     if array is None or array.ndim <= 2:
         # scikit-learn's own checks: data frames, lists, sparse matrices, strings, names and number of features
-        array = validate_data(
+        validate: Any = validate_data  # its annotations know only the default of X
+        array = validate(
             estimator,
             X,
             reset=fitting,

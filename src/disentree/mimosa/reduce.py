@@ -75,8 +75,8 @@ def linear_representation(X: Shaped[np.ndarray, "n ..."]) -> Representation | No
 
 
 def _right_singular(A: Float[np.ndarray, "n p"]) -> tuple[Float[np.ndarray, " r"], Float[np.ndarray, "p r"]]:
-    """Singular values and right singular vectors; of a tall matrix by way of QR decompositions, block by block
-    (the whole at once takes ten times as long for a million rows)."""
+    """Singular values and right singular vectors; of a tall matrix by way of QR decompositions, block by block,
+    which is faster than all at once."""
     block = max(BLOCK, 4 * A.shape[1])
     R = A[:block]
     for start in range(block, len(A), block):
