@@ -310,7 +310,7 @@ def test_a_model_that_says_it_was_interrupted_is_not_kept(tmp_path, fakes, monke
         ("chopsticks-depth2-inter --n-samples 0", "n_samples: Input should be greater than or equal to 1, got 0"),
         ("chopsticks-depth2-inter --seed -1", "seed: Input should be greater than or equal to 0, got -1"),
         ("chopsticks-depth2-inter --preset fast", "--preset must be quick, default or paper, got 'fast'"),
-        ("chopsticks-depth2-inter --structure guess", "--structure must be mimosa or true, got 'guess'"),
+        ("chopsticks-depth2-inter --structure guess", "--structure must be mimosa, mimosa-paper or true, got 'guess'"),
         ("chopsticks-depth2-inter --binarize", "has no option 'binarize'"),
         ("chopsticks-depth2-inter --categorical onehot", "has no option 'categorical'"),
         ("chopsticks-depth2-inter --labels l.npz", "needs both --hierarchy and --labels"),
@@ -474,6 +474,7 @@ def test_few_rows_may_leave_nothing_to_score(tmp_path, fakes, one_picture):
         "chopsticks-depth2-inter --out 'my runs/a b'",
         "chopsticks-depth2-inter --out r --preset quick --n-samples 300 --seed 4 --noise 0.5 --structure true",
         "spaceshapes --out r --grey --epochs 7",
+        "spaceshapes --out r --structure mimosa-paper --mimosa initial_dim=7 --set lambda2=0.5 --set penalty=none",
         "t.csv --out r --categorical onehot --drop a,b --max-missing 0.1 --no-standardise",
     ],
 )

@@ -20,12 +20,13 @@ def score_against_truth(
     v_hierarchy: Hierarchy,
     z_hierarchy: Hierarchy,
     seed: int,
+    n_jobs: int | None = -1,
 ) -> None:
     from disentree.metrics import evaluate, h_error
 
     result["scores"]["h_error"] = h_error(v_hierarchy, z_hierarchy)
     try:
-        found = evaluate(V, Z, v_hierarchy, z_hierarchy, metrics=FROM_TRUTH, random_state=seed, n_jobs=-1)
+        found = evaluate(V, Z, v_hierarchy, z_hierarchy, metrics=FROM_TRUTH, random_state=seed, n_jobs=n_jobs)
     except ValueError as error:  # few rows: a true variable may not be active in any of those held out
         result["notes"].append(f"no scores against the truth: {error}")
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import sys
 import time
 import warnings
@@ -17,6 +18,7 @@ import numpy as np
 from jaxtyping import Int
 
 from disentree import _run_scores as run_scores
+from disentree._files import atomic_path
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
 
@@ -71,8 +73,11 @@ def do_structure(run: Run, device: str, verbose: bool) -> str:
     data = run.data
     train, test = run.split(len(data))
     about: dict[str, Any] = {"from": run.config.structure}
-    if run.config.structure == "mimosa":
-        mimosa = make_mimosa(run.config, verbose).fit(data.X[train])
+    if run.config.structure in ("mimosa", "mimosa-paper"):
+        mimosa = make_mimosa(run.config, verbose)
+        if run.n_jobs is not None:
+            mimosa.set_params(n_jobs=run.n_jobs)
+        mimosa.fit(data.X[train])
         hierarchy = mimosa.hierarchy_
         labels, core = mimosa.labels_, mimosa.core_labels_
         test_labels = mimosa.predict(data.X[test])
@@ -85,6 +90,8 @@ def do_structure(run: Run, device: str, verbose: bool) -> str:
             ],
             "timings": {step: round(float(s), 3) for step, s in mimosa.timings_.items()},
         }
+        if run.on_mimosa is not None:
+            run.on_mimosa(mimosa)
     else:
         hierarchy, paths = _given_structure(run)
         labels, test_labels = paths[train], paths[test]
@@ -102,7 +109,25 @@ def do_structure(run: Run, device: str, verbose: bool) -> str:
 def make_mimosa(config: RunConfig, verbose: bool) -> Any:
     from disentree import MIMOSA
 
-    return MIMOSA(random_state=config.seed, verbose=verbose)
+    make = MIMOSA.paper if config.structure == "mimosa-paper" else MIMOSA
+    try:
+        return make(random_state=config.seed, verbose=verbose, **config.structure_settings)
+    except TypeError as error:
+        raise UserError(f"MIMOSA's settings: {str(error).partition(' ')[2]}") from None
+
+
+def copy_structure(run: Run, other: Run) -> str:
+    """Take over what another run found for the same data."""
+    from disentree.run import STAGES
+
+    if not run.config.same_structure(other.config):
+        raise UserError(f"{other.folder} holds the structure of other data, or one found in another way")
+    if "structure" not in other.finished():
+        raise UserError(f"{other.folder} has not found its structure yet")
+    for name in STAGES["structure"]:
+        with atomic_path(run.folder / name) as temporary:
+            shutil.copyfile(other.folder / name, temporary)
+    return f"that of {other.folder}"
 
 
 def _given_structure(run: Run) -> tuple[Hierarchy, Int[np.ndarray, " n"]]:
@@ -188,6 +213,7 @@ def make_model(config: RunConfig, *, is_image: bool, device: str, verbose: bool,
         settings |= {"verbose": False, "callbacks": [_epoch_logger()]}
     if config.epochs is not None:
         settings["epochs"] = config.epochs
+    settings |= config.model_settings
     if config.preset == "paper":
         return cls.paper(images=is_image, **settings)
     return cls.quick(**settings) if config.preset == "quick" else cls(**settings)
@@ -236,7 +262,8 @@ def do_scores(run: Run, device: str, verbose: bool) -> str:
     if data.codes is not None and data.hierarchy is not None:
         truth = data.codes[test]
         run.write_npz("true.npz", codes=truth, hierarchy=data.hierarchy.to_json(indent=None))
-        run_scores.score_against_truth(result, truth, codes, data.hierarchy, hierarchy, run.config.seed)
+        n_jobs = -1 if run.n_jobs is None else run.n_jobs
+        run_scores.score_against_truth(result, truth, codes, data.hierarchy, hierarchy, run.config.seed, n_jobs)
         run_scores.score_structure(result, data.hierarchy.path_of(data.codes[train]), rows)
     own = result["scores_without_truth"] = run_scores.reconstruction_errors(X, again)
     own |= run_scores.agreement(model.transform(data.X[train]), codes, hierarchy, rows)
@@ -277,7 +304,6 @@ def _plain(value: Any) -> Any:
 def do_figures(run: Run, device: str, verbose: bool) -> str:
     from matplotlib import pyplot as plt
 
-    from disentree._files import atomic_path
     from disentree.report import figures
 
     drawn = 0
@@ -291,7 +317,6 @@ def do_figures(run: Run, device: str, verbose: bool) -> str:
 
 
 def do_report(run: Run, device: str, verbose: bool) -> str:
-    from disentree._files import atomic_path
     from disentree.report import render
 
     with atomic_path(run.report_path) as temporary:

@@ -225,7 +225,12 @@ def _tree_section(
     truth: tuple[np.ndarray, Hierarchy] | None,
     structure: dict[str, Any],
 ) -> str:
-    came = {"mimosa": "found by MIMOSA", "true": "that of the ground truth", "given": "given with the data"}
+    came = {
+        "mimosa": "found by MIMOSA",
+        "mimosa-paper": "found by the paper's MIMOSA",
+        "true": "that of the ground truth",
+        "given": "given with the data",
+    }
     learned = _tree_html(with_sizes(hierarchy, labels).to_dict()["variables"])
     out = f'<div class="trees"><div class="tree"><h3>Learned ({came[structure["from"]]})</h3>{learned}</div>'
     if truth is not None:

@@ -71,6 +71,8 @@ class Run:
         self.folder = Path(folder)
         self.config = config
         self.about = about  # command, versions, time of creation
+        self.n_jobs: int | None = None  # threads and processes; None for all there are
+        self.on_mimosa: Callable[[Any], None] | None = None  # called with the fitted MIMOSA
 
     # ---------------------------------------------------------------- making and opening
 
@@ -127,10 +129,23 @@ class Run:
 
     # ---------------------------------------------------------------- stages
 
-    def finish(self, *, device: str = "auto", verbose: bool = False, report: bool = True) -> None:
-        """Do every stage that is not done yet, in order. `report=False` stops before figures and report."""
+    def finish(
+        self,
+        *,
+        device: str = "auto",
+        verbose: bool = False,
+        report: bool = True,
+        until: str | None = None,
+        structure_from: Run | None = None,
+    ) -> None:
+        """Do every stage that is not done yet, in order. `report=False` stops before figures and report,
+        `until` after the stage that it names. The structure is taken from another run of the same data and
+        the same way to find it, if one is given."""
         from disentree import _stages
 
+        if until is not None and until not in STAGES:
+            raise UserError(f"there is no stage {until!r}; a run has {', '.join(STAGES)}")
+        last = until or ("report" if report else "scores")
         with self._locked():
             made_by = self.about.get("versions", {}).get("disentree")
             if made_by != __version__:
@@ -139,8 +154,11 @@ class Run:
             if len(todo) < len(STAGES) and todo:
                 log.info("%s: %s done, going on with %s", self.folder, ", ".join(self.finished()), todo[0])
             for stage in todo:
-                if not report and stage in ("figures", "report"):
+                if list(STAGES).index(stage) > list(STAGES).index(last):
                     break
+                if stage == "structure" and structure_from is not None:
+                    self._do(stage, partial(_stages.copy_structure, self, structure_from))
+                    continue
                 self._do(stage, partial(getattr(_stages, f"do_{stage}"), self, device, verbose))
 
     def _do(self, stage: str, work: Callable[[], str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 from inspect import signature
@@ -28,12 +29,14 @@ class RunConfig(BaseModel):
     n_samples: int | None = Field(default=None, ge=1)  # of a file: a random subset of this many rows
     seed: int = Field(default=0, ge=0)
     options: dict[str, Any] = {}  # of `load_dataset` or of `load_file`
-    structure: Literal["mimosa", "true", "given"] = "mimosa"
+    structure: Literal["mimosa", "mimosa-paper", "true", "given"] = "mimosa"
+    structure_settings: dict[str, Any] = {}  # of `MIMOSA` or of `MIMOSA.paper`
     hierarchy_file: str | None = None
     labels_file: str | None = None
     structure_digest: str = ""
     model: str = "cofhae"
     preset: Literal["quick", "default", "paper"] = "default"
+    model_settings: dict[str, Any] = {}  # of the model, instead of what the preset says
     epochs: int | None = Field(default=None, ge=1)
     held_out: float = Field(default=0.1, gt=0, lt=1)
 
@@ -96,6 +99,12 @@ class RunConfig(BaseModel):
                 out.append(f"{name.replace('_', ' ')} {_word(mine[name])}, not {_word(theirs[name])}")
         return out
 
+    def same_structure(self, other: RunConfig) -> bool:
+        """Whether both find the same tree: equal data, split and way of finding it."""
+        names = ("source", "kind", "digest", "n_samples", "seed", "options", "held_out")
+        names += ("structure", "structure_settings", "structure_digest")
+        return all(getattr(self, name) == getattr(other, name) for name in names)
+
     def command(self, folder: str | os.PathLike[str]) -> str:
         """The command line that repeats the run."""
         words = ["disentree", "run", self.source, "--out", str(folder)]
@@ -113,14 +122,17 @@ class RunConfig(BaseModel):
                 words.append(f"--{flag if value else negative}")
             else:
                 words += [f"--{flag}", ",".join(value) if isinstance(value, list | tuple) else str(value)]
-        if self.structure == "true":
-            words += ["--structure", "true"]
+        if self.structure in ("true", "mimosa-paper"):
+            words += ["--structure", self.structure]
         for flag, file in (("--hierarchy", self.hierarchy_file), ("--labels", self.labels_file)):
             words += [flag, file] if file else []
         if self.model != "cofhae":
             words += ["--model", self.model]
         if self.epochs is not None:
             words += ["--epochs", str(self.epochs)]
+        for flag, settings in (("--mimosa", self.structure_settings), ("--set", self.model_settings)):
+            for name, value in settings.items():
+                words += [flag, f"{name}={value if isinstance(value, str) else json.dumps(value)}"]
         return shlex.join(words)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -36,8 +37,15 @@ def run(
     model: Annotated[str, typer.Option(help="The model to train.")] = "cofhae",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
     structure: Annotated[
-        str, typer.Option(help="mimosa finds the tree; true takes it from the ground truth.")
+        str,
+        typer.Option(help="mimosa finds the tree, mimosa-paper as the paper does; true: the ground truth's."),
     ] = "mimosa",
+    mimosa: Annotated[
+        list[str] | None, typer.Option(help="A setting of MIMOSA, as NAME=VALUE; may be repeated.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of the model, as NAME=VALUE; may be repeated.")
+    ] = None,
     hierarchy: Annotated[Path | None, typer.Option(help="A tree of your own (.json), with --labels.")] = None,
     labels: Annotated[
         Path | None, typer.Option(help="The path of every row in that tree, -1 for none (.npz, .npy).")
@@ -97,8 +105,8 @@ def run(
     from disentree.run import Run, RunConfig
 
     matplotlib.use("Agg")
-    if structure not in ("mimosa", "true"):
-        raise UserError(f"--structure must be mimosa or true, got {structure!r}")
+    if structure not in ("mimosa", "mimosa-paper", "true"):
+        raise UserError(f"--structure must be mimosa, mimosa-paper or true, got {structure!r}")
     if (hierarchy is None) != (labels is None):
         raise UserError("a structure of your own needs both --hierarchy and --labels")
     if hierarchy is not None and structure == "true":
@@ -130,6 +138,8 @@ def run(
         epochs=epochs,
         model=model,
         structure=structure,
+        structure_settings=settings_from(mimosa, "--mimosa"),
+        model_settings=settings_from(set_, "--set"),
         hierarchy_file=str(hierarchy) if hierarchy else None,
         labels_file=str(labels) if labels else None,
         options={name: value for name, value in given.items() if value is not None},
@@ -137,6 +147,20 @@ def run(
     started = Run.start(config, out, force=force)
     started.finish(device=device, verbose=log.isEnabledFor(logging.INFO), report=report)
     print_summary(started)
+
+
+def settings_from(words: list[str] | None, flag: str) -> dict[str, Any]:
+    """NAME=VALUE words as settings; a value is read as JSON, or else as text."""
+    out: dict[str, Any] = {}
+    for word in words or ():
+        name, equals, value = word.partition("=")
+        if not equals or not name.isidentifier():
+            raise UserError(f"{flag} takes NAME=VALUE, got {word!r}")
+        try:
+            out[name] = json.loads(value)
+        except json.JSONDecodeError:
+            out[name] = value
+    return out
 
 
 def print_summary(run: Run) -> None:
