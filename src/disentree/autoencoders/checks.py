@@ -1,4 +1,4 @@
-"""What COFHAE is given, checked before any long work starts."""
+"""What the estimators are given, checked before any long work starts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from torch import nn
 
@@ -16,49 +16,49 @@ from disentree.autoencoders.networks import ACTIVATIONS, CONVOLUTIONAL, NETWORKS
 from disentree.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
+    from disentree.autoencoders.base import Autoencoder
     from disentree.autoencoders.cofhae import COFHAE
 
-PENALTIES = ("auto", "none", "adversarial", "hsic")
+PENALTIES = ("auto", "none", "adversarial", "hsic", "marginal")
 SCHEDULES = ("one-cycle", "steps", "constant")
-TARGETS = ("ica", "none")
+TARGETS = ("ica", "codes", "none")
 
 
 def check_parameters(model: COFHAE) -> None:
+    check_training(model)
+    check_positive(model, "tau")
+    for name in ("lambda1", "lambda2", "lambda3"):
+        check_at_least_0(model, name)
+    check_fraction(model, "warm_up")
+    check_one_of(model, "assignment", tuple(ASSIGNMENT_LOSSES))
+    check_one_of(model, "targets", TARGETS)
+    check_one_of(model, "penalty", PENALTIES)
+    check_adversary(model)
+
+
+def check_training(model: Autoencoder) -> None:
+    """What all models have in common: training, networks, input and likelihood."""
     for name in ("epochs", "steps", "batch_size"):
         value = getattr(model, name)
         if name == "epochs" and value is None:
             continue
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
             raise ValueError(f"{name} must be a whole number, 1 or more; got {value!r}")
-    for name, least in (("learning_rate", True), ("tau", True), *((f"lambda{i}", False) for i in (1, 2, 3))):
-        value = getattr(model, name)
-        if not _is_number(value) or value < 0 or (least and value == 0):
-            raise ValueError(f"{name} must be a number {'above' if least else 'of at least'} 0; got {value!r}")
-    if not _is_number(model.warm_up) or not 0 <= model.warm_up <= 1:
-        raise ValueError(f"warm_up must be a fraction from 0 to 1; got {model.warm_up!r}")
+    check_positive(model, "learning_rate")
     if model.sigma is not None and not (_is_number(model.sigma) and model.sigma > 0):
         raise ValueError(f"sigma must be None or a number above 0; got {model.sigma!r}")
     for name, allowed in (
         ("schedule", SCHEDULES),
-        ("assignment", tuple(ASSIGNMENT_LOSSES)),
-        ("targets", TARGETS),
-        ("penalty", PENALTIES),
         ("activation", tuple(ACTIVATIONS)),
         ("input", KINDS),
         ("likelihood", LIKELIHOODS),
     ):
-        _one_of(name, getattr(model, name), allowed)
-    for name in ("hidden", "discriminator"):
-        widths = getattr(model, name)
-        if not isinstance(widths, Sequence) or not all(isinstance(w, int) and w > 0 for w in widths):
-            raise ValueError(f"{name} must be a sequence of widths above 0; got {widths!r}")
-    betas = model.discriminator_betas
-    if not isinstance(betas, Sequence) or len(betas) != 2 or not all(_is_number(b) and 0 <= b < 1 for b in betas):
-        raise ValueError(f"discriminator_betas must be two numbers from 0 to below 1; got {betas!r}")
+        check_one_of(model, name, allowed)
+    check_widths(model, "hidden")
     for name in ("encoder", "decoder"):
         network = getattr(model, name)
         if not isinstance(network, nn.Module):
-            _one_of(name, network, NETWORKS)
+            check_one_of(model, name, NETWORKS)
     by_name = isinstance(model.encoder, str) and isinstance(model.decoder, str)
     if by_name and (model.encoder in CONVOLUTIONAL) != (model.decoder in CONVOLUTIONAL):
         raise ValueError(
@@ -68,6 +68,13 @@ def check_parameters(model: COFHAE) -> None:
     for callback in model.callbacks:
         if not callable(callback):
             raise ValueError(f"callbacks must be functions of (record, model); got {callback!r}")
+
+
+def check_adversary(model: Any) -> None:
+    check_widths(model, "discriminator")
+    betas = model.discriminator_betas
+    if not isinstance(betas, Sequence) or len(betas) != 2 or not all(_is_number(b) and 0 <= b < 1 for b in betas):
+        raise ValueError(f"discriminator_betas must be two numbers from 0 to below 1; got {betas!r}")
 
 
 def check_structure(
@@ -101,10 +108,57 @@ def check_structure(
     return hierarchy, array
 
 
+def check_codes(
+    targets: str,
+    hierarchy: Hierarchy | Mapping[str, Any] | None,
+    paths: ArrayLike | None,
+    codes: ArrayLike | None,
+    n_rows: int,
+) -> tuple[Float[np.ndarray, "n v"] | None, ArrayLike | None]:
+    """The codes given to `fit`, and the paths, which follow from them if they are not given."""
+    if (codes is not None) != (targets == "codes"):
+        raise ValueError("targets='codes' and fit(X, hierarchy=..., codes=...) go together: give both or neither")
+    if codes is None:
+        return None, paths
+    if hierarchy is None:
+        raise ValueError("codes were given without the hierarchy that they follow")
+    if not isinstance(hierarchy, Hierarchy):
+        hierarchy = Hierarchy.from_dict(hierarchy)
+    array = hierarchy.validate(codes)
+    if len(array) != n_rows:
+        raise ValueError(f"codes must have a row for each of the {n_rows} rows of X; got {len(array)}")
+    return array, hierarchy.path_of(array) if paths is None else paths
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
-def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
+def check_positive(model: Any, name: str) -> None:
+    value = getattr(model, name)
+    if not _is_number(value) or value <= 0:
+        raise ValueError(f"{name} must be a number above 0; got {value!r}")
+
+
+def check_at_least_0(model: Any, name: str) -> None:
+    value = getattr(model, name)
+    if not _is_number(value) or value < 0:
+        raise ValueError(f"{name} must be a number of at least 0; got {value!r}")
+
+
+def check_fraction(model: Any, name: str) -> None:
+    value = getattr(model, name)
+    if not _is_number(value) or not 0 <= value <= 1:
+        raise ValueError(f"{name} must be a fraction from 0 to 1; got {value!r}")
+
+
+def check_one_of(model: Any, name: str, allowed: Sequence[str]) -> None:
+    value = getattr(model, name)
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
+
+
+def check_widths(model: Any, name: str) -> None:
+    widths = getattr(model, name)
+    if not isinstance(widths, Sequence) or not all(isinstance(w, int) and w > 0 for w in widths):
+        raise ValueError(f"{name} must be a sequence of widths above 0; got {widths!r}")

@@ -2,45 +2,31 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
-from disentree.autoencoders.checks import check_parameters, check_structure
-from disentree.autoencoders.data import ArraySource, BlockSource, Source, as_numeric, is_blocks
-from disentree.autoencoders.fitting import find_structure, find_targets, run_training, settings_of
+from disentree.autoencoders.base import Autoencoder, paper_training
+from disentree.autoencoders.checks import check_codes, check_parameters, check_structure
+from disentree.autoencoders.conditional import Labels, make_step
+from disentree.autoencoders.fitting import find_structure, find_targets, settings_of
 from disentree.autoencoders.hierarchical import HierarchicalAutoencoder, HierarchicalMask
-from disentree.autoencoders.inputs import InputLayer, fit_input_layer
 from disentree.autoencoders.losses import discriminator
-from disentree.autoencoders.networks import CONVOLUTIONAL, build_networks
-from disentree.autoencoders.saving import (
-    SIMPLE_ATTRIBUTES,
-    below,
-    fingerprint,
-    load_tensors,
-    plain_parameters,
-    read_model,
-    restore_checkpoint,
-    save_model,
-)
+from disentree.autoencoders.running import run_training
+from disentree.autoencoders.saving import fingerprint, plain_parameters, restore_checkpoint
 from disentree.autoencoders.session import pick_device, pick_seed
 from disentree.autoencoders.training import Batches, State
 from disentree.hierarchy import Hierarchy
 
-_ROWS_AT_A_TIME = 8192
 
-
-class COFHAE(TransformerMixin, BaseEstimator):
+class COFHAE(Autoencoder):
     """Learn a code for X that follows a hierarchy, with independent variables in every leaf.
 
     Parameters
@@ -56,10 +42,12 @@ class COFHAE(TransformerMixin, BaseEstimator):
     assignment
         "log" (the log probability of a row's path) or "squared" (the paper's).
     targets
-        "ica": independent components of every leaf that is flat, see `disentree.autoencoders.targets`; "none".
+        "ica": independent components of every leaf that is flat, see `disentree.autoencoders.targets`; "codes":
+        those given to `fit` (supervision); "none".
     penalty
         Dependence between the variables of a leaf: "adversarial" (the paper's conditional total correlation),
-        "hsic" (kernels, no adversary), "none", or "auto": adversarial if some leaf has no trusted targets.
+        "marginal" (FactorVAE's total correlation, which takes no account of where variables are active), "hsic"
+        (kernels, no adversary), "none", or "auto": adversarial if some leaf has no trusted targets.
         Leaves with trusted targets are not penalised.
     warm_up
         Fraction of training over which lambda2 grows from 0.
@@ -112,15 +100,12 @@ class COFHAE(TransformerMixin, BaseEstimator):
         True if Ctrl-C or bad losses ended training early; the model is then that of the last good epoch.
     """
 
-    hierarchy_: Hierarchy
+    _arrays: ClassVar[tuple[str, ...]] = ("paths", "trust")
+    _too_strong: ClassVar[str] = "learning_rate or lambda2"
+
     paths_: Int[np.ndarray, " n"]
-    history_: list[dict[str, Any]]
-    mimosa_: Any
+    mimosa_: Any = None
     trust_: Float[np.ndarray, " paths"]
-    autoencoder_: HierarchicalAutoencoder
-    input_: InputLayer
-    interrupted_: bool
-    diverged_: bool
 
     def __init__(
         self,
@@ -204,12 +189,8 @@ class COFHAE(TransformerMixin, BaseEstimator):
         which sees the edges between nested leaves much sooner than softplus does (``activation="softplus"``).
         The encoder's input is whitened, which the paper's is not (``input="raw"``).
         """
-        network = "burgess" if images else "plain-mlp"
         settings: dict[str, Any] = {
-            "epochs": 50,
-            "batch_size": 256,
-            "learning_rate": 1e-3,
-            "schedule": "steps",
+            **paper_training(images),
             "tau": 2 / 3,
             "lambda1": 1000.0,
             "lambda2": 10.0,
@@ -220,10 +201,6 @@ class COFHAE(TransformerMixin, BaseEstimator):
             "warm_up": 0.0,
             "discriminator": (1000, 1000, 1000),
             "discriminator_betas": (0.9, 0.999),
-            "encoder": network,
-            "decoder": network,
-            "activation": "relu",
-            "sigma": 0.5**0.5 / 10,
         }
         return cls(**{**settings, **parameters})
 
@@ -236,6 +213,7 @@ class COFHAE(TransformerMixin, BaseEstimator):
         *,
         hierarchy: Hierarchy | Mapping[str, Any] | None = None,
         paths: ArrayLike | None = None,
+        codes: ArrayLike | None = None,
     ) -> COFHAE:
         """Find the structure of X with MIMOSA, or take the one given, and train the autoencoder.
 
@@ -248,11 +226,14 @@ class COFHAE(TransformerMixin, BaseEstimator):
             Ignored, for scikit-learn's sake.
         hierarchy, paths
             A structure, and the path of every row: an index into ``hierarchy.paths``, -1 for none.
+        codes
+            With ``targets="codes"``: the code that every row should get. `paths` may then be left out.
         """
         check_parameters(self)
         if isinstance(y, Hierarchy):
             raise TypeError("give the hierarchy by name: fit(X, hierarchy=..., paths=...)")
         source = self._read(X)
+        codes, paths = check_codes(self.targets, hierarchy, paths, codes, source.n_rows)
         given = check_structure(hierarchy, paths, source.n_rows)
         device = pick_device(self.device)
         about = {
@@ -260,12 +241,13 @@ class COFHAE(TransformerMixin, BaseEstimator):
             "data": fingerprint(next(source.blocks()), source.n_rows),
             "structure": [given[0].to_dict(), fingerprint(given[1])] if given else None,
         }
+        if codes is not None:
+            about["data"] += fingerprint(codes)
         saved = self._find_checkpoint(about)
         seed = saved[1]["seed"] if saved else pick_seed(self.random_state)
         seeds = np.random.SeedSequence(seed).spawn(4)
 
-        kind = "image" if self.input == "auto" and self.encoder in CONVOLUTIONAL else self.input
-        layer = fit_input_layer(source, kind, self.likelihood, np.random.default_rng(seeds[1]))
+        layer = self._fit_input(source, np.random.default_rng(seeds[1]))
         self.input_, self.seed_, self.device_ = layer.to(device), seed, device
 
         self.mimosa_ = None
@@ -277,167 +259,31 @@ class COFHAE(TransformerMixin, BaseEstimator):
             found = find_structure(self, source, int(seeds[0].generate_state(1)[0]))
             self.hierarchy_, self.paths_, self.mimosa_ = found
 
-        aims = find_targets(self, source, np.random.default_rng(seeds[2]))
+        aims = find_targets(self, source, np.random.default_rng(seeds[2]), codes)
         self.trust_ = aims.trust
 
         settings = settings_of(self, source.n_rows)
-        self.autoencoder_, D = self._build(int(seeds[3].generate_state(1)[0]))
+        build = partial(self._build, with_adversary=settings.penalty in ("adversarial", "marginal"))
+        self.autoencoder_, D = build(int(seeds[3].generate_state(1)[0]))
         generator = torch.Generator().manual_seed(int(seeds[3].generate_state(2)[1]))
-        state = State.start(self.autoencoder_, D.to(device), settings, generator)
+        state = State.start(self.autoencoder_, D, settings, generator)
         if saved:
             restore_checkpoint(state, *saved)
-        batches = Batches(source, layer, self.autoencoder_, self.paths_, aims.values, aims.trust, self.batch_size)
+        labels = Labels(self.autoencoder_, self.paths_, aims.values, aims.trust, device)
+        batches = Batches(source, layer, self.batch_size, labels)
         about |= {"seed": seed, "hierarchy": self.hierarchy_.to_dict()}
-        run_training(self, state, batches, settings, about)
+        step = make_step(settings, layer)
+        run_training(self, state, batches, settings, step, about, torch.from_numpy(self.paths_))
         return self
 
-    def _build(self, seed: int | None) -> tuple[HierarchicalAutoencoder, nn.Module]:
-        """Networks with initial weights from `seed`, on the device; modules of the user's are copied."""
+    def _build(
+        self, seed: int | None, with_adversary: bool = False
+    ) -> tuple[HierarchicalAutoencoder, nn.Module | None]:
         mask = HierarchicalMask(self.hierarchy_)
         with torch.random.fork_rng(devices=[]):
             if seed is not None:
                 torch.manual_seed(seed)
-            encoder, decoder = build_networks(
-                copy.deepcopy(self.encoder),
-                copy.deepcopy(self.decoder),
-                self.input_,
-                mask.n_items,
-                tuple(self.hidden),
-                self.activation,
-            )
-            D = discriminator(max(1, mask.n_continuous), tuple(self.discriminator))
-        return HierarchicalAutoencoder(self.hierarchy_, encoder, decoder).to(self.device_), D
-
-    # ---------------------------------------------------------------- using
-
-    def transform(self, X: Any) -> Float[np.ndarray, "n v"]:
-        """Codes of X for `hierarchy_`: NaN where a variable is not active."""
-        check_is_fitted(self, "autoencoder_")
-        return np.concatenate([self._encode(block) for block in self._read(X, reset=False).blocks()])
-
-    @torch.no_grad()
-    def _encode(self, block: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n v"]:
-        self.autoencoder_.eval()
-        codes = []
-        for start in range(0, len(block), _ROWS_AT_A_TIME):
-            x = self.input_.to_input(self.input_.prepare(block[start : start + _ROWS_AT_A_TIME]))
-            codes.append(self.autoencoder_.mask.to_codes(*self.autoencoder_.encode_hard(x)))
-        return np.concatenate(codes)
-
-    def inverse_transform(self, Z: ArrayLike) -> Float[np.ndarray, "n ..."]:
-        """Decode any valid codes, into the shape and units of X.
-
-        The result is float64 if X was, else float32; 8-bit images come back as floats from 0 to 255.
-        """
-        check_is_fitted(self, "autoencoder_")
-        a, z = self.autoencoder_.mask.from_codes(Z)
-        out = [np.empty((0, *self.input_.shape))]
-        self.autoencoder_.eval()
-        with torch.no_grad():
-            for some, values in zip(a.split(_ROWS_AT_A_TIME), z.split(_ROWS_AT_A_TIME), strict=True):
-                out.append(self.input_.restore(self.autoencoder_.decode(some, values)))
-        return np.concatenate(out[1:] or out)
-
-    def predict_path(self, X: Any) -> Int[np.ndarray, " n"]:
-        """The path of every row of X."""
-        return self.hierarchy_.path_of(self.transform(X))
-
-    def evaluate(self, X: Any, paths: ArrayLike | None = None) -> dict[str, float]:
-        """What can be said without ground truth: the mean over rows of the squared error of the reconstruction,
-        in units of X, and of the squared assignment error against `paths` (rows with -1 count as right). Both
-        with hard codes, as the paper's rule for choosing among models has it (`COFHAESearch`)."""
-        check_is_fitted(self, "autoencoder_")
-        source = self._read(X, reset=False)
-        structure = check_structure(self.hierarchy_, paths, source.n_rows) if paths is not None else None
-        table, start = self.autoencoder_.mask.path_options().numpy(), 0
-        squares, wrong = 0.0, 0.0
-        for block in source.blocks():
-            codes = self._encode(block)
-            error = self.inverse_transform(codes) - block
-            squares += float((error.astype(np.float64) ** 2).sum())
-            if structure is not None:
-                truth = structure[1][start : start + len(block)]
-                known = truth >= 0
-                got = table[self.hierarchy_.path_of(codes)[known]]
-                wrong += float(((got - table[truth[known]]) ** 2).sum())
-            start += len(block)
-        out = {"reconstruction": squares / source.n_rows}
-        return out if structure is None else {**out, "assignment": wrong / source.n_rows}
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names of the variables of `hierarchy_`."""
-        check_is_fitted(self, "autoencoder_")
-        return np.array([v.name for v in self.hierarchy_.variables], dtype=object)
-
-    # ---------------------------------------------------------------- saving
-
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write `model.safetensors` and `model.json` into a folder, which is made if need be."""
-        check_is_fitted(self, "autoencoder_")
-        save_model(self, Path(folder))
-
-    @classmethod
-    def load(
-        cls,
-        folder: str | os.PathLike[str],
-        *,
-        device: str = "auto",
-        encoder: nn.Module | None = None,
-        decoder: nn.Module | None = None,
-    ) -> COFHAE:
-        """Read what `save` wrote. A model with networks of your own needs modules of the same kind again."""
-        about, tensors = read_model(Path(folder))
-        parameters = dict(about["parameters"])
-        for name, module in (("encoder", encoder), ("decoder", decoder)):
-            if parameters[name] is None and module is None:
-                raise ValueError(f"this model has its own {name}: give it again as load(..., {name}=module)")
-            parameters[name] = module if module is not None else parameters[name]
-        known = cls().get_params()
-        model = cls(**{name: value for name, value in parameters.items() if name in known})
-        model.device_, model.mimosa_ = pick_device(device), None
-        model.hierarchy_ = Hierarchy.from_dict(about["hierarchy"])
-        model.paths_, model.trust_ = tensors["paths"].numpy(), tensors["trust"].numpy()
-        arrays = {key: value.numpy() for key, value in below(tensors, "input.").items()}
-        model.input_ = InputLayer(about["input"], arrays).to(model.device_)
-        model.autoencoder_, _ = model._build(None)
-        model.autoencoder_.load_state_dict(below(tensors, "autoencoder."))
-        model.autoencoder_.eval()
-        model.n_features_in_ = about["n_features_in"]
-        if about["feature_names_in"]:
-            setattr(model, "feature_names_in_", np.array(about["feature_names_in"], dtype=object))  # noqa: B010
-        for name in SIMPLE_ATTRIBUTES:
-            setattr(model, f"{name}_", about[name])
-        return model
-
-    # ---------------------------------------------------------------- what comes in
-
-    def _read(self, X: Any, reset: bool = True) -> Source:
-        """X checked, and set against what the model was fitted on."""
-        if is_blocks(X):
-            source: Source = BlockSource(X)
-            if reset:
-                self.n_features_in_: int = source.shape[0]
-        else:
-            least = 2 if reset else 1
-            checks = {"allow_nd": True, "ensure_min_samples": least, "dtype": "numeric"}
-            X = validate_data(self, X, reset=reset, **checks)
-            source = ArraySource(as_numeric(X))
-        if not reset and source.shape != self.input_.shape:
-            raise ValueError(f"X has rows of shape {source.shape}; this model was fitted on {self.input_.shape}")
-        return source
-
-    def _find_checkpoint(self, about: dict[str, Any]) -> Any:
-        if self.checkpoint is None:
-            return None
-        file = Path(self.checkpoint) / "checkpoint.safetensors"
-        if not file.exists():
-            Path(self.checkpoint).mkdir(parents=True, exist_ok=True)
-            return None
-        tensors, saved = load_tensors(file)
-        for what in ("parameters", "data", "structure"):
-            if saved.get(what) != about[what]:
-                raise ValueError(
-                    f"{self.checkpoint} holds the checkpoint of a run with other {what}; "
-                    f"choose another folder, or delete it to start again"
-                )
-        return tensors, saved
+            encoder, decoder = self._networks(mask.n_items, mask.n_items)
+            D = discriminator(max(1, mask.n_continuous), tuple(self.discriminator)) if with_adversary else None
+        hae = HierarchicalAutoencoder(self.hierarchy_, encoder, decoder)
+        return hae.to(self.device_), None if D is None else D.to(self.device_)

@@ -1,22 +1,18 @@
-"""The stages of `COFHAE.fit` around the training loop: structure, targets, settings, and good manners."""
+"""The stages of `COFHAE.fit` before the training loop: structure, targets, settings."""
 
 from __future__ import annotations
 
-import copy
-import math
-import warnings
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from sklearn.base import clone
 
+from disentree.autoencoders.base import schedule_of
+from disentree.autoencoders.conditional import Settings
 from disentree.autoencoders.data import ArraySource, Source, sample_rows
-from disentree.autoencoders.saving import save_checkpoint
-from disentree.autoencoders.session import fitting_threads, flushed_denormals, reporter
-from disentree.autoencoders.targets import Targets, fit_flats, leaf_targets
-from disentree.autoencoders.training import Batches, Diverged, Settings, State, train
+from disentree.autoencoders.targets import Targets, fit_flats, given_targets, leaf_targets
 from disentree.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
@@ -41,9 +37,13 @@ def find_structure(model: COFHAE, source: Source, seed: int) -> tuple[Hierarchy,
     return mimosa.hierarchy_, np.asarray(paths, dtype=np.int64), mimosa
 
 
-def find_targets(model: COFHAE, source: Source, rng: np.random.Generator) -> Targets:
+def find_targets(
+    model: COFHAE, source: Source, rng: np.random.Generator, codes: Float[np.ndarray, "n v"] | None = None
+) -> Targets:
     """Targets for the continuous variables; on the way the encoder is shown the flats that leaves lie on."""
     layer, hierarchy, paths = model.input_, model.hierarchy_, model.paths_
+    if codes is not None:
+        return given_targets(codes, hierarchy)
     if model.targets == "none" or layer.kind == "image":
         none = np.full((source.n_rows, hierarchy.n_variables), np.nan)
         return Targets(none, np.zeros(len(hierarchy.paths)))
@@ -61,12 +61,8 @@ def settings_of(model: COFHAE, n_rows: int) -> Settings:
     if penalty == "auto":
         deep = np.array([path.dimension for path in model.hierarchy_.paths]) > 1
         penalty = "adversarial" if (deep & (model.trust_ < 0.5)).any() else "none"
-    first, second = model.discriminator_betas
     return Settings(
-        epochs=model.epochs or math.ceil(model.steps / math.ceil(n_rows / model.batch_size)),
-        batch_size=model.batch_size,
-        learning_rate=model.learning_rate,
-        schedule=model.schedule,
+        **schedule_of(model, n_rows, model.discriminator_betas),
         tau=model.tau,
         lambda1=model.lambda1,
         lambda2=model.lambda2,
@@ -75,48 +71,4 @@ def settings_of(model: COFHAE, n_rows: int) -> Settings:
         penalty=penalty,
         warm_up=model.warm_up,
         sigma=model.sigma,
-        discriminator_betas=(first, second),
     )
-
-
-def run_training(model: COFHAE, state: State, batches: Batches, settings: Settings, about: dict[str, Any]) -> None:
-    """The loop with everything around it: progress, checkpoints, Ctrl-C, divergence."""
-    model.interrupted_, model.diverged_, problem = False, False, ""
-    model.history_ = state.history
-    good = (copy.deepcopy(state.hae.state_dict()), state.epoch)
-    paths = torch.from_numpy(model.paths_)
-    networks = [state.hae, state.D] if settings.penalty == "adversarial" else [state.hae]
-    weights = sum(p.numel() for network in networks for p in network.parameters())
-    if model.checkpoint is not None:
-        save_checkpoint(model.checkpoint, state, about, paths)
-
-    with (
-        reporter(settings.epochs, model.verbose, model.events, model.tensorboard) as (report, after_batch),
-        flushed_denormals(model.device_),
-        fitting_threads(model.device_, settings.batch_size * weights),
-    ):
-
-        def after_epoch(state: State) -> None:
-            nonlocal good
-            good = (copy.deepcopy(state.hae.state_dict()), state.epoch)
-            if model.checkpoint is not None:
-                save_checkpoint(model.checkpoint, state, about, paths)
-            report(state.history[-1])
-            for callback in model.callbacks:
-                callback(state.history[-1], model)
-
-        state.hae.train()
-        try:
-            train(state, batches, settings, model.input_, after_epoch, after_batch)
-        except KeyboardInterrupt:
-            model.interrupted_ = True
-            problem = f"training was stopped in epoch {state.epoch + 1} of {settings.epochs}"
-        except Diverged as error:
-            model.diverged_ = True
-            problem = f"training diverged: {error}; a lower learning_rate or lambda2 may help"
-            if good[1] == 0:
-                raise RuntimeError(problem) from None
-    state.hae.eval()
-    if problem:
-        state.hae.load_state_dict(good[0])
-        warnings.warn(f"{problem}; kept the model of epoch {good[1]}", RuntimeWarning, stacklevel=3)

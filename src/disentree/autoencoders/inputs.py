@@ -152,7 +152,12 @@ class InputLayer(nn.Module):
         return image if _channels_first(self.shape)[1] == (1, 2, 3) else image.permute(0, 3, 1, 2)
 
     def loss(self, sigma: float | None) -> Callable[[Tensor, Tensor], Tensor]:
-        """Reconstruction loss of (output, prepared), the mean over a batch.
+        """The mean of `row_losses` over a batch."""
+        losses = self.row_losses(sigma)
+        return lambda output, x: losses(output, x).mean()
+
+    def row_losses(self, sigma: float | None) -> Callable[[Tensor, Tensor], Tensor]:
+        """Reconstruction loss of each row of (output, prepared).
 
         With `sigma` it is the negative log likelihood in the units of X (of pixels in [0, 1] for images) up to
         a constant. With None it is measured against the variance of the data: 1 for a Gaussian model that
@@ -162,16 +167,16 @@ class InputLayer(nn.Module):
             scale = 1.0 if sigma is not None else 1 / self.variance
             entropy = nn.functional.binary_cross_entropy_with_logits
             around = self._around_mean
-            return lambda output, x: entropy(around(output), x, reduction="sum") * (scale / len(x))
+            return lambda output, x: entropy(around(output), x, reduction="none").flatten(1).sum(1) * scale
         if self.in_pixels:
             scale = 1 / self.variance if sigma is None else 0.5 / sigma**2
             around = self._around_mean
-            return lambda output, x: (around(output) - x).square().flatten(1).sum(1).mean() * scale
+            return lambda output, x: (around(output) - x).square().flatten(1).sum(1) * scale
         if sigma is None:
             weights = self.weights
-            return lambda output, x: ((output - x).square() @ weights).mean()
+            return lambda output, x: (output - x).square() @ weights
         to_units = self.expansion * (0.5**0.5 / sigma)
-        return lambda output, x: ((output - x) @ to_units).square().sum(1).mean()
+        return lambda output, x: ((output - x) @ to_units).square().sum(1)
 
 
 def fit_input_layer(source: Source, kind: str, likelihood: str, rng: np.random.Generator) -> InputLayer:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -61,6 +64,16 @@ def discriminator(n_in: int, hidden: tuple[int, ...]) -> nn.Sequential:
         layers += [nn.Linear(n_in, width), nn.LeakyReLU(0.2)]
         n_in = width
     return nn.Sequential(*layers, nn.Linear(n_in, 1))
+
+
+@contextmanager
+def frozen(network: nn.Module) -> Iterator[None]:
+    """Gradients pass through the network, and none is computed for its own weights."""
+    network.requires_grad_(False)
+    try:
+        yield
+    finally:
+        network.requires_grad_(True)
 
 
 def total_correlation(

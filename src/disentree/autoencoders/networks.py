@@ -1,4 +1,4 @@
-"""The networks that COFHAE builds when it is given none."""
+"""The networks that are built when none are given."""
 
 from __future__ import annotations
 
@@ -53,28 +53,29 @@ def build_networks(
     encoder: str | nn.Module,
     decoder: str | nn.Module,
     layer: InputLayer,
-    n_items: int,
+    n_encoded: int,
+    n_decoded: int,
     hidden: tuple[int, ...],
     activation: str,
 ) -> tuple[nn.Module, nn.Module]:
-    """Encoder and decoder for an input layer and a code of `n_items` numbers."""
+    """Encoder and decoder for an input layer: the one gives `n_encoded` numbers, the other takes `n_decoded`."""
     bend = ACTIVATIONS[activation]
     if isinstance(encoder, str):
         if encoder == "conv":
-            encoder = ImageEncoder(layer.image_shape, n_items)
+            encoder = ImageEncoder(layer.image_shape, n_encoded)
         elif encoder == "burgess":
-            encoder = burgess_encoder(layer.image_shape, n_items)
+            encoder = burgess_encoder(layer.image_shape, n_encoded)
         elif encoder == "plain-mlp":
-            encoder = glorot(mlp(layer.n_inputs, n_items, hidden, bend))
+            encoder = glorot(mlp(layer.n_inputs, n_encoded, hidden, bend))
         else:
-            encoder = SkipMLP(layer.n_inputs, n_items, hidden, bend)
+            encoder = SkipMLP(layer.n_inputs, n_encoded, hidden, bend)
     if isinstance(decoder, str):
         if decoder == "conv":
-            decoder = ImageDecoder(layer.image_shape, n_items)
+            decoder = ImageDecoder(layer.image_shape, n_decoded)
         elif decoder == "burgess":
-            decoder = burgess_decoder(layer.image_shape, n_items)
+            decoder = burgess_decoder(layer.image_shape, n_decoded)
         elif decoder == "plain-mlp":
-            decoder = glorot(mlp(n_items, layer.output_shape[0], hidden, bend))
+            decoder = glorot(mlp(n_decoded, layer.output_shape[0], hidden, bend))
         else:
-            decoder = SkipMLP(n_items, layer.output_shape[0], hidden, bend)
+            decoder = SkipMLP(n_decoded, layer.output_shape[0], hidden, bend)
     return encoder, decoder

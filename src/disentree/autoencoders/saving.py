@@ -21,21 +21,21 @@ from disentree._version import __version__
 from disentree.autoencoders.training import State
 
 if TYPE_CHECKING:
-    from disentree.autoencoders.cofhae import COFHAE
+    from disentree.autoencoders.base import Autoencoder
 
 FORMAT = 1  # of saved models
 SIMPLE_ATTRIBUTES = ("seed", "interrupted", "diverged", "history")  # fitted ones that JSON holds as they are
 _NOT_SAVED = ("callbacks", "mimosa", "checkpoint", "events", "tensorboard", "verbose", "device")
 
 
-def save_model(model: COFHAE, folder: Path) -> None:
-    tensors = {"paths": torch.from_numpy(model.paths_), "trust": torch.from_numpy(model.trust_)}
+def save_model(model: Autoencoder, folder: Path) -> None:
+    tensors = {name: torch.from_numpy(getattr(model, f"{name}_")) for name in model._arrays}
     for name, module in (("autoencoder", model.autoencoder_), ("input", model.input_)):
         tensors |= {f"{name}.{key}": value for key, value in module.state_dict().items()}
     save_tensors(folder / "model.safetensors", tensors, {"format": FORMAT})
     about = {
         "format": FORMAT,
-        "class": "COFHAE",
+        "class": type(model).__name__,
         "version": __version__,
         "parameters": plain_parameters(model),
         "hierarchy": model.hierarchy_.to_dict(),
@@ -63,7 +63,7 @@ def read_model(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     return about, load_tensors(folder / "model.safetensors")[0]
 
 
-def plain_parameters(model: COFHAE) -> dict[str, Any]:
+def plain_parameters(model: Autoencoder) -> dict[str, Any]:
     """The parameters that make the model what it is, as JSON has them; None for a module of the user's own."""
     parameters = {}
     for name, value in model.get_params(deep=False).items():
@@ -101,9 +101,9 @@ def load_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[
 def save_checkpoint(folder: str | os.PathLike[str], state: State, about: Mapping[str, Any], paths: Tensor) -> None:
     """All of `state`, and the structure found, so that neither MIMOSA nor an epoch is run twice."""
     tensors = {"paths": paths, "generator": state.generator.get_state()}
-    for name, module in (("hae", state.hae), ("D", state.D)):
+    for name, module in state.networks():
         tensors |= {f"{name}.{key}": value for key, value in module.state_dict().items()}
-    for name, optimizer in (("optimizer", state.optimizer), ("D_optimizer", state.D_optimizer)):
+    for name, optimizer in state.optimizers():
         for i, moments in optimizer.state_dict()["state"].items():
             tensors |= {f"{name}.{i}.{key}": value for key, value in moments.items()}
     about = {**about, "epoch": state.epoch, "history": state.history}
@@ -113,9 +113,9 @@ def save_checkpoint(folder: str | os.PathLike[str], state: State, about: Mapping
 def restore_checkpoint(state: State, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
     """Put everything back as it was at the end of an epoch."""
     state.generator.set_state(tensors["generator"])
-    for name, module in (("hae", state.hae), ("D", state.D)):
+    for name, module in state.networks():
         module.load_state_dict(below(tensors, f"{name}."))
-    for name, optimizer in (("optimizer", state.optimizer), ("D_optimizer", state.D_optimizer)):
+    for name, optimizer in state.optimizers():
         moments: dict[int, dict[str, Tensor]] = {}
         for key, value in below(tensors, f"{name}.").items():
             i, what = key.split(".")

@@ -119,8 +119,8 @@ def _progress(epochs: int) -> Iterator[tuple[Callable[[Record], None], Callable[
             finished = record["epoch"]
             losses = "  ".join(
                 f"{name} {record[name]:.2e}"
-                for name in ("reconstruction", "assignment", "dependence", "target")
-                if record[name]
+                for name in record
+                if name not in ("epoch", "loss", "seconds") and record[name]
             )
             progress.update(task, completed=finished, epoch=min(finished + 1, epochs), losses=losses)
 

@@ -54,6 +54,16 @@ class _Leaf:
     trust: float
 
 
+def given_targets(codes: Float[np.ndarray, "n v"], hierarchy: Hierarchy) -> Targets:
+    """Codes that are known, each variable to mean 0 and deviation 1 over the rows where it is active; columns of
+    categoricals are of no use here. Every path is trusted."""
+    values = np.where(hierarchy.is_categorical, np.nan, codes)
+    for column in np.flatnonzero(~np.isnan(values).all(axis=0)):
+        seen = values[:, column]
+        values[:, column] = (seen - np.nanmean(seen)) / max(float(np.nanstd(seen)), 1e-12)
+    return Targets(values, np.ones(len(hierarchy.paths)))
+
+
 def leaf_targets(
     Z: Float[np.ndarray, "n r"],
     hierarchy: Hierarchy,

@@ -1,0 +1,112 @@
+"""A minibatch of COFHAE's training, to be read next to Algorithm 2 of the paper."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from disentree.autoencoders.hierarchical import HierarchicalAutoencoder, choices_of
+from disentree.autoencoders.inputs import InputLayer
+from disentree.autoencoders.losses import (
+    ASSIGNMENT_LOSSES,
+    discriminator_loss,
+    frozen,
+    pairwise_hsic,
+    permute_active,
+    target_loss,
+    total_correlation,
+)
+from disentree.autoencoders.training import Schedule, State, Step
+
+
+@dataclass(frozen=True)
+class Settings(Schedule):
+    """What the loop needs to know (`COFHAE` explains each)."""
+
+    tau: float
+    lambda1: float
+    lambda2: float
+    lambda3: float
+    assignment: str
+    penalty: str
+    warm_up: float
+    sigma: float | None
+
+
+def make_step(settings: Settings, layer: InputLayer) -> Step:
+    """Algorithm 2 for one minibatch."""
+    tau, penalty = settings.tau, settings.penalty
+    L_x, L_a = layer.loss(settings.sigma), ASSIGNMENT_LOSSES[settings.assignment]
+
+    def step(state: State, batch: tuple[Tensor, ...], progress: float) -> dict[str, Tensor]:
+        hae, D = state.hae, state.D
+        x, a, t, trust = batch
+        lambda2 = settings.lambda2 * min(1.0, progress / settings.warm_up if settings.warm_up else 1.0)
+
+        # a', z = HAE.encode(x; tau);  x' = HAE.decode(concat(a', z))
+        code = hae.encode(layer.to_input(x), tau)
+        x_hat = hae.decode(code.a, code.z)
+
+        # L_theta = L_x(x', x) + lambda1 L_a(a', a) + lambda2 TC(z), and lambda3 for the targets of z
+        reconstruction = L_x(x_hat, x)
+        assignment = L_a(code, a)
+        target = target_loss(code.z_pre[:, : hae.mask.n_continuous], t, trust)
+        dependence = torch.zeros((), device=x.device)
+        if D is not None:
+            with frozen(D):
+                dependence = total_correlation(D, code.z, 1 - trust)
+        elif penalty == "hsic":
+            _, on = hae.mask.harden(code.z_pre.detach())
+            dependence = pairwise_hsic(code.z, on, 1 - trust)
+        loss = reconstruction + settings.lambda1 * assignment + lambda2 * dependence + settings.lambda3 * target
+
+        # theta = descent_step(theta, L_theta)
+        state.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        state.optimizer.step()
+
+        # z' = z with every variable shuffled over the rows where it is on;  psi = descent_step(psi, L_psi)
+        if D is not None and state.D_optimizer is not None:
+            z = code.z.detach()
+            _, on = hae.mask.harden(code.z_pre.detach())
+            if penalty == "marginal":  # FactorVAE's: over all rows, on or off
+                on = torch.ones_like(on)
+            D_loss = discriminator_loss(D, z, permute_active(z, on, state.generator))
+            state.D_optimizer.zero_grad(set_to_none=True)
+            D_loss.backward()
+            state.D_optimizer.step()
+
+        return {
+            "loss": loss,
+            "reconstruction": reconstruction,
+            "assignment": assignment,
+            "dependence": dependence,
+            "target": target,
+        }
+
+    return step
+
+
+class Labels:
+    """Assignments, targets and trust of rows."""
+
+    def __init__(
+        self,
+        hae: HierarchicalAutoencoder,
+        paths: Int[np.ndarray, " n"],
+        targets: Float[np.ndarray, "n v"],
+        trust: Float[np.ndarray, " paths"],
+        device: torch.device,
+    ):
+        self.paths = torch.from_numpy(paths).to(device)
+        self.choices = hae.mask.path_options().to(device)
+        self.targets = torch.from_numpy(targets[:, hae.mask.continuous].astype(np.float32)).to(device)
+        self.trust = torch.from_numpy(np.append(trust, 0.0).astype(np.float32)).to(device)  # [-1]: no path
+
+    def __call__(self, rows: Int[Tensor, " batch"]) -> tuple[Tensor, ...]:
+        paths = self.paths[rows]
+        return choices_of(paths, self.choices), self.targets[rows], self.trust[paths]
