@@ -9,7 +9,7 @@ data needs is found later, from its neighbourhoods.
 from __future__ import annotations
 
 import logging
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -48,28 +48,40 @@ def autoencoder_representation(
     ).astype(np.float32)
     if steps is None:
         steps = min(MAX_STEPS, EPOCHS * max(len(P) // BATCH, 5))
-    encoder, history = train_autoencoder(P, min(latent, P.shape[1]), int(rng.integers(2**31)), steps, verbose)
-    network = Encoder(encoder, P)
+    network, history = train_autoencoder(P, min(latent, P.shape[1]), int(rng.integers(2**31)), steps, verbose)
     return Representation("autoencoder", mean, weights, spectrum, network, history)
 
 
-class Encoder:
-    """The trained encoder as a function of arrays, rotated so that its axes are those of largest variance."""
+class Autoencoder(nn.Module):
+    """From principal components to a latent and back."""
 
-    def __init__(self, network: nn.Module, P: Float[np.ndarray, "n q"]):
-        self.network = network
-        self.center, self.rotation = np.zeros(1), np.eye(1)
-        Z = np.concatenate([self._encode(P[i : i + BLOCK]) for i in range(0, len(P), BLOCK)])
-        self.center = Z.mean(axis=0)
-        _, vectors = np.linalg.eigh(np.cov(Z.T))
-        self.rotation = vectors[:, ::-1]
+    scale: torch.Tensor
+    center: torch.Tensor
+    rotation: torch.Tensor
 
-    def _encode(self, P: np.ndarray) -> np.ndarray:
-        with torch.no_grad():
-            return self.network(torch.from_numpy(P.astype(np.float32))).double().numpy()
+    def __init__(self, n_components: int, latent: int, hidden: Sequence[int] = HIDDEN):
+        super().__init__()
+        self.encoder = mlp(n_components, latent, tuple(hidden), nn.SiLU)
+        self.decoder = mlp(latent, n_components, tuple(hidden), nn.SiLU)
+        self.register_buffer("scale", torch.ones(n_components))
+        self.register_buffer("center", torch.zeros(latent))
+        self.register_buffer("rotation", torch.eye(latent))
 
-    def __call__(self, P: np.ndarray) -> np.ndarray:
-        return (self._encode(P) - self.center) @ self.rotation
+    def encode(self, P: Float[torch.Tensor, "n q"]) -> Float[torch.Tensor, "n D"]:
+        return (self.encoder(P / self.scale) - self.center) @ self.rotation
+
+    def decode(self, Z: Float[torch.Tensor, "n D"]) -> Float[torch.Tensor, "n q"]:
+        return self.decoder(Z @ self.rotation.T + self.center) * self.scale
+
+    @torch.no_grad()
+    def turn(self, P: Float[np.ndarray, "n q"]) -> None:
+        """Let the axes of the latent be those of largest variance, and its origin the mean."""
+        Z = np.concatenate(
+            [self.encode(torch.from_numpy(P[i : i + BLOCK])).double().numpy() for i in range(0, len(P), BLOCK)]
+        )
+        _, vectors = np.linalg.eigh((Z - Z.mean(axis=0)).T @ (Z - Z.mean(axis=0)))
+        self.center.copy_(torch.from_numpy(Z.mean(axis=0)))
+        self.rotation.copy_(torch.from_numpy(vectors[:, ::-1].copy()))
 
 
 def principal_components(
@@ -101,17 +113,16 @@ def principal_components(
 
 def train_autoencoder(
     P: Float[np.ndarray, "n q"], latent: int, seed: int, steps: int, verbose: bool = False
-) -> tuple[nn.Module, list[dict[str, float]]]:
+) -> tuple[Autoencoder, list[dict[str, float]]]:
     """Minimise the relative squared error of each row: small shapes count as much as large ones."""
     torch.set_flush_denormal(True)  # smooth activations drift into denormal floats, five times slower
-    data = torch.from_numpy(P) / float(P.std())
-    scale = data.std(dim=0).clamp_min(1e-12).sqrt()  # halfway to equal variance: fine detail is to be seen
+    unit = float(P.std())
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        encoder: Any = nn.Sequential(_Divide(scale * float(P.std())), mlp(P.shape[1], latent, HIDDEN, nn.SiLU))
-        decoder = mlp(latent, P.shape[1], HIDDEN, nn.SiLU)
-    parameters = [*encoder.parameters(), *decoder.parameters()]
-    optimizer = torch.optim.Adam(parameters, lr=LEARNING_RATE, fused=True)
+        network = Autoencoder(P.shape[1], latent)
+    data = torch.from_numpy(P) / unit
+    scale = data.std(dim=0).clamp_min(1e-12).sqrt()  # halfway to equal variance: fine detail is to be seen
+    optimizer = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, LEARNING_RATE, total_steps=steps)
     generator = torch.Generator().manual_seed(seed)
     size = data.pow(2).sum(dim=1)
@@ -124,7 +135,7 @@ def train_autoencoder(
             for start in range(0, len(data) - batch + 1, batch):
                 rows = order[start : start + batch]
                 x = data[rows]
-                error = (decoder(encoder[1](x / scale)) * scale - x).pow(2).sum(dim=1)
+                error = (network.decoder(network.encoder(x / scale)) * scale - x).pow(2).sum(dim=1)
                 loss = (error / (size[rows] + floor)).mean()
                 optimizer.zero_grad()
                 loss.backward()
@@ -136,13 +147,6 @@ def train_autoencoder(
             history.append({"step": step, "error": total / count})
             advance(f"relative error {total / count:.4f}")
     log.info("autoencoder: relative error %.4f after %d steps", history[-1]["error"], step)
-    return encoder.eval(), history
-
-
-class _Divide(nn.Module):
-    def __init__(self, scale: torch.Tensor):
-        super().__init__()
-        self.register_buffer("scale", scale)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x / self.scale
+    network.scale.copy_(scale * unit)
+    network.turn(P)
+    return network.eval().requires_grad_(False), history

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("disentree.mimosa")
 
+LANDMARKS = {"linear": 40_000, "autoencoder": 200_000}
 FLOAT_BITS = 24  # what a coordinate is worth: the precision of a float
 
 
@@ -66,8 +67,10 @@ class MIMOSA(ClusterMixin, BaseEstimator):
         Size of the neighbourhoods.
     representation : {"auto", "linear", "autoencoder"}, default="auto"
         The initial representation; "auto" takes the linear one when the spectrum of the data allows it.
-    max_landmarks : int, default=200_000
+    max_landmarks : int or None, default=None
         With more rows than this the structure is found on a random subset and the rest is assigned to it.
+        None: 40,000 of linear data, whose flats are exact however far apart points are, and 200,000 of other
+        data, whose sheets are the flatter the denser the points.
     random_state : int, default=0
     n_jobs : int or None, default=None
         Threads for neighbour searches; None uses all cores. The result does not depend on it.
@@ -108,7 +111,7 @@ class MIMOSA(ClusterMixin, BaseEstimator):
         *,
         n_neighbors: int = 40,
         representation: str = "auto",
-        max_landmarks: int = 200_000,
+        max_landmarks: int | None = None,
         random_state: int | None = 0,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -138,8 +141,11 @@ class MIMOSA(ClusterMixin, BaseEstimator):
         Z = self.embedding_
         # Rows in an order of the data's own, so that nothing depends on the order they came in.
         order = np.argsort(np.linalg.norm(Z, axis=1), kind="stable")
-        if len(order) > self.max_landmarks:
-            chosen = np.random.default_rng(seeds[1]).choice(len(Z), self.max_landmarks, replace=False)
+        most = self.max_landmarks
+        if most is None:
+            most = LANDMARKS[self.representation_.kind]
+        if len(order) > most:
+            chosen = np.random.default_rng(seeds[1]).choice(len(Z), most, replace=False)
             order = order[np.sort(chosen)]
         with self._timed("components"):
             found = self._decompose(Z[order], seeds[2])

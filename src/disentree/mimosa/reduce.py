@@ -26,7 +26,7 @@ class Representation:
     mean: Float[np.ndarray, " p"]
     weights: Float[np.ndarray, "p q"]  # centred rows times these are principal components
     spectrum: Float[np.ndarray, " s"]  # singular values of the data, largest first
-    network: Any = None  # from principal components to the latent, for an autoencoder
+    network: Any = None  # an `Autoencoder` between principal components and the latent
     history: list[dict[str, float]] = field(default_factory=list)
 
     def transform(self, X: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n D"]:
@@ -36,7 +36,20 @@ class Representation:
 
     def _block(self, rows: np.ndarray) -> np.ndarray:
         components = (as_float(rows) - self.mean) @ self.weights
-        return components if self.network is None else self.network(components)
+        return components if self.network is None else _through(self.network.encode, components)
+
+    def inverse_transform(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n p"]:
+        """Rows from their representation; images as rows of fractions."""
+        components = Z if self.network is None else _through(self.network.decode, Z)
+        # the least-norm inverse: what the components do not hold is as in the mean row
+        return components @ np.linalg.pinv(self.weights) + self.mean
+
+
+def _through(network: Any, rows: np.ndarray) -> np.ndarray:
+    import torch
+
+    with torch.no_grad():
+        return network(torch.from_numpy(rows.astype(np.float32))).double().numpy()
 
 
 def as_rows(X: Shaped[np.ndarray, "n ..."]) -> Shaped[np.ndarray, "n p"]:
