@@ -1,7 +1,25 @@
-"""Autoencoders whose code follows a hierarchy of variables."""
+"""Autoencoders whose code follows a hierarchy of variables, and the flat ones they are compared with."""
 
+from disentree.autoencoders.ae import AE
+from disentree.autoencoders.cascadevae import CascadeVAE
 from disentree.autoencoders.cofhae import COFHAE
+from disentree.autoencoders.factorvae import FactorVAE
 from disentree.autoencoders.hierarchical import Encoding, HierarchicalAutoencoder, HierarchicalMask
+from disentree.autoencoders.jointvae import JointVAE
 from disentree.autoencoders.search import COFHAESearch
+from disentree.autoencoders.tcvae import BetaTCVAE
+from disentree.autoencoders.vae import VAE
 
-__all__ = ["COFHAE", "COFHAESearch", "Encoding", "HierarchicalAutoencoder", "HierarchicalMask"]
+__all__ = [
+    "AE",
+    "COFHAE",
+    "VAE",
+    "BetaTCVAE",
+    "COFHAESearch",
+    "CascadeVAE",
+    "Encoding",
+    "FactorVAE",
+    "HierarchicalAutoencoder",
+    "HierarchicalMask",
+    "JointVAE",
+]

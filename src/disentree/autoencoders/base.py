@@ -86,7 +86,7 @@ class Autoencoder(TransformerMixin, BaseEstimator):
 
     hierarchy_: Hierarchy
     history_: list[dict[str, Any]]
-    autoencoder_: HierarchicalAutoencoder
+    autoencoder_: Any  # a HierarchicalAutoencoder
     input_: InputLayer
     interrupted_: bool
     diverged_: bool

@@ -108,6 +108,16 @@ def check_structure(
     return hierarchy, array
 
 
+def check_categories(categories: Any) -> tuple[int, ...] | None:
+    """Numbers of options, one for each categorical; None if they are to follow from the structure."""
+    if categories is None:
+        return None
+    given = categories if isinstance(categories, Sequence) else (categories,)
+    if not all(isinstance(k, int | np.integer) and not isinstance(k, bool) and k > 0 for k in given):
+        raise ValueError(f"categories must be whole numbers above 0; got {categories!r}")
+    return tuple(int(k) for k in given)
+
+
 def check_codes(
     targets: str,
     hierarchy: Hierarchy | Mapping[str, Any] | None,
