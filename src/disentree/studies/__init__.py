@@ -1,0 +1,23 @@
+"""The tables and figures of the paper as studies: lists of runs that can be stopped, resumed and spread out."""
+
+from __future__ import annotations
+
+import difflib
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from disentree.errors import UserError
+
+if TYPE_CHECKING:
+    from disentree.studies.task import Study
+
+STUDIES = ("table1",)
+
+
+def get_study(name: str) -> Study:
+    """A study by its name."""
+    if name not in STUDIES:
+        near = difflib.get_close_matches(name, STUDIES, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(STUDIES)}"
+        raise UserError(f"there is no study {name!r}; {hint}")
+    return import_module(f"disentree.studies.{name.replace('-', '_')}").STUDY

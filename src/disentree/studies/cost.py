@@ -1,0 +1,71 @@
+"""How long a run will take, roughly: seconds on one core of an ordinary machine, from runs that were timed.
+
+It orders the runs and tells people whether to wait. Being wrong by half is good enough: while a study goes on,
+the time left is corrected by how long its runs really take.
+"""
+
+from __future__ import annotations
+
+import math
+
+from disentree.datasets import dataset_info
+from disentree.run_config import RunConfig
+from disentree.studies.task import Task
+
+START = 1.0  # making the data, reading and writing files
+
+
+def estimate(task: Task) -> float:
+    config = task.config
+    seconds = START + (4e-4 if config.source == "spaceshapes" else 2e-5) * (config.n_samples or 0)
+    if task.structure_from is None:
+        seconds += structure_seconds(config)
+    if task.until != "structure":
+        seconds += model_seconds(config) + score_seconds(config)
+        if "metrics" in task.extras:
+            seconds += 2 * score_seconds(config)
+    if task.until == "report":
+        seconds += 8
+    return seconds
+
+
+def structure_seconds(config: RunConfig) -> float:
+    rows, images = _train_rows(config), config.source == "spaceshapes"
+    if config.structure == "mimosa":
+        if images:
+            return 900 * rows / 54_000
+        paths = len(dataset_info(config.source, **config.options).hierarchy.paths)
+        return (6 + 2.2 * paths + 0.15 * paths**2) * rows / 90_000
+    if config.structure == "mimosa-paper":
+        steps = config.structure_settings.get("epochs", 50) * math.ceil(rows / 256)
+        dim = config.structure_settings.get("initial_dim", 4)
+        return steps * (0.55 if images else 0.0045) + (12 + 4 * dim) * rows / 90_000
+    return 0.0
+
+
+# Seconds for a step of 256 rows of 64 values, and of 256 images.
+STEP = {"ae": 0.004, "vae": 0.005, "beta-tcvae": 0.009, "factorvae": 0.05, "jointvae": 0.006, "cascadevae": 0.02}
+IMAGE_STEP = 0.3
+STEPS = {"quick": 1000, "default": 4000}
+
+
+def model_seconds(config: RunConfig) -> float:
+    rows, images = _train_rows(config), config.source == "spaceshapes"
+    batches = math.ceil(rows / 256)
+    if config.epochs is not None:
+        steps = config.epochs * batches
+    elif config.preset == "paper":
+        steps = 50 * batches
+    else:
+        steps = batches * math.ceil(STEPS[config.preset] / batches)
+    step = STEP.get(config.model, 0.012 if config.preset != "paper" else 0.06)
+    return 3 + steps * (IMAGE_STEP + step if images else step)
+
+
+def score_seconds(config: RunConfig) -> float:
+    tree = dataset_info(config.source, **config.options).hierarchy
+    return 1 + 0.02 * tree.n_variables**2 * (config.n_samples or 0) * config.held_out / 10_000
+
+
+def _train_rows(config: RunConfig) -> float:
+    return (config.n_samples or 100_000) * (1 - config.held_out)

@@ -1,0 +1,171 @@
+"""Reports of studies: a page for each, as HTML that needs nothing else and as Markdown, and one for all."""
+
+from __future__ import annotations
+
+import base64
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from disentree._files import atomic_path
+from disentree._page import PAGE, STYLE
+from disentree.errors import UserError
+from disentree.studies.progress import duration
+from disentree.studies.results import Results, Section
+from disentree.studies.study import find_studies, read_study, write_study
+from disentree.studies.task import Study
+
+log = logging.getLogger(__name__)
+
+
+def write_report(study: Study, results: Results) -> None:
+    """Figures, `study.json`, `report.html` and `report.md` from what is finished."""
+    sections = study.tell(results) if results.found else []
+    described = [_drawn(section, results.folder) for section in sections]
+    about = write_study(study, results, described)
+    _write(results.folder / "report.html", _page(about["title"], _study_html(about, results.folder)))
+    _write(results.folder / "report.md", f"# {about['title']}\n\n{_study_markdown(about, '', '##')}")
+
+
+def join_reports(home: Path) -> Path:
+    """One page for all studies in a folder."""
+    folders = find_studies(home)
+    if not folders:
+        raise UserError(f"{home} holds no studies: `disentree study NAME` makes one")
+    html, markdown = [], ["# Studies\n"]
+    for folder in folders:
+        about = read_study(folder)
+        html.append(f"<article>{_study_html(about, folder, 2)}</article>")
+        relative = "" if folder == home else f"{folder.relative_to(home).as_posix()}/"
+        markdown.append(f"## {about['title']}\n\n{_study_markdown(about, relative, '###')}")
+    contents = [(read_study(f)["title"], read_study(f)["reproduces"], read_study(f)["scale"]) for f in folders]
+    top = f"<header><h1>Studies</h1></header>{table_html(('study', 'reproduces', 'scale'), contents)}"
+    _write(home / "report.html", _page("Studies", top + "".join(html)))
+    _write(home / "report.md", "\n".join(markdown))
+    return home / "report.html"
+
+
+def _drawn(section: Section, folder: Path) -> dict[str, Any]:
+    """A section as JSON has it, once its pictures are files."""
+    pictures = []
+    for picture in section.pictures:
+        path = folder / "figures" / f"{picture.name}.png"
+        try:
+            _save(picture.draw(), path)
+        except Exception:  # a report without one picture is better than none
+            log.warning("%s could not be drawn", path, exc_info=log.isEnabledFor(logging.DEBUG))
+            continue
+        pictures.append({"name": picture.name, "caption": picture.caption})
+    return {
+        "title": section.title,
+        "text": list(section.text),
+        "header": list(section.header),
+        "rows": [list(row) for row in section.rows],
+        "numbers": list(section.numbers),
+        "pictures": pictures,
+    }
+
+
+def _save(figure: Any, path: Path) -> None:
+    from matplotlib import pyplot as plt
+
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, dpi=110, facecolor="white", bbox_inches="tight", pad_inches=0.08)
+    plt.close(figure)
+
+
+# ------------------------------------------------------------------ what every study says
+
+
+def _facts(about: Mapping[str, Any]) -> list[tuple[str, str]]:
+    done = [run for run in about["runs"] if run["status"] == "done"]
+    seconds = sum(run["seconds"] for run in done)
+    seeds = about["seeds"]
+    return [
+        ("reproduces", about["reproduces"]),
+        ("scale", f"{about['scale']}: {about['scale_means']}"),
+        ("seeds", ", ".join(map(str, seeds))),
+        ("data sets", ", ".join(about["datasets"])),
+        ("runs", f"{len(done)} of {len(about['runs'])}, {duration(seconds)} of one core"),
+        ("versions", ", ".join(f"{name} {version}" for name, version in about["versions"].items())),
+        ("made", about["updated"]),
+    ]
+
+
+def _problems(about: Mapping[str, Any]) -> list[str]:
+    out = [
+        f"run {run['index']} ({run['name']}) failed: {run['error']}"
+        for run in about["runs"]
+        if run["status"] == "failed"
+    ]
+    left = sum(run["status"] == "left" for run in about["runs"])
+    return [*out, f"{left} runs have not been done yet"] if left else out
+
+
+# ------------------------------------------------------------------ HTML
+
+
+def _page(title: str, body: str) -> str:
+    return PAGE.replace("{title}", escape(title)).replace("{style}", STYLE).replace("{body}", body)
+
+
+def _study_html(about: Mapping[str, Any], folder: Path, level: int = 1) -> str:
+    parts = [f"<header><h{level}>{escape(about['title'])}</h{level}></header>", table_html((), _facts(about))]
+    if problems := _problems(about):
+        parts.append("<ul>" + "".join(f"<li>{escape(problem)}</li>" for problem in problems) + "</ul>")
+    for section in about["sections"]:
+        parts.append(f"<section><h{level + 1}>{escape(section['title'])}</h{level + 1}>")
+        parts += [f"<p>{escape(sentence)}</p>" for sentence in section["text"]]
+        if section["rows"]:
+            parts.append(table_html(section["header"], section["rows"], section["numbers"]))
+        for picture in section["pictures"]:
+            path = folder / "figures" / f"{picture['name']}.png"
+            if not path.is_file():
+                continue
+            data = base64.b64encode(path.read_bytes()).decode("ascii")
+            caption = escape(picture["caption"])
+            image = f'<img alt="{escape(section["title"], quote=True)}" src="data:image/png;base64,{data}">'
+            parts.append(f"<figure>{image}<figcaption>{caption}</figcaption></figure>")
+        parts.append("</section>")
+    parts.append(f"<h{level + 1}>To repeat it</h{level + 1}><pre>{escape(about['command'])}</pre>")
+    return "\n".join(parts)
+
+
+def table_html(header: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
+    def cells(tag: str, row: Sequence[str]) -> str:
+        return "".join(
+            f"<{tag}{' class=n' if j in numbers else ''}>{escape(cell)}</{tag}>" for j, cell in enumerate(row)
+        )
+
+    head = f"<thead><tr>{cells('th', header)}</tr></thead>" if header else ""
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    return f'<div class="wide"><table>{head}<tbody>{body}</tbody></table></div>'
+
+
+# ------------------------------------------------------------------ Markdown
+
+
+def _study_markdown(about: Mapping[str, Any], prefix: str, heading: str) -> str:
+    parts = ["\n".join(f"- {name}: {value}" for name, value in _facts(about))]
+    parts += [f"- {problem}" for problem in _problems(about)]
+    parts.append(f"```console\n$ {about['command']}\n```")
+    for section in about["sections"]:
+        parts.append(f"{heading} {section['title']}")
+        parts += section["text"]
+        if section["rows"]:
+            parts.append(_table_markdown(section["header"], section["rows"], section["numbers"]))
+        for picture in section["pictures"]:
+            parts.append(f"![{section['title']}]({prefix}figures/{picture['name']}.png)\n\n{picture['caption']}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _table_markdown(header: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int]) -> str:
+    lines = [header, ["--:" if j in numbers else "---" for j in range(len(header))], *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _write(path: Path, text: str) -> None:
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

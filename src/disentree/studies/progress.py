@@ -1,0 +1,105 @@
+"""How far a study is: runs done, running, failed and the time left, on stderr."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from disentree.studies.task import Task
+
+log = logging.getLogger(__name__)
+
+SECONDS_BETWEEN_LINES = 30
+SHOWN = ("r4c", "h_error", "purity", "coverage")
+
+
+class Progress:
+    """Counts, and tells. On a terminal a bar, elsewhere a line for every run and one every half minute."""
+
+    def __init__(self, tasks: Sequence[Task], todo: Sequence[int], estimates: Sequence[float], jobs: int) -> None:
+        self.tasks, self.estimates, self.jobs = tasks, estimates, max(1, jobs)
+        self.left = set(todo)
+        self.n_done = len(tasks) - len(todo)
+        self.n_failed = 0
+        self.seconds: dict[int, float] = {}  # of runs done now
+        self._since: dict[int, float] = {}
+        self._last_line = time.monotonic()
+        self._bar: Any = None
+
+    def __enter__(self) -> Progress:
+        if sys.stderr.isatty() and log.isEnabledFor(logging.INFO):
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+            from rich.progress import Progress as Bar
+
+            columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[words]}"))
+            # one console, or lines and bar collide
+            handlers: list[Any] = [*logging.getLogger("disentree").handlers]
+            console = next((h.console for h in handlers if hasattr(h, "console")), Console(stderr=True))
+            self._bar = Bar(*columns, console=console)
+            self._bar.start()
+            self._bar.add_task("", total=len(self.tasks), completed=self.n_done, words=self.words())
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    # ---------------------------------------------------------------- what happened
+
+    def started(self, i: int) -> None:
+        self._since[i] = time.monotonic()
+
+    def done(self, i: int, result: Mapping[str, Any]) -> None:
+        self.seconds[i] = time.monotonic() - self._since.pop(i)
+        self.left.discard(i)
+        self.n_done += 1
+        values = result["values"]
+        told = ", ".join(f"{name} {values[name]:.4g}" for name in SHOWN if values.get(name) is not None)
+        self._say(f"{i} {self.tasks[i]}: {told} ({self.seconds[i]:.1f} s)")
+
+    def again(self, i: int, why: str) -> None:
+        del self._since[i]
+        log.warning("%d %s failed, trying once more: %s", i, self.tasks[i], why)
+
+    def failed(self, i: int, why: str) -> None:
+        self._since.pop(i, None)
+        self.left.discard(i)
+        self.n_failed += 1
+        log.error("%d %s failed: %s", i, self.tasks[i], why)
+
+    def tick(self) -> None:
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=self.n_done, words=self.words())
+        elif time.monotonic() - self._last_line > SECONDS_BETWEEN_LINES:
+            self._last_line = time.monotonic()
+            log.info("%d of %d done, %s", self.n_done, len(self.tasks), self.words())
+
+    # ---------------------------------------------------------------- in words
+
+    def words(self) -> str:
+        left = f"about {duration(self.time_left())} left" if self.left else "all done"
+        return f"{len(self._since)} running, {self.n_failed} failed, {left}"
+
+    def time_left(self) -> float:
+        """By the estimates, corrected by how the runs of this session compared with theirs."""
+        ratio = (60 + sum(self.seconds.values())) / (60 + sum(self.estimates[i] for i in self.seconds))
+        now = time.monotonic()
+        spent = {i: now - since for i, since in self._since.items()}
+        rest = [max(0.0, ratio * self.estimates[i] - spent.get(i, 0.0)) for i in self.left]
+        return max(sum(rest) / self.jobs, max(rest, default=0.0))
+
+    def _say(self, sentence: str) -> None:
+        log.info("%s", sentence)
+        self.tick()
+
+
+def duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 172800 else f"{seconds / 86400:.1f} days"

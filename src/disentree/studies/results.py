@@ -1,0 +1,150 @@
+"""What the runs of a study found, as rows, means and pieces of a report."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from disentree._files import atomic_path
+from disentree.studies.task import Options, Task
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Picture:
+    name: str
+    caption: str
+    draw: Callable[[], Figure]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report: sentences, a table, pictures."""
+
+    title: str
+    text: Sequence[str] = ()
+    header: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    numbers: Sequence[int] = ()  # columns to align to the right
+    pictures: Sequence[Picture] = ()
+
+
+@dataclass(frozen=True)
+class Results:
+    """The finished runs of a study, in the order of its list."""
+
+    options: Options
+    folder: Path
+    tasks: Sequence[Task]
+    found: Mapping[int, Mapping[str, Any]]  # by index: what result.json holds
+    failed: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> list[Row]:
+        """One for each finished run: its columns and its numbers."""
+        return [
+            {"index": i, **self.tasks[i].columns, **result["values"]} for i, result in sorted(self.found.items())
+        ]
+
+    def run_folder(self, row: Row) -> Path:
+        return self.folder / "runs" / self.tasks[row["index"]].name
+
+    def seconds(self, row: Row) -> Mapping[str, Any]:
+        return self.found[row["index"]]["seconds"]
+
+    def where(self, **columns: Any) -> list[Row]:
+        return [row for row in self.rows if all(row.get(key) == value for key, value in columns.items())]
+
+    def values(self, of: str, **columns: Any) -> list[float]:
+        """The numbers `of` the runs that match, without those that have none."""
+        rows = self.where(**columns)
+        return [float(row[of]) for row in rows if isinstance(row.get(of), int | float)]
+
+    def mean(self, of: str, **columns: Any) -> float:
+        return mean(self.values(of, **columns))
+
+    def levels(self, column: str) -> list[Any]:
+        """What a column holds, in the order of the list."""
+        return list(dict.fromkeys(task.columns[column] for task in self.tasks if column in task.columns))
+
+
+def mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values) if values else math.nan
+
+
+def deviation(values: Sequence[float]) -> float:
+    """The standard deviation with n - 1, as in the paper: its 2.40 ± .89 are four trees with 2 errors and one
+    with 4."""
+    if len(values) < 2:
+        return 0.0 if values else math.nan
+    centre = mean(values)
+    return math.sqrt(math.fsum((v - centre) ** 2 for v in values) / (len(values) - 1))
+
+
+def spread(values: Sequence[float], places: int = 3) -> str:
+    """Mean and deviation in words; of a single value the value."""
+    if not values:
+        return ""
+    if len(values) == 1:
+        return f"{values[0]:.{places}f}"
+    return f"{mean(values):.{places}f} ± {deviation(values):.{places}f}"
+
+
+# ------------------------------------------------------------------ files
+
+
+def write_tables(results: Results, folder: Path) -> None:
+    """`table.csv` with a row for each run, the same whoever computed it, and `times.csv`; both as parquet too
+    where pyarrow is installed."""
+    rows = [{key: _cell(value) for key, value in row.items() if key != "factors"} for row in results.rows]
+    _write_table(folder / "table.csv", rows)
+    times = []
+    for i, result in sorted(results.found.items()):
+        seconds = result["seconds"]
+        times.append(
+            {"index": i, **results.tasks[i].columns, "seconds": seconds["total"]}
+            | {f"{stage}_seconds": s for stage, s in seconds["stages"].items()}
+            | {f"structure: {step}": s for step, s in seconds["structure"].items()}
+        )
+    _write_table(folder / "times.csv", times)
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return " ".join(str(item) for item in value)
+    return value
+
+
+def _write_table(path: Path, rows: Sequence[Row]) -> None:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    with atomic_path(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, names, restval="")
+        writer.writeheader()
+        writer.writerows({name: "" if value is None else value for name, value in row.items()} for row in rows)
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        return
+    columns = {name: _one_type([row.get(name) for row in rows]) for name in names}
+    with atomic_path(path.with_suffix(".parquet")) as temporary:
+        parquet.write_table(pyarrow.table(columns), str(temporary))
+
+
+def _one_type(values: Iterable[Any]) -> list[Any]:
+    """A column that a typed file can hold: text if any of it is text."""
+    values = list(values)
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int} or kinds <= {str} or kinds <= {bool}:
+        return values
+    if kinds <= {int, float}:
+        return [None if value is None else float(value) for value in values]
+    return [None if value is None else str(value) for value in values]

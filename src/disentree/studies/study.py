@@ -1,0 +1,246 @@
+"""A study: a folder with a run folder for every run of its list, and what came out of them.
+
+    study.json          what was asked for, the list of runs and how far each is, the tables of the report
+    runs/NAME/          a run folder, with result.json once the run is finished
+    table.csv           a row for each finished run (and table.parquet)
+    times.csv           how long each took
+    figures/            pictures
+    report.html, .md    all of it on one page
+
+Runs are finished or they are not: `result.json` is written whole, last of all files. What is finished is never
+done again, so a study that was stopped, by Ctrl-C, kill -9 or a full disk, loses the runs in flight at most, and
+of these only what came after their last finished stage or epoch.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from disentree._version import __version__
+from disentree.errors import UserError
+from disentree.studies import get_study
+from disentree.studies.cost import estimate
+from disentree.studies.engine import open_pool, run_all
+from disentree.studies.progress import Progress, duration
+from disentree.studies.results import Results, write_tables
+from disentree.studies.task import Options, Study, Task
+from disentree.studies.worker import read_result, versions, write_json
+
+log = logging.getLogger(__name__)
+
+FORMAT = 1
+HOME = Path("runs") / "studies"
+
+
+def default_folder(name: str, scale: str) -> Path:
+    return HOME / f"{name}-{scale}"
+
+
+def read_study(folder: Path) -> dict[str, Any]:
+    """What study.json says."""
+    path = folder / "study.json"
+    if not path.is_file():
+        raise UserError(f"{folder} is not the folder of a study: it has no study.json")
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+        if about["format"] > FORMAT:
+            raise UserError(f"{folder} was made by a newer disentree than {__version__}")
+        return about
+    except (UnicodeDecodeError, json.JSONDecodeError, TypeError, KeyError) as error:
+        raise UserError(f"{path} is damaged ({error}): delete it and give the study's options again") from None
+
+
+def resumed_options(study: Study, folder: Path) -> Options:
+    """The options that the study in a folder was begun with."""
+    about = read_study(folder)
+    if about["study"] != study.name:
+        raise UserError(f"{folder} holds the study {about['study']}, not {study.name}")
+    return Options(about["scale"], tuple(about["seeds"]), tuple(about["datasets"]))
+
+
+def planned(study: Study, options: Options) -> list[Task]:
+    """The runs of a study; their names are their folders and must differ."""
+    tasks = study.plan(options)
+    names = [task.name for task in tasks]
+    if len(set(names)) < len(names):
+        raise ValueError(f"study {study.name}: two runs have the same name")
+    missing = {task.structure_from for task in tasks} - {None, *names}
+    if missing:
+        raise ValueError(f"study {study.name}: no run is called {', '.join(map(str, missing))}")
+    return tasks
+
+
+def collect(
+    options: Options, folder: Path, tasks: Sequence[Task], failed: dict[int, str] | None = None
+) -> Results:
+    """What is finished so far."""
+    found = {i: read_result(folder / "runs" / task.name, task) for i, task in enumerate(tasks)}
+    return Results(options, folder, tasks, {i: r for i, r in found.items() if r is not None}, failed or {})
+
+
+def run_study(
+    study: Study,
+    options: Options,
+    folder: Path,
+    *,
+    engine: str = "local",
+    jobs: int = 1,
+    address: str | None = None,
+    only: Sequence[int] | None = None,
+    force: bool = False,
+) -> Results:
+    """Do what is left of a study and write its report. With `only`, do these runs and leave the report."""
+    tasks = planned(study, options)
+    if only is not None and (beyond := [i for i in only if i >= len(tasks)]):
+        raise UserError(f"{study.name} has runs 0 to {len(tasks) - 1}, got {', '.join(map(str, beyond))}")
+    _check_folder(study, options, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder, shared=only is not None):
+        if force:
+            for task in tasks:
+                (folder / "runs" / task.name / "result.json").unlink(missing_ok=True)
+        before = collect(options, folder, tasks)
+        _warn_of_other_versions(before)
+        asked = _with_needed(tasks, only) if only is not None else range(len(tasks))
+        todo = [i for i in asked if i not in before.found]
+        if only is None:
+            write_study(study, before)
+        if before.found:
+            log.info("%d of %d runs are finished already", len(before.found), len(tasks))
+        failed = _run(tasks, todo, folder, engine, jobs, address) if todo else {}
+        after = collect(options, folder, tasks, failed)
+        if only is None:
+            from disentree.studies.page import write_report
+
+            write_tables(after, folder)
+            write_report(study, after)
+    return after
+
+
+def _run(
+    tasks: Sequence[Task], todo: Sequence[int], folder: Path, engine: str, jobs: int, address: str | None
+) -> dict[int, str]:
+    estimates = [estimate(task) for task in tasks]
+    with open_pool(engine, jobs, address) as pool:
+        room = pool.room()
+        total = sum(estimates[i] for i in todo)
+        log.info("%d runs to do, about %s with %d at a time", len(todo), duration(total / room), room)
+        with Progress(tasks, todo, estimates, room) as progress:
+            return run_all(tasks, todo, folder, pool, progress)
+
+
+def _with_needed(tasks: Sequence[Task], only: Sequence[int]) -> list[int]:
+    """These runs, and those whose structure they share."""
+    index_of = {task.name: i for i, task in enumerate(tasks)}
+    out = set(only)
+    for i in only:
+        if (shared := tasks[i].structure_from) is not None:
+            out.add(index_of[shared])
+    return sorted(out)
+
+
+def command_of(study: Study, options: Options, folder: Path) -> str:
+    """The command line that repeats a study."""
+    words = ["disentree", "study", study.name, "--scale", options.scale, "--seeds", str(len(options.seeds))]
+    if options.datasets != tuple(study.datasets[options.scale]):
+        words += ["--datasets", ",".join(options.datasets)]
+    if folder != default_folder(study.name, options.scale):
+        words += ["--out", str(folder)]
+    return shlex.join(words)
+
+
+def write_study(study: Study, results: Results, sections: Sequence[Any] = ()) -> dict[str, Any]:
+    """`study.json`: enough to go on from, and to join with other studies into one report."""
+    options, folder = results.options, results.folder
+    path = folder / "study.json"
+    created = read_study(folder)["created"] if path.is_file() else _now()
+    runs = []
+    for i, task in enumerate(results.tasks):
+        status = "done" if i in results.found else "failed" if i in results.failed else "left"
+        run: dict[str, Any] = {"index": i, "name": task.name, "status": status}
+        if i in results.found:
+            run["seconds"] = results.found[i]["seconds"]["total"]
+        elif i in results.failed:
+            run["error"] = results.failed[i]
+        runs.append(run)
+    about = {
+        "format": FORMAT,
+        "study": study.name,
+        "title": study.title,
+        "reproduces": study.reproduces,
+        "scale": options.scale,
+        "scale_means": study.about[options.scale],
+        "seeds": list(options.seeds),
+        "datasets": list(options.datasets),
+        "command": command_of(study, options, folder),
+        "versions": versions(),
+        "created": created,
+        "updated": _now(),
+        "runs": runs,
+        "sections": list(sections),
+    }
+    write_json(path, about)
+    return about
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _check_folder(study: Study, options: Options, folder: Path) -> None:
+    """Refuse a folder that something else lives in."""
+    if folder.is_file():
+        raise UserError(f"{folder} is a file, not a folder")
+    if (folder / "study.json").is_file():
+        about = read_study(folder)
+        if (about["study"], about["scale"]) != (study.name, options.scale):
+            held = f"{about['study']} at scale {about['scale']}"
+            raise UserError(f"{folder} holds the study {held}: choose another folder with --out")
+    elif folder.is_dir() and any(name not in (".lock", "runs") for name in os.listdir(folder)):
+        raise UserError(f"{folder} is not empty and not the folder of a study: choose another with --out")
+
+
+def _warn_of_other_versions(results: Results) -> None:
+    made_by = {result["versions"]["disentree"] for result in results.found.values()} - {__version__}
+    if made_by:
+        told = ", ".join(sorted(made_by))
+        log.warning("some runs were made by disentree %s, this is %s; --force repeats them", told, __version__)
+
+
+@contextmanager
+def _locked(folder: Path, shared: bool) -> Iterator[None]:
+    """One process at a time for a study, or many that each do some of its runs."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows; there it is up to the user
+        yield
+        return
+    with (folder / ".lock").open("w") as file:
+        try:
+            fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except OSError:
+            raise UserError(f"{folder} is in use by another process") from None
+        yield
+
+
+def find_studies(home: Path) -> list[Path]:
+    """Folders of studies in a folder, in the order in which studies are listed."""
+    from disentree.studies import STUDIES
+
+    if not home.is_dir():
+        raise UserError(f"there is no folder {home}")
+    folders = [home, *sorted(path for path in home.iterdir() if path.is_dir())]
+    found = [(read_study(path)["study"], path) for path in folders if (path / "study.json").is_file()]
+    order = {name: i for i, name in enumerate(STUDIES)}
+    return [path for _, path in sorted(found, key=lambda item: (order.get(item[0], len(order)), item[1]))]
+
+
+__all__ = ["default_folder", "find_studies", "get_study", "read_study", "run_study"]

@@ -1,0 +1,96 @@
+"""What a study is made of: a list of small descriptions of runs, each with a folder of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from disentree.run_config import RunConfig
+
+if TYPE_CHECKING:
+    from disentree.studies.results import Results, Section
+
+Scale = Literal["quick", "default", "paper"]
+SCALES: tuple[Scale, ...] = ("quick", "default", "paper")
+Extra = Literal["metrics", "embedding", "picture"]
+
+
+class Task(BaseModel):
+    """One run of a study. It can be done again and again, here or elsewhere, and gives the same result."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    columns: dict[str, Any]  # what tells it from the other runs of its study, as columns of the table
+    config: RunConfig
+    until: Literal["structure", "scores", "report"] = "scores"
+    structure_from: str | None = None  # the name of the run whose structure it shares
+    extras: tuple[Extra, ...] = ()  # more than a run does: all metrics, points of the embedding, its picture
+
+    @property
+    def name(self) -> str:
+        """The folder of the run, below that of the study."""
+        words = (f"seed{value}" if key == "seed" else str(value) for key, value in self.columns.items())
+        return "_".join(re.sub(r"[^\w.+-]+", "-", word) for word in words)
+
+    def __str__(self) -> str:
+        return " ".join(f"seed {value}" if key == "seed" else str(value) for key, value in self.columns.items())
+
+
+@dataclass(frozen=True)
+class Options:
+    """What can be chosen about a study."""
+
+    scale: Scale
+    seeds: tuple[int, ...]
+    datasets: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A table or a figure of the paper, and what is computed for it at each scale."""
+
+    name: str
+    title: str
+    reproduces: str
+    datasets: Mapping[str, Sequence[str]]  # by scale
+    seeds: Mapping[str, int]
+    about: Mapping[str, str]  # what a scale stands for, in a sentence
+    plan: Callable[[Options], list[Task]]
+    tell: Callable[[Results], list[Section]]
+    stated: Sequence[str] = field(default=())  # sentences of the paper that it is about
+
+    def options(
+        self, scale: str = "default", seeds: int | None = None, datasets: Sequence[str] | None = None
+    ) -> Options:
+        from disentree.datasets import dataset_info
+        from disentree.errors import UserError
+
+        if scale not in SCALES:
+            raise UserError(f"--scale must be quick, default or paper, got {scale!r}")
+        if seeds is not None and seeds < 1:
+            raise UserError(f"--seeds must be 1 or more, got {seeds}")
+        for name in datasets or ():
+            dataset_info(name)
+        chosen = tuple(dict.fromkeys(datasets or self.datasets[scale]))
+        return Options(scale, tuple(range(seeds or self.seeds[scale])), chosen)
+
+
+def make_task(
+    columns: Mapping[str, Any],
+    *,
+    dataset: str,
+    seed: int,
+    until: Literal["structure", "scores", "report"] = "scores",
+    structure_from: Task | None = None,
+    extras: Sequence[Extra] = (),
+    **settings: Any,
+) -> Task:
+    """A run of `dataset` with `settings` of `RunConfig`, told from the others by `columns`."""
+    config = RunConfig.of(dataset, seed=seed, **settings)
+    named = {**columns, "seed": seed}
+    shared = None if structure_from is None else structure_from.name
+    return Task(columns=named, config=config, until=until, structure_from=shared, extras=tuple(extras))

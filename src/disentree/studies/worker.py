@@ -1,0 +1,230 @@
+"""Doing one run of a study, in whatever process it is."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import platform
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from disentree._files import atomic_path
+from disentree._version import __version__
+from disentree.studies.task import Task
+
+log = logging.getLogger(__name__)
+
+THREADS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+SHOWN_POINTS = 6000  # of an embedding that are kept for pictures
+_watching = False
+
+
+def execute(study: str, described: Mapping[str, Any], watch: bool = False) -> dict[str, Any]:
+    """Do a run and write its `result.json`; a run that failed says how. Nothing is raised: exceptions of other
+    processes do not always survive the way home."""
+    if watch:
+        _end_with_parent()
+    task = Task(**described)
+    folder = Path(study) / "runs" / task.name
+    try:
+        with _one_thread(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they go to a log that nobody reads; what matters is in the result
+            result = _do(task, folder, Path(study))
+        write_json(folder / "result.json", result)
+        return result
+    except KeyboardInterrupt:
+        return {"error": "stopped"}
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}"
+        try:
+            write_json(folder / "failure.json", {"error": told, "traceback": traceback.format_exc()})
+        except OSError:
+            log.warning("%s: could not write down why it failed", folder)
+        return {"error": told}
+
+
+def read_result(folder: Path, task: Task) -> dict[str, Any] | None:
+    """What a finished run found, or None if it is not finished or was a different one."""
+    try:
+        result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError, json.JSONDecodeError):
+        return None
+    if not isinstance(result, dict) or result.get("task") != task.model_dump(mode="json"):
+        return None
+    return result
+
+
+def write_json(path: Path, value: Any) -> None:
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+# ------------------------------------------------------------------ the run
+
+
+def _do(task: Task, folder: Path, study: Path) -> dict[str, Any]:
+    import matplotlib
+
+    from disentree.run import Run
+
+    matplotlib.use("Agg")
+    began = time.perf_counter()
+    (folder / "result.json").unlink(missing_ok=True)
+    (folder / "failure.json").unlink(missing_ok=True)
+    run = Run.start(task.config, folder, force=_is_other(folder, task))
+    run.n_jobs = 1
+    shared = Run.open(study / "runs" / task.structure_from) if task.structure_from else None
+    if task.extras:
+        run.on_mimosa = lambda mimosa: _keep_mimosa(run, mimosa, task)
+    try:
+        run.finish(until=task.until, structure_from=shared, device="cpu")
+        values = _values(run, task)
+    except ValueError as error:
+        if task.until != "structure" or "no component was found" not in str(error):
+            raise
+        values = _nothing_found(run)
+    return {
+        "task": task.model_dump(mode="json"),
+        "values": values,
+        "seconds": {
+            "total": round(time.perf_counter() - began, 3),
+            "stages": {name: stage["seconds"] for name, stage in run.stages.items()},
+            "structure": _structure_timings(run),
+        },
+        "versions": versions(),
+        "host": platform.node(),
+        "pid": os.getpid(),
+    }
+
+
+def versions() -> dict[str, str]:
+    names = ("numpy", "scipy", "scikit-learn", "numba", "torch")
+    return {"disentree": __version__, "python": platform.python_version()} | {
+        name: metadata.version(name) for name in names
+    }
+
+
+def _is_other(folder: Path, task: Task) -> bool:
+    """Whether the folder holds a run with other settings, as an older version may have planned it."""
+    from disentree.errors import UserError
+    from disentree.run import Run
+
+    if not (folder / "config.json").is_file():
+        return False
+    try:
+        return bool(Run.open(folder).config.differences(task.config))
+    except UserError:  # damaged
+        return True
+
+
+def _values(run: Any, task: Task) -> dict[str, Any]:
+    """What the table shows: numbers that depend on the settings alone, not on time and place."""
+    from disentree._run_scores import score_structure
+    from disentree.metrics import evaluate, h_error
+
+    structure, rows = run.read_json("structure.json"), run.read_npz("labels.npz")
+    data = run.data
+    values: dict[str, Any] = {}
+    if task.until == "structure":
+        found: dict[str, Any] = {"scores": {"h_error": h_error(data.hierarchy, run.hierarchy)}}
+        score_structure(found, data.hierarchy.path_of(data.codes[rows["train"]]), rows)
+        values |= found["scores"]
+    else:
+        metrics = run.metrics
+        values |= {**metrics["scores"], **metrics["scores_without_truth"]}
+        values["factors"] = {factor["factor"]: factor["score"] for factor in metrics["factors"]}
+        values["notes"] = metrics["notes"]
+        values["epochs"] = len(run.model("cpu").history_)
+    values["components"] = len(run.hierarchy.paths)
+    values["dimensions"] = [path.dimension for path in run.hierarchy.paths]
+    for name in ("description_length",):
+        if name in structure:
+            values.setdefault(f"mimosa_{name}", structure[name])
+    if "metrics" in task.extras:
+        (V, v_tree), (Z, z_tree) = run.codes("true"), run.codes("learned")
+        values |= evaluate(V, Z, v_tree, z_tree, random_state=task.config.seed, n_jobs=1)["scores"]
+    return values
+
+
+def _nothing_found(run: Any) -> dict[str, Any]:
+    """The paper's MIMOSA may drop every component; then no row is covered and the tree is a bare root."""
+    from disentree.hierarchy import Hierarchy
+    from disentree.metrics import h_error
+
+    error = h_error(run.data.hierarchy, Hierarchy.flat(0))
+    return {"h_error": error, "purity": None, "coverage": 0.0, "purity_all_rows": None, "components": 0}
+
+
+def _structure_timings(run: Any) -> dict[str, float]:
+    path = run.folder / "structure.json"
+    return run.read_json("structure.json").get("timings", {}) if path.is_file() else {}
+
+
+def _keep_mimosa(run: Any, mimosa: Any, task: Task) -> None:
+    """Points of the embedding, and the paper's figure of how the tree was found."""
+    import numpy as np
+
+    data = run.data
+    train, _ = run.split(len(data))
+    true = data.hierarchy.path_of(data.codes[train])
+    if "embedding" in task.extras:
+        rng = np.random.default_rng(task.config.seed)
+        some = np.sort(rng.choice(len(true), min(len(true), SHOWN_POINTS), replace=False))
+        Z = mimosa.embedding_[some]
+        run.write_npz("embedding.npz", Z=Z, true_paths=true[some], labels=mimosa.labels_[some])
+    if "picture" in task.extras:
+        from matplotlib import pyplot as plt
+
+        from disentree.plots import draw_mimosa
+
+        figure = draw_mimosa(mimosa, true)
+        with atomic_path(run.folder / "figures" / "mimosa.png") as temporary:
+            figure.savefig(temporary, dpi=110, facecolor="white", bbox_inches="tight")
+        plt.close(figure)
+
+
+# ------------------------------------------------------------------ the process
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """One thread for everything: runs stand side by side, and sums come out the same everywhere."""
+    import numba
+    import torch
+    from joblib import parallel_config
+    from threadpoolctl import threadpool_limits
+
+    torch_before, numba_before = torch.get_num_threads(), numba.get_num_threads()
+    torch.set_num_threads(1)
+    numba.set_num_threads(1)
+    try:
+        with threadpool_limits(1), parallel_config(backend="sequential"):
+            yield
+    finally:
+        torch.set_num_threads(torch_before)
+        numba.set_num_threads(numba_before)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it is gone: a study that was killed leaves nothing running,
+    and no folder locked."""
+    global _watching
+    if _watching:
+        return
+    _watching = True
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
