@@ -1,0 +1,290 @@
+"""What the page shows: the tree, what is known of each variable, and some rows with their codes."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float, Int, Num
+
+from disentree._code_statistics import code_statistics
+from disentree._version import __version__
+from disentree.errors import UserError
+from disentree.hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    from disentree.run import Run
+
+ROWS_PER_PATH = 12
+MOST_ROWS = 400
+MOST_BYTES = 3_000_000  # of rows that a page carries
+_ABOUT_DATA = ("name", "kind", "shape", "feature_names", "centre", "scale")
+
+
+@dataclass(frozen=True)
+class Explored:
+    """One or two models of the same data, and rows to show them with."""
+
+    title: str
+    kind: str  # of the data: "series", "images" or "table"
+    shape: tuple[int, ...]
+    models: tuple[Any, ...]
+    names: tuple[str, ...]  # of the models
+    statistics: tuple[dict[str, Any], ...]  # of each model's codes
+    notes: tuple[str, ...] = ()  # a line about each model
+    X: Num[np.ndarray, "n ..."] | None = None  # a few rows, as the models take them
+    rows: tuple[int, ...] = ()  # their numbers in the data
+    feature_names: tuple[str, ...] = ()
+    centre: tuple[float, ...] | None = None  # columns of X times scale plus centre are in their own units
+    scale: tuple[float, ...] | None = None
+    what_rows: str = "held-out row"
+    commands: tuple[str, ...] = field(default=())
+
+    def codes(self) -> list[Float[np.ndarray, "n v"]]:
+        """Of the rows, by each model."""
+        if self.X is None:
+            return [np.zeros((0, model.hierarchy_.n_variables)) for model in self.models]
+        return [np.asarray(model.transform(self.X), dtype=np.float64) for model in self.models]
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the networks, for the page."""
+        codes = self.codes()
+        return {
+            "version": __version__,
+            "title": self.title,
+            "data": {"kind": self.kind, "shape": list(self.shape), **self._units(), **self._range()},
+            "rows": {
+                "what": self.what_rows,
+                "numbers": list(self.rows),
+                "X": None if self.X is None else _packed(self.X),
+            },
+            "models": [
+                {
+                    "name": name,
+                    "note": note,
+                    "variables": variables(model.hierarchy_),
+                    "statistics": statistics,
+                    "codes": [[None if np.isnan(v) else float(f"{v:.9g}") for v in row] for row in own],
+                }
+                for model, name, note, statistics, own in zip(
+                    self.models, self.names, self.notes or [""] * len(self.models), self.statistics, codes,
+                    strict=True,
+                )
+            ],
+        }  # fmt: skip
+
+    def _units(self) -> dict[str, Any]:
+        return {
+            "names": list(self.feature_names),
+            "centre": None if self.centre is None else list(self.centre),
+            "scale": None if self.scale is None else list(self.scale),
+        }
+
+    def _range(self) -> dict[str, Any]:
+        """Of values to draw, in the units that the page shows; and the unit of a pixel."""
+        layer = getattr(self.models[0], "input_", None)
+        top = float(getattr(layer, "pixel_scale", 1.0))
+        if self.kind == "images":
+            return {"low": 0.0, "high": top if layer is not None or self.X is None else float(self.X.max() or 1)}
+        shown = self.X if self.X is not None else self.models[0].inverse_transform(_middles(self))
+        shown = np.asarray(shown, dtype=np.float64)
+        out: dict[str, Any] = {}
+        if self.kind == "table" and self.scale is None:  # bars are drawn in deviations from the mean
+            spread = shown.std(axis=0)
+            out["middle"] = shown.mean(axis=0).tolist()
+            out["spread"] = np.where(spread > 0, spread, 1.0).tolist()
+        if self.scale is not None and self.centre is not None:
+            shown = shown * np.array(self.scale) + np.array(self.centre)
+        low, high = float(shown.min()), float(shown.max())
+        return {**out, "low": low, "high": high if high > low else low + 1.0}
+
+
+def variables(hierarchy: Hierarchy) -> list[dict[str, Any]]:
+    """The columns of codes. Each gets an id that no other has: its name, unless that is taken."""
+    names = Counter(v.name for v in hierarchy.variables)
+    return [
+        {
+            "id": v.name if names[v.name] == 1 and v.name and v.name[0] not in "~#" else f"#{v.index}",
+            "name": v.name,
+            "kind": v.kind,
+            "parent": v.parent,
+            "option": v.option,
+            "depth": v.depth,
+            "options": list(v.options),
+        }
+        for v in hierarchy.variables
+    ]
+
+
+def _middles(explored: Explored) -> Float[np.ndarray, "n v"]:
+    """A code half way along every variable, on every path that rows are on."""
+    hierarchy, statistics = explored.models[0].hierarchy_, explored.statistics[0]
+    categorical = np.flatnonzero(hierarchy.is_categorical)
+    codes = np.full((max(1, len(statistics["paths"])), hierarchy.n_variables), np.nan)
+    for row, path in zip(codes, statistics["paths"], strict=False):
+        row[categorical] = [np.nan if k is None else k for k in path["choices"]]
+        for column, about in path["variables"].items():
+            row[int(column)] = about["percentiles"][1]
+    if not statistics["paths"]:
+        codes = hierarchy.sample(1)
+    return codes
+
+
+def _packed(X: Num[np.ndarray, "n ..."]) -> dict[str, str]:
+    """Rows as the page reads them: bytes where they are whole numbers of one byte, else floats."""
+    flat = X.reshape(len(X), -1)
+    small = flat.size and flat.min() >= 0 and flat.max() <= 255 and (flat == np.rint(flat)).all()
+    array = flat.astype(np.uint8) if small else flat.astype("<f8" if X.dtype == np.float64 else "<f4")
+    kind = {"u1": "uint8", "f8": "float64", "f4": "float32"}[array.dtype.str[1:]]
+    return {"dtype": kind, "base64": base64.b64encode(array.tobytes()).decode("ascii")}
+
+
+# ------------------------------------------------------------------ from a run, from a model
+
+
+def from_run(run: Run, other: Run | None = None, device: str = "auto") -> Explored:
+    """What is in a run folder; with `other`, a run of the same data to set beside it."""
+    _check_finished(run)
+    about = run.read_json("data.json")
+    samples = run.read_npz("samples.npz", "X", "rows")
+    test = run.read_npz("labels.npz", "test")["test"]
+    centre, scale = about["centre"], about["scale"]
+    X, keep = samples["X"], _that_fit(samples["X"])
+    if about["kind"] == "series" and scale is not None:  # they are kept in the units of the file
+        X = (X - np.array(centre)) / np.array(scale)
+    first = Explored(
+        title=about["name"],
+        kind=about["kind"],
+        shape=tuple(about["shape"]),
+        models=(_model_of(run, device),),
+        names=(run.folder.name or about["name"],),
+        statistics=(_statistics_of(run),),
+        notes=(_note(run),),
+        X=X[keep],
+        rows=tuple(int(row) for row in test[samples["rows"][keep]]),
+        feature_names=tuple(about["feature_names"]),
+        centre=None if centre is None else tuple(centre),
+        scale=None if scale is None else tuple(scale),
+        commands=(run.about["command"],),
+    )
+    if other is None:
+        return first
+    second = from_run(other, device=device)
+    _check_same_data(run, other)
+    names = (first.names[0], second.names[0])
+    if names[0] == names[1]:
+        names = (f"{names[0]} (1)", f"{names[1]} (2)")
+    return replace(
+        first,
+        models=first.models + second.models,
+        names=names,
+        statistics=first.statistics + second.statistics,
+        notes=first.notes + second.notes,
+        commands=first.commands + second.commands,
+    )
+
+
+def from_model(
+    model: Any,
+    X: Any = None,
+    *,
+    title: str = "",
+    feature_names: Sequence[str] = (),
+) -> Explored:
+    """A trained model. Rows of X give the ranges of its variables and instances to look at; without them the
+    model's own `code_statistics_`, kept from training, give the ranges."""
+    hierarchy = model.hierarchy_
+    name = type(model).__name__
+    if X is None:
+        statistics = getattr(model, "code_statistics_", None)
+        if statistics is None:
+            raise ValueError(f"this {name} has no statistics of its codes: give some rows, as in explore(X)")
+        rows, shape = None, tuple(int(n) for n in model.input_.shape)
+        keep: Int[np.ndarray, " m"] = np.zeros(0, dtype=np.int64)
+    else:
+        if not len(feature_names) and hasattr(X, "columns"):
+            feature_names = [str(column) for column in X.columns]
+        codes = model.transform(X)
+        statistics = code_statistics(hierarchy, codes)
+        rows = np.asarray(X)
+        shape = rows.shape[1:]
+        keep = _that_fit(rows, _some_of_each(hierarchy, codes))
+    if not len(feature_names):
+        feature_names = [str(n) for n in getattr(model, "feature_names_in_", ())]
+    if feature_names and (len(shape) > 1 or len(feature_names) != shape[0]):
+        raise ValueError(f"feature_names must name every column of X: got {len(feature_names)} for {shape}")
+    return Explored(
+        title=title or name,
+        kind="images" if len(shape) > 1 else "table" if feature_names else "series",
+        shape=tuple(shape),
+        models=(model,),
+        names=(name,),
+        statistics=(statistics,),
+        X=None if rows is None else rows[keep],
+        rows=tuple(int(row) for row in keep),
+        feature_names=tuple(feature_names),
+        what_rows="row",
+    )
+
+
+def _some_of_each(hierarchy: Hierarchy, codes: Float[np.ndarray, "n v"]) -> Int[np.ndarray, " m"]:
+    path = hierarchy.path_of(codes)
+    return np.concatenate([np.flatnonzero(path == p)[:ROWS_PER_PATH] for p in np.unique(path)])
+
+
+def _that_fit(X: Num[np.ndarray, "n ..."], rows: Int[np.ndarray, " m"] | None = None) -> Int[np.ndarray, " k"]:
+    """Those of the rows that a page can carry, spread over all of them."""
+    rows = np.arange(len(X)) if rows is None else rows
+    each = max(1, math.prod(X.shape[1:]) * (1 if X.dtype == np.uint8 else X.dtype.itemsize))
+    n = max(1, min(MOST_ROWS, MOST_BYTES // each))
+    return rows if len(rows) <= n else rows[np.linspace(0, len(rows) - 1, n).astype(int)]
+
+
+def _statistics_of(run: Run) -> dict[str, Any]:
+    learned = run.codes("learned")
+    assert learned is not None
+    return code_statistics(learned[1], learned[0])
+
+
+def _check_finished(run: Run) -> None:
+    left = [stage for stage in run.unfinished() if stage not in ("figures", "report")]
+    if left:
+        raise UserError(f"{run.folder} is not finished: {', '.join(left)} left; `{run.about['command']}` goes on")
+
+
+def _model_of(run: Run, device: str) -> Any:
+    from disentree._stages import MODELS
+
+    if run.config.model not in MODELS:
+        raise UserError(f"{run.folder} has a model {run.config.model!r} that this disentree {__version__} lacks")
+    return run.model(device)
+
+
+def _check_same_data(run: Run, other: Run) -> None:
+    a, b = run.read_json("data.json"), other.read_json("data.json")
+    for name in _ABOUT_DATA:
+        if a[name] != b[name]:
+            raise UserError(f"{run.folder} and {other.folder} are not runs of the same data: their {name} differs")
+    if run.config.digest != other.config.digest:
+        raise UserError(f"{run.folder} and {other.folder} are not runs of the same data: their file differs")
+
+
+def _note(run: Run) -> str:
+    metrics = run.metrics
+    parts = [_class_name(run), f"{metrics['n_test']:,} rows held out"]
+    if "r4c" in metrics["scores"]:
+        parts.append(f"R4c {metrics['scores']['r4c']:.3f}")
+    own = metrics["scores_without_truth"]
+    parts.append(f"reconstruction R² {own['reconstruction_r2']:.4f}")
+    return " · ".join(parts)
+
+
+def _class_name(run: Run) -> str:
+    from disentree._stages import MODELS
+
+    return MODELS[run.config.model][1]

@@ -1,0 +1,102 @@
+"""The page as one file: scripts, style, rows and networks inside it, nothing loaded from anywhere."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+from functools import cache
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from disentree._files import atomic_path
+from disentree.explorer.content import Explored
+from disentree.explorer.interpreter import checked_program
+
+MODULES = (
+    "main.js", "panel.js", "controls.js", "map.js", "stage.js", "strips.js", "mydata.js", "draw.js", "state.js",
+    "tree.js", "model.js", "runtime.js",
+)  # fmt: skip
+_ROWS_TO_CHECK = 64
+
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; img-src data: blob:; "
+    "base-uri 'none'; form-action 'none'"
+)
+
+
+@cache
+def asset(name: str) -> str:
+    """A file of the page, from the package."""
+    return (resources.files("disentree.explorer") / "page" / name).read_text(encoding="utf-8")
+
+
+def render(explored: Explored) -> str:
+    """The whole page. Its networks are checked against the models before they are written."""
+    content = explored.to_json()
+    weights = []
+    codes = explored.codes()
+    for model, about, own in zip(explored.models, content["models"], codes, strict=True):
+        some = own[:: max(1, len(own) // _ROWS_TO_CHECK)] if len(own) else _random_codes(model)
+        program, tensors = checked_program(model, some)
+        about["program"] = program
+        weights.append(tensors.buffer())
+    page = asset("index.html")
+    page = page.replace("<!--head-->", f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">')
+    page = page.replace("<title></title>", f"<title>{escape(explored.title)}</title>")
+    page = page.replace('<link rel="stylesheet" href="assets/style.css">', f"<style>{asset('style.css')}</style>")
+    return page.replace('<script type="module" src="assets/main.js"></script>', _scripts(content, weights))
+
+
+def _random_codes(model: Any) -> Any:
+    return model.hierarchy_.sample(_ROWS_TO_CHECK)
+
+
+def _scripts(content: dict[str, Any], weights: list[bytes]) -> str:
+    """Modules cannot be loaded from file://, but an import map may name data URLs."""
+    urls = {name: _data_url(_with_names(asset(name))) for name in MODULES}
+    imports = json.dumps({"imports": {f"explorer/{name}": url for name, url in urls.items()}})
+    parts = [f'<script type="importmap">{imports}</script>', _inert("content", "application/json", content)]
+    for i, buffer in enumerate(weights):
+        text = base64.b64encode(buffer).decode("ascii")
+        parts.append(f'<script type="application/octet-stream" id="weights-{i}">{text}</script>')
+    return "\n".join([*parts, '<script type="module">import "explorer/main.js";</script>'])
+
+
+def _with_names(script: str) -> str:
+    return re.sub(r'(from|import) "\./', r'\1 "explorer/', script)
+
+
+def _data_url(script: str) -> str:
+    return "data:text/javascript;base64," + base64.b64encode(script.encode()).decode("ascii")
+
+
+def _inert(name: str, kind: str, value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return f'<script type="{kind}" id="{name}">{text.replace("<", chr(92) + "u003c")}</script>'
+
+
+class Page:
+    """A page in a notebook: shown inline, or saved to a file with `save`."""
+
+    def __init__(self, explored: Explored, height: int = 860):
+        self.html = render(explored)
+        self.height = height
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to a file that works by itself."""
+        with atomic_path(path) as temporary:
+            temporary.write_text(self.html, encoding="utf-8")
+        return Path(path)
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe srcdoc="{escape(self.html, quote=True)}" title="disentree explorer" '
+            f'sandbox="allow-scripts allow-popups" style="width:100%;height:{self.height}px;border:0"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"<explorer page of {len(self.html) / 1e6:.1f} MB; .save(path) writes it>"

@@ -1,0 +1,128 @@
+"""Who may call the explorer: the page itself, and nobody else.
+
+A page of another site can make a browser send requests here, and with a name of its own that resolves to this
+machine (DNS rebinding) it could read the answers. So the name in the Host header must be one of ours, a request
+that comes from a page must come from our own, and what is sent must be JSON and small.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+App = Callable[[Scope, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]]
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-store",
+}
+
+
+class BadRequest(ValueError):
+    """A request that cannot be answered, told in one sentence."""
+
+    def __init__(self, sentence: str, status: int = 400):
+        super().__init__(sentence)
+        self.status = status
+
+
+class Guard:
+    """An ASGI application in front of another that turns away what is not the page's own."""
+
+    def __init__(self, app: App, host: str = "127.0.0.1", most_bytes: int = 1 << 20):
+        self.app, self.host, self.most_bytes = app, host, most_bytes
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            raise BadRequest("only HTTP is spoken here")
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                more = [(k.encode(), v.encode()) for k, v in HEADERS.items()]
+                message = {**message, "headers": [*message.get("headers", ()), *more]}
+            await send(message)
+
+        try:
+            self._check(scope)
+            body = await self._body(scope, receive)
+        except BadRequest as error:
+            await _answer(send_with_headers, error)
+            return
+
+        async def receive_again() -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await self.app(scope, receive_again, send_with_headers)
+
+    def _check(self, scope: Scope) -> None:
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        host = headers.get("host", "")
+        if not is_own_name(host, self.host):
+            raise BadRequest(f"this server does not go by the name {host!r}", 403)
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+            raise BadRequest(f"pages of {origin!r} may not call this server", 403)
+        site = headers.get("sec-fetch-site", "none")
+        opened = headers.get("sec-fetch-mode") == "navigate" and scope["path"] == "/"
+        if site not in ("none", "same-origin") and not opened:
+            raise BadRequest("only the page itself may call this server", 403)
+        if scope["method"] not in ("GET", "HEAD", "POST"):
+            raise BadRequest(f"{scope['method']} is not answered here", 405)
+        if scope["method"] == "POST" and headers.get("content-type", "").split(";")[0] != "application/json":
+            raise BadRequest("a request must be of type application/json", 415)
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > self.most_bytes:
+            raise self._too_large()
+
+    async def _body(self, scope: Scope, receive: Any) -> bytes:
+        body, more = b"", scope["method"] == "POST"
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise BadRequest("the request was cut short")
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > self.most_bytes:
+                raise self._too_large()
+        return body
+
+    def _too_large(self) -> BadRequest:
+        return BadRequest(f"a request may have at most {self.most_bytes:,} bytes", 413)
+
+
+def is_own_name(host: str, served: str) -> bool:
+    """Whether a Host header names this server. Rebinding needs a name, so an address is as good as ours; while
+    only this machine is served, it must be one of this machine's own."""
+    try:
+        name = (urlsplit(f"//{host}").hostname or "").lower()
+    except ValueError:
+        return False
+    if name in LOOPBACK or name == served.lower():
+        return True
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return address.is_loopback or served not in LOOPBACK
+
+
+async def _answer(send: Callable[[Message], Awaitable[None]], error: BadRequest) -> None:
+    body = json.dumps({"error": str(error)}).encode()
+    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+    headers.append((b"content-length", str(len(body)).encode()))
+    await send({"type": "http.response.start", "status": error.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,149 @@
+"""Runs a program in Python, operation by operation as `page/runtime.js` does, to check it against its model."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from disentree.autoencoders.inputs import _channels_first
+from disentree.explorer.program import NotInBrowser, Op, Tensors, program_of
+
+TOLERANCE = 1e-5  # of the range of the data
+_SAME_OPTIONS = 0.9  # of rows: a logit may be a tie
+
+
+def run(ops: list[Op], x: Tensor, weights: list[Tensor]) -> Tensor:
+    for op in ops:
+        x = _step(op, x, weights)
+    return x
+
+
+def _step(op: Op, x: Tensor, weights: list[Tensor]) -> Tensor:
+    def tensor(key: str) -> Any:
+        return None if op.get(key) is None else weights[op[key]]
+
+    match op["op"]:
+        case "linear":
+            w = tensor("w")
+            return F.linear(x, w.T if op.get("transposed") else w, tensor("b"))
+        case "sum":
+            return torch.stack([run(part, x, weights) for part in op["parts"]]).sum(0)
+        case "conv":
+            return F.conv2d(x, tensor("w"), tensor("b"), op["stride"], op["padding"])
+        case "convt":
+            return F.conv_transpose2d(x, tensor("w"), tensor("b"), op["stride"], op["padding"])
+        case "shuffle":
+            return F.pixel_shuffle(x, op["r"])
+        case "unshuffle":
+            return F.pixel_unshuffle(x, op["r"])
+        case "reshape":
+            return x.flatten(1) if op["shape"] is None else x.reshape(len(x), *op["shape"])
+        case "pad":
+            return F.pad(x, (0, op["right"], 0, op["bottom"]))
+        case "crop":
+            return x[:, :, : op["height"], : op["width"]]
+        case "channels_first":
+            shape = tuple(op["shape"])
+            if _channels_first(shape)[1] == (1, 2, 3):
+                return x.reshape(len(x), *_channels_first(shape)[0])
+            return x.reshape(len(x), *shape).permute(0, 3, 1, 2)
+        case "channels_last":
+            return x.permute(0, 2, 3, 1)
+        case "plus" | "minus":
+            shift = tensor("t") + (0 if op["rest"] is None else tensor("rest"))
+            return x + shift if op["op"] == "plus" else x - shift
+        case "times":
+            return x * op["by"]
+        case "scale":
+            return x * tensor("t")
+        case "clip":
+            return x.clamp(op["low"], op["high"])
+        case "ends":
+            return torch.cat([x[:, : op["first"]], x[:, x.shape[1] - op["last"] :]], dim=1)
+        case "nearness":
+            centres, bases = tensor("centres"), tensor("bases")
+            off = x[:, None, :] - centres
+            off = off - torch.einsum("nfr,frd,fsd->nfs", off, bases, bases)
+            near = (off.square().mean(2) + op["nearest"] ** 2).log() / math.log(op["nearest"] ** 2)
+            return torch.cat([x, 4 * near - 2], dim=1)
+        case "softplus":
+            return F.softplus(x, op["beta"], op["threshold"])
+        case "leaky":
+            return F.leaky_relu(x, op["slope"])
+        case "gelu":
+            return F.gelu(x, approximate="tanh" if op["tanh"] else "none")
+        case name:
+            return {"relu": F.relu, "silu": F.silu, "sigmoid": torch.sigmoid, "tanh": torch.tanh}[name](x)
+
+
+def checked_program(model: Any, codes: Float[np.ndarray, "n v"]) -> tuple[dict[str, Any], Tensors]:
+    """The program of a model, after it has given what the model gives for some codes.
+
+    A decoder that the page cannot run is an error; without its encoder a page still works, but takes no rows
+    of the user's.
+    """
+    try:
+        program, tensors = program_of(model)
+    except NotInBrowser:
+        program, tensors = program_of(model, with_encoder=False)
+    # a shape of its own for every tensor, in the precision of the browser
+    weights = [torch.from_numpy(array).double() for array in tensors.arrays]
+    X = np.asarray(model.inverse_transform(codes), dtype=np.float64)
+    start = torch.from_numpy(flat_codes(model.hierarchy_, codes))
+    again = run(program["decode"], start, weights).reshape(X.shape).numpy()
+    spread = max(float(np.ptp(X)), 1e-9 * float(np.abs(X).max()), 1e-300)
+    if not np.abs(again - X).max(initial=0) <= TOLERANCE * spread:
+        raise NotInBrowser(
+            f"the decoder of this {type(model).__name__} is more than its networks, and a page that runs by "
+            f"itself would draw something else; `disentree explore RUN` serves any model"
+        )
+    if program["encode"] is not None and not _encodes_the_same(model, program, weights, X):
+        program, tensors = program_of(model, with_encoder=False)
+    return program, tensors
+
+
+def _encodes_the_same(model: Any, program: dict[str, Any], weights: list[Tensor], X: np.ndarray) -> bool:
+    codes = model.transform(X)
+    flat = torch.from_numpy(X.reshape(len(X), -1))
+    items = run(program["encode"], flat, weights).numpy()
+    again = codes_from(model.hierarchy_, items)
+    same = (np.isnan(again) == np.isnan(codes)).all(axis=1)
+    spread = np.nanmax(np.abs(codes), initial=1e-3)
+    close = np.nanmax(np.abs(again[same] - codes[same]), initial=0) <= 1e-3 * spread
+    return bool(close and same.mean() >= _SAME_OPTIONS)
+
+
+# ------------------------------------------------------------------ codes and the flat vectors of networks
+
+
+def flat_codes(hierarchy: Any, codes: Float[np.ndarray, "n v"]) -> Float[np.ndarray, "n items"]:
+    """What the decoder is given: 1 for every chosen option, then the continuous variables, 0 where inactive."""
+    columns = []
+    for v in hierarchy.variables:
+        columns += [codes[:, v.index] == k for k in range(v.n_options)]
+    columns += [np.nan_to_num(codes[:, v.index]) for v in hierarchy.variables if v.kind == "continuous"]
+    return np.stack(columns, axis=1).astype(np.float64)
+
+
+def codes_from(hierarchy: Any, items: Float[np.ndarray, "n items"]) -> Float[np.ndarray, "n v"]:
+    """Codes, NaN where inactive, from what the encoder gives: continuous variables, then logits."""
+    codes = np.full((len(items), hierarchy.n_variables), np.nan)
+    at = 0
+    for v in hierarchy.variables:
+        if v.kind == "continuous":
+            codes[:, v.index] = items[:, at]
+            at += 1
+    for v in hierarchy.variables:
+        if v.kind == "categorical":
+            codes[:, v.index] = items[:, at : at + v.n_options].argmax(axis=1)
+            at += v.n_options
+    for v in hierarchy.variables:  # parents come before their children
+        if v.parent is not None:
+            codes[codes[:, v.parent] != v.option, v.index] = np.nan
+    return codes

@@ -1,0 +1,87 @@
+// The tree as ribbons whose width is the share of the data, with the present path lit.
+
+import { percent } from "./controls.js";
+import { element, svg } from "./draw.js";
+
+const COLUMN = 168;
+const FULL = 104; // the width of a ribbon that holds all rows
+const LEAF = 40; // the least height of a leaf
+
+export class TreeMap {
+  constructor(panel) {
+    this.panel = panel;
+    this.tree = panel.tree;
+    this.edges = [];
+    this.nodes = [];
+    const root = { share: 1, depth: 0, parent: null, option: null, name: "all rows" };
+    const height = this.#measure(root);
+    const depth = Math.max(...this.nodes.map((n) => n.depth));
+    const width = (depth + 1) * COLUMN - 16;
+    this.picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
+    Object.assign(this.picture.style, { maxWidth: `${1.15 * width}px`, minWidth: `${0.72 * width}px` });
+    this.#draw(root, 0);
+    this.element = element("div", { class: "map" }, this.picture);
+  }
+
+  // Heights from the leaves up; returns that of the node.
+  #measure(node) {
+    this.nodes.push(node);
+    const inside = this.tree.group(node.parent, node.option);
+    node.categoricals = inside.filter((i) => this.tree.variables[i].kind === "categorical");
+    node.text = inside.map((i) => `${this.tree.variables[i].kind === "continuous" ? "○" : "◇"} ${this.tree.variables[i].name}`);
+    node.children = node.categoricals.flatMap((c) => this.tree.variables[c].options.map((name, k) => (
+      { name, parent: c, option: k, depth: node.depth + 1, share: this.tree.shares[c][k] })));
+    const below = node.children.reduce((sum, child) => sum + this.#measure(child), 0);
+    node.height = Math.max(below, LEAF, node.share * FULL + 12);
+    return node.height;
+  }
+
+  #draw(node, top) {
+    const x = node.depth * COLUMN + 2;
+    const middle = top + node.height / 2;
+    const size = Math.max(3, node.share * FULL);
+    const total = node.children.reduce((sum, child) => sum + child.height, 0);
+    let y = top + (node.height - total) / 2;
+    let from = middle - size / 2;
+    let categorical = null;
+    for (const child of node.children) {
+      if (child.parent !== categorical) [from, categorical] = [middle - size / 2, child.parent];
+      const thick = Math.max(1.5, child.share * FULL);
+      const to = y + child.height / 2 - thick / 2;
+      const end = x + COLUMN;
+      const bend = x + 6 + (COLUMN - 6) / 2;
+      const d = `M${x + 6} ${from}C${bend} ${from} ${bend} ${to} ${end} ${to}V${to + thick}C${bend} ${to + thick} ${bend} ${from + thick} ${x + 6} ${from + thick}Z`;
+      const ribbon = svg("path", { d, class: "ribbon" });
+      ribbon.addEventListener("click", () => this.panel.choose(child.parent, child.option));
+      this.picture.append(ribbon);
+      this.edges.push({ ribbon, child });
+      this.#draw(child, y);
+      y += child.height;
+      from += thick;
+    }
+    const bar = svg("rect", { x, y: middle - size / 2, width: 6, height: size, rx: 2, class: "node" });
+    const label = svg("g", { class: "label" });
+    const lines = node.text.length ? 2 : 1;
+    label.append(svg("text", { x: x + 12, y: middle + (lines > 1 ? -3 : 4) }, svg("tspan", { class: "name" }, cut(node.name, 14)), svg("tspan", { class: "share", dx: 6 }, percent(node.share))));
+    if (lines > 1) label.append(svg("text", { x: x + 12, y: middle + 13, class: "variables" }, cut(node.text.join("  "), 24)));
+    label.append(svg("title", {}, `${node.name}: ${percent(node.share)} of rows\n${node.text.join("\n")}`));
+    if (node.parent !== null) {
+      for (const part of [bar, label]) part.addEventListener("click", () => this.panel.choose(node.parent, node.option));
+    }
+    Object.assign(node, { bar, label });
+    this.picture.append(bar, label);
+  }
+
+  showPath(colour) {
+    const { values } = this.panel;
+    const lit = (node) => node.parent === null || (values[node.parent] === node.option && this.tree.isActive(values, node.parent));
+    this.picture.style.setProperty("--path", colour);
+    this.picture.setAttribute("aria-label", `The tree of ${this.tree.nPaths()} leaves; now at ${this.tree.pathName(values)}`);
+    for (const { ribbon, child } of this.edges) ribbon.classList.toggle("lit", lit(child));
+    for (const node of this.nodes) for (const part of [node.bar, node.label]) part.classList.toggle("lit", lit(node));
+  }
+}
+
+function cut(text, most) {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}

@@ -1,0 +1,250 @@
+"""A model's networks as a program that the page can run: a list of operations and one buffer of float32 weights.
+
+An operation is a dict with its name under "op"; weights are given by their number in the table of tensors.
+`page/runtime.js` runs it in the browser, `run` here in Python: an export is checked against the model before it
+is written. Networks may be built from any of the layers below; others are named in the error.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from disentree.autoencoders.inputs import _NEAREST, InputLayer, _channels_first
+from disentree.autoencoders.networks import SkipMLP
+from disentree.errors import UserError
+from disentree.networks import ImageDecoder, ImageEncoder
+
+Op = dict[str, Any]
+
+ACTIVATIONS: dict[type[nn.Module], str] = {
+    nn.ReLU: "relu",
+    nn.SiLU: "silu",
+    nn.Sigmoid: "sigmoid",
+    nn.Tanh: "tanh",
+}
+
+
+class NotInBrowser(UserError):
+    """A network that the page has no arithmetic for."""
+
+
+class Tensors:
+    """The weights of a program, one after the other in a single buffer."""
+
+    def __init__(self) -> None:
+        self.arrays: list[np.ndarray] = []
+        self._numbers: dict[int, int] = {}
+
+    def add(self, values: Any) -> int:
+        """The number of an array; the same object is stored once."""
+        if id(values) in self._numbers:
+            return self._numbers[id(values)]
+        array = values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
+        self.arrays.append(np.ascontiguousarray(array, dtype="<f4"))
+        self._numbers[id(values)] = len(self.arrays) - 1
+        return len(self.arrays) - 1
+
+    def table(self) -> list[dict[str, Any]]:
+        offsets = np.cumsum([0, *(a.size for a in self.arrays)])
+        return [{"offset": int(o), "shape": list(a.shape)} for o, a in zip(offsets[:-1], self.arrays, strict=True)]
+
+    def buffer(self) -> bytes:
+        return b"".join(a.tobytes() for a in self.arrays)
+
+
+# ------------------------------------------------------------------ layers
+
+
+@singledispatch
+def ops_of(module: nn.Module, tensors: Tensors) -> list[Op]:
+    """The operations of a network."""
+    for kind, name in ACTIVATIONS.items():
+        if type(module) is kind:
+            return [{"op": name}]
+    raise NotInBrowser(
+        f"a page that runs by itself has no arithmetic for layers of type {type(module).__name__}; "
+        f"`disentree explore RUN` serves any network"
+    )
+
+
+@ops_of.register(nn.Sequential)
+def _(module, tensors):
+    return [op for layer in module for op in ops_of(layer, tensors)]
+
+
+@ops_of.register(nn.Identity)
+@ops_of.register(nn.Dropout)  # does nothing once trained
+def _(module, tensors):
+    return []
+
+
+@ops_of.register(nn.Linear)
+def _(module, tensors):
+    return [{"op": "linear", "w": tensors.add(module.weight), "b": _bias(module, tensors)}]
+
+
+@ops_of.register(nn.Softplus)
+def _(module, tensors):
+    return [{"op": "softplus", "beta": float(module.beta), "threshold": float(module.threshold)}]
+
+
+@ops_of.register(nn.LeakyReLU)
+def _(module, tensors):
+    return [{"op": "leaky", "slope": float(module.negative_slope)}]
+
+
+@ops_of.register(nn.GELU)
+def _(module, tensors):
+    return [{"op": "gelu", "tanh": module.approximate == "tanh"}]
+
+
+@ops_of.register(nn.Conv2d)
+@ops_of.register(nn.ConvTranspose2d)
+def _(module, tensors):
+    plain = module.groups == 1 and set(module.dilation) == {1} and module.padding_mode == "zeros"
+    plain = plain and not isinstance(module.padding, str) and not any(getattr(module, "output_padding", ()))
+    if not plain or len(set(module.stride)) > 1 or len(set(module.padding)) > 1:
+        raise NotInBrowser(f"a page that runs by itself has no arithmetic for {module}")
+    return [
+        {
+            "op": "convt" if isinstance(module, nn.ConvTranspose2d) else "conv",
+            "w": tensors.add(module.weight),
+            "b": _bias(module, tensors),
+            "stride": int(module.stride[0]),
+            "padding": int(module.padding[0]),
+        }
+    ]
+
+
+@ops_of.register(nn.PixelShuffle)
+def _(module, tensors):
+    return [{"op": "shuffle", "r": int(module.upscale_factor)}]
+
+
+@ops_of.register(nn.PixelUnshuffle)
+def _(module, tensors):
+    return [{"op": "unshuffle", "r": int(module.downscale_factor)}]
+
+
+@ops_of.register(nn.Flatten)
+def _(module, tensors):
+    return [{"op": "reshape", "shape": None}]
+
+
+@ops_of.register(nn.Unflatten)
+def _(module, tensors):
+    return [{"op": "reshape", "shape": [int(n) for n in module.unflattened_size]}]
+
+
+@ops_of.register(SkipMLP)
+def _(module, tensors):
+    return [{"op": "sum", "parts": [ops_of(module.linear, tensors), ops_of(module.bend, tensors)]}]
+
+
+@ops_of.register(ImageEncoder)
+def _(module, tensors):
+    _, right, _, bottom = module.pad
+    pad = [{"op": "pad", "right": right, "bottom": bottom}] if right or bottom else []
+    return pad + ops_of(module.features, tensors) + ops_of(module.head, tensors)
+
+
+@ops_of.register(ImageDecoder)
+def _(module, tensors):
+    _, h, w = module.shape
+    grid = {"op": "reshape", "shape": list(module.grid)}
+    return [
+        *ops_of(module.head, tensors),
+        grid,
+        *ops_of(module.features, tensors),
+        {"op": "crop", "height": h, "width": w},
+    ]
+
+
+def _bias(module: Any, tensors: Tensors) -> int | None:
+    return None if module.bias is None else tensors.add(module.bias)
+
+
+# ------------------------------------------------------------------ the fixed layers around them
+
+
+def ops_before(layer: InputLayer, tensors: Tensors) -> list[Op]:
+    """From a row of X to what the encoder sees."""
+    ops: list[Op] = [{"op": "times", "by": 1 / layer.pixel_scale}] if layer.pixel_scale != 1 else []
+    if layer.kind == "image":
+        return [*ops, {"op": "channels_first", "shape": list(layer.shape)}]
+    rest = None if layer.in_pixels else tensors.add(layer.mean_rest)
+    ops.append({"op": "minus", "t": tensors.add(layer.mean), "rest": rest})
+    ops += _to_features(layer, tensors)
+    if len(layer.flat_centres):
+        centres, bases = tensors.add(layer.flat_centres), tensors.add(layer.flat_bases)
+        ops.append({"op": "nearness", "centres": centres, "bases": bases, "nearest": _NEAREST})
+    return ops
+
+
+def ops_after(layer: InputLayer, tensors: Tensors) -> list[Op]:
+    """From the decoder's output to a row of X."""
+    if layer.in_pixels:
+        mean = layer.mean.detach().cpu()
+        if layer.likelihood == "bernoulli":
+            mean = mean.clamp(0.002, 0.998).logit()
+        if layer.kind == "image":
+            mean = layer._as_image(mean[None])[0]
+        ops: list[Op] = [{"op": "plus", "t": tensors.add(mean.contiguous()), "rest": None}]
+        ops += [{"op": "sigmoid"}] if layer.likelihood == "bernoulli" else []
+    else:
+        mean, rest = tensors.add(layer.mean), tensors.add(layer.mean_rest)
+        ops = [{"op": "linear", "w": tensors.add(layer.expansion), "b": None, "transposed": True}]
+        ops.append({"op": "plus", "t": mean, "rest": rest})
+    if layer.kind == "image" and _channels_first(layer.shape)[1] != (1, 2, 3):
+        ops.append({"op": "channels_last"})
+    if layer.is_image:
+        ops.append({"op": "clip", "low": 0.0, "high": 1.0})
+    return ops + ([{"op": "times", "by": layer.pixel_scale}] if layer.pixel_scale != 1 else [])
+
+
+def _to_features(layer: InputLayer, tensors: Tensors) -> list[Op]:
+    """Components are principal directions, and so is the way back: for images, whose spread is 1, they differ
+    by a factor for each component, and the page need carry only one of the two."""
+    components = layer.components.detach().cpu().numpy()
+    expansion = layer.expansion.detach().cpu().numpy()
+    if components.size and expansion.shape == components.T.shape and not layer.in_pixels:
+        factors = (components.T * expansion).sum(axis=1) / np.square(expansion).sum(axis=1)
+        error = np.abs(expansion * factors[:, None] - components.T).max()
+        if error <= 1e-6 * np.abs(components).max():
+            return [
+                {"op": "linear", "w": tensors.add(layer.expansion), "b": None},
+                {"op": "scale", "t": tensors.add(factors)},
+            ]
+    return [{"op": "linear", "w": tensors.add(layer.components), "b": None, "transposed": True}]
+
+
+# ------------------------------------------------------------------ a whole model
+
+
+def program_of(model: Any, *, with_encoder: bool = True) -> tuple[dict[str, Any], Tensors]:
+    """The program of a model's decoder and encoder: `decode` starts from the options and then the continuous
+    variables, 0 where inactive; `encode` ends with the continuous variables and then a logit for every option."""
+    layer, networks = getattr(model, "input_", None), getattr(model, "autoencoder_", None)
+    if layer is None or networks is None:
+        raise NotInBrowser(
+            f"a page that runs by itself needs a model with networks, which {type(model).__name__} has not; "
+            f"`disentree explore RUN` serves any model"
+        )
+    tensors = Tensors()
+    program: dict[str, Any] = {
+        "decode": ops_of(networks.decoder, tensors) + ops_after(layer, tensors),
+        "encode": None,
+        "float64": layer.config["dtype"] == "float64",
+        "size": math.prod(layer.shape),
+    }
+    if with_encoder:
+        program["encode"] = ops_before(layer, tensors) + ops_of(networks.encoder, tensors)
+        if getattr(networks, "variances", False):  # of a posterior, between its means and its logits
+            first, last = networks.mask.n_continuous, networks.mask.n_options
+            program["encode"].append({"op": "ends", "first": first, "last": last})
+    return program | {"tensors": tensors.table()}, tensors
