@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -25,6 +25,9 @@ from disentree.autoencoders.networks import CONVOLUTIONAL, build_networks
 from disentree.autoencoders.saving import SIMPLE_ATTRIBUTES, below, load_tensors, read_model, save_model
 from disentree.autoencoders.session import pick_device
 from disentree.hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    from disentree.explorer import Page
 
 _ROWS_AT_A_TIME = 8192
 
@@ -90,6 +93,7 @@ class Autoencoder(TransformerMixin, BaseEstimator):
     input_: InputLayer
     interrupted_: bool
     diverged_: bool
+    code_statistics_: dict[str, Any] | None
     seed_: int
     device_: torch.device
 
@@ -159,6 +163,18 @@ class Autoencoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "autoencoder_")
         return np.array([v.name for v in self.hierarchy_.variables], dtype=object)
 
+    def explore(self, X: Any = None, *, title: str = "", feature_names: Sequence[str] = ()) -> Page:
+        """A page with a slider or radio buttons for every variable, shown inline by a notebook; `save` writes it
+        to a file that works by itself.
+
+        Rows of X, of the same kind as in `fit`, give the histograms behind the sliders and instances to look
+        at. Without them the page has the ranges that were kept from training, and no rows.
+        """
+        from disentree.explorer import Page, from_model
+
+        check_is_fitted(self, "autoencoder_")
+        return Page(from_model(self, X, title=title, feature_names=feature_names))
+
     # ---------------------------------------------------------------- saving
 
     def save(self, folder: str | os.PathLike[str]) -> None:
@@ -199,7 +215,7 @@ class Autoencoder(TransformerMixin, BaseEstimator):
         if about["feature_names_in"]:
             setattr(model, "feature_names_in_", np.array(about["feature_names_in"], dtype=object))  # noqa: B010
         for name in SIMPLE_ATTRIBUTES:
-            setattr(model, f"{name}_", about[name])
+            setattr(model, f"{name}_", about.get(name))  # the first models had fewer
         return model
 
     def _build(self, seed: int | None) -> tuple[HierarchicalAutoencoder, nn.Module | None]:

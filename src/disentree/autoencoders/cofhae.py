@@ -98,6 +98,8 @@ class COFHAE(Autoencoder):
         The trained networks and the fixed first layer.
     interrupted_, diverged_
         True if Ctrl-C or bad losses ended training early; the model is then that of the last good epoch.
+    code_statistics_
+        Ranges and histograms of the codes of some training rows, for `explore`.
     """
 
     _arrays: ClassVar[tuple[str, ...]] = ("paths", "trust")

@@ -6,14 +6,19 @@ import copy
 import warnings
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
+from disentree._code_statistics import code_statistics
+from disentree.autoencoders.data import sample_rows
 from disentree.autoencoders.saving import save_checkpoint
 from disentree.autoencoders.session import fitting_threads, flushed_denormals, reporter
 from disentree.autoencoders.training import Batches, Diverged, Schedule, State, Step, train
 
 if TYPE_CHECKING:
     from disentree.autoencoders.base import Autoencoder
+
+_ROWS_FOR_STATISTICS = 3000
 
 
 def run_training(
@@ -63,4 +68,7 @@ def run_training(
     state.hae.eval()
     if problem:
         state.hae.load_state_dict(good[0])
+    rows = sample_rows(batches.source, _ROWS_FOR_STATISTICS, np.random.default_rng(model.seed_))
+    model.code_statistics_ = code_statistics(model.hierarchy_, model._encode(rows))
+    if problem:
         warnings.warn(f"{problem}; kept the model of epoch {good[1]}", RuntimeWarning, stacklevel=3)

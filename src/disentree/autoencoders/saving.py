@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from disentree.autoencoders.base import Autoencoder
 
 FORMAT = 1  # of saved models
-SIMPLE_ATTRIBUTES = ("seed", "interrupted", "diverged", "history")  # fitted ones that JSON holds as they are
+# Fitted attributes that JSON holds as they are
+SIMPLE_ATTRIBUTES = ("seed", "interrupted", "diverged", "history", "code_statistics")
 _NOT_SAVED = ("callbacks", "mimosa", "checkpoint", "events", "tensorboard", "verbose", "device")
 
 
