@@ -29,7 +29,25 @@ log = logging.getLogger(__name__)
 
 # To add a model: a class with `fit(X, hierarchy=, paths=)`, `transform`, `inverse_transform`, `hierarchy_`,
 # `history_`, `save` and `load`, and the constructors `quick` and `paper` beside its own.
-MODELS = {"cofhae": ("disentree.autoencoders", "COFHAE")}
+MODELS = {
+    "cofhae": ("disentree.autoencoders", "COFHAE"),
+    # baselines
+    "ae": ("disentree.autoencoders", "AE"),
+    "vae": ("disentree.autoencoders", "VAE"),
+    "tcvae": ("disentree.autoencoders", "BetaTCVAE"),
+    "factorvae": ("disentree.autoencoders", "FactorVAE"),
+    "jointvae": ("disentree.autoencoders", "JointVAE"),
+    "cascadevae": ("disentree.autoencoders", "CascadeVAE"),
+    # ablations of COFHAE
+    "flat": ("disentree.autoencoders", "AE"),
+    "hier": ("disentree.autoencoders.ablations", "HIER"),
+    "hier-a": ("disentree.autoencoders.ablations", "HIER_A"),
+    "hier-a-tc": ("disentree.autoencoders.ablations", "HIER_A_TC"),
+    "hier-a-tcon": ("disentree.autoencoders.ablations", "HIER_A_TCON"),
+    "hier-tcon": ("disentree.autoencoders.ablations", "HIER_TCON"),
+    "hier-a-z": ("disentree.autoencoders.ablations", "HIER_A_Z"),
+}
+SUPERVISED = ("hier-a-z",)  # models that are shown the true codes
 
 SECONDS_BETWEEN_LINES = 10
 SHOWN_PER_PATH = 12  # rows kept for the pictures
@@ -77,10 +95,14 @@ def do_structure(run: Run, device: str, verbose: bool) -> str:
         mimosa = make_mimosa(run.config, verbose)
         if run.n_jobs is not None:
             mimosa.set_params(n_jobs=run.n_jobs)
-        mimosa.fit(data.X[train])
+        X = data.X
+        if run.embedding is not None:
+            X = run.embedding
+            mimosa.set_params(representation="given")
+        mimosa.fit(X[train])
         hierarchy = mimosa.hierarchy_
         labels, core = mimosa.labels_, mimosa.core_labels_
-        test_labels = mimosa.predict(data.X[test])
+        test_labels = mimosa.predict(X[test])
         about |= {
             "summary": mimosa.summary(),
             "description_length": float(mimosa.description_length_),
@@ -187,7 +209,11 @@ def do_model(run: Run, device: str, verbose: bool) -> str:
     model = make_model(run.config, is_image=data.X.ndim > 2, device=device, verbose=verbose, run=run)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
-        model.fit(data.X[labels["train"]], hierarchy=hierarchy, paths=labels["labels"])
+        shown = {}
+        if run.config.model in SUPERVISED:
+            assert data.codes is not None
+            shown["codes"] = data.codes[labels["train"]]
+        model.fit(data.X[labels["train"]], hierarchy=hierarchy, paths=labels["labels"], **shown)
     if getattr(model, "interrupted_", False):  # the checkpoint has every finished epoch
         raise KeyboardInterrupt
     for warning in caught:
@@ -228,8 +254,8 @@ def _epoch_logger() -> Callable[[dict[str, Any], Any], None]:
         if time.monotonic() - last < SECONDS_BETWEEN_LINES:
             return
         last = time.monotonic()
-        names = ("reconstruction", "assignment", "dependence")
-        losses = (f"{name} {record[name]:.2e}" for name in names if record.get(name))
+        names = (name for name in record if name not in ("epoch", "loss", "seconds") and record[name])
+        losses = (f"{name.replace('_', ' ')} {record[name]:.2e}" for name in names)
         log.info("epoch %d: %s", record["epoch"], ", ".join(losses))
 
     return log_epoch
@@ -266,12 +292,13 @@ def do_scores(run: Run, device: str, verbose: bool) -> str:
         run_scores.score_against_truth(result, truth, codes, data.hierarchy, hierarchy, run.config.seed, n_jobs)
         run_scores.score_structure(result, data.hierarchy.path_of(data.codes[train]), rows)
     own = result["scores_without_truth"] = run_scores.reconstruction_errors(X, again)
-    own |= run_scores.agreement(model.transform(data.X[train]), codes, hierarchy, rows)
+    if hierarchy == run.hierarchy:  # flat models know nothing of the paths
+        own |= run_scores.agreement(model.transform(data.X[train]), codes, hierarchy, rows)
     own["description_length"] = hierarchy.description_length(codes)
     if "description_length" in (structure := run.read_json("structure.json")):
         own["mimosa_description_length"] = structure["description_length"]
     own |= run_scores.dependence(result, codes, hierarchy, run.config.seed)
-    result["leaves"] = run_scores.leaves(hierarchy, rows["labels"])
+    result["leaves"] = run_scores.leaves(run.hierarchy, rows["labels"])
     shown = _some_of_each(hierarchy.path_of(codes))
     if data.kind == "series" and data.scale is not None and data.centre is not None:  # show their own units
         X, again = (values * data.scale + data.centre for values in (X[shown], again[shown]))

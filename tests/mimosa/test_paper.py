@@ -9,7 +9,7 @@ from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.metrics import coverage_score, h_error, purity_score
 from disentree.mimosa.paper import PaperMIMOSA
-from disentree.mimosa.paper_autoencoder import reconstruction_loss
+from disentree.mimosa.paper_autoencoder import flat_autoencoder, reconstruction_loss
 from disentree.mimosa.reduce import linear_representation
 
 
@@ -121,3 +121,17 @@ def test_nothing_found_is_said():
     Z = np.random.default_rng(0).uniform(-1, 1, (300, 2)) ** 3
     with pytest.raises(ValueError, match=r"no component was found that has min_size_merged=0\.999"):
         MIMOSA.paper(representation="given", min_size_merged=0.999, contagion_num=30).fit(Z)
+
+
+def test_the_common_edge_fraction_can_be_scaled():
+    scaled, usual = MIMOSA.paper(min_common_edge_frac=2.0), MIMOSA.paper()
+    assert scaled._least_common_edge(2) == 2 * usual._least_common_edge(2)
+
+
+def test_activation_changes_the_representation():
+    ds = load_dataset("chopsticks-depth2-slope", n_samples=400, seed=0)
+    seed = np.random.SeedSequence(0)
+    soft, sharp = (flat_autoencoder(ds.X, 2, seed, epochs=1, activation=a) for a in ("softplus", "relu"))
+    assert not np.allclose(soft.transform(ds.X), sharp.transform(ds.X))
+    with pytest.raises(ValueError, match="activation must be 'softplus' or 'relu', got 'tanh'"):
+        MIMOSA.paper(activation="tanh").fit(ds.X)

@@ -60,13 +60,15 @@ class PaperMIMOSA(MIMOSA):
     min_size_init, min_size_merged : float or int, default=0.0002 and 0.02
         Smaller components are dropped before and after merging: a fraction of the rows if below 1, else a
         number of rows.
-    min_common_edge_frac : callable or None, default=None
+    min_common_edge_frac : callable, float or None, default=None
         For each dimension the fraction of edge points that components must share to be merged; None for
-        2^-(d+1) + 2^-(d+2).
+        2^-(d+1) + 2^-(d+2), a number for that many times as much.
     neighbor_lengthscale_mult : float, default=10
         A component encloses another if this is at most that many times its neighbour distance away.
     ransac_first_dimension : {0, 1}, default=0
         Reconstruction errors are aggregated from this dimension on: 1 in the text, 0 in the published code.
+    activation : {"softplus", "relu"}, default="softplus"
+        Of the autoencoder. ReLU folds manifolds sharply, which local SVDs do not take well.
     representation : {"autoencoder", "given"}, default="autoencoder"
         "given" if `X` is the initial representation already; `initial_dim` is not used then.
     epochs, batch_size, learning_rate
@@ -97,9 +99,10 @@ class PaperMIMOSA(MIMOSA):
         contagion_num: int = 5,
         min_size_init: float = 0.0002,
         min_size_merged: float = 0.02,
-        min_common_edge_frac: Callable[[int], float] | None = None,
+        min_common_edge_frac: Callable[[int], float] | float | None = None,
         neighbor_lengthscale_mult: float = 10.0,
         ransac_first_dimension: int = 0,
+        activation: str = "softplus",
         representation: str = "autoencoder",
         epochs: int = 50,
         batch_size: int = 256,
@@ -120,6 +123,7 @@ class PaperMIMOSA(MIMOSA):
         self.min_common_edge_frac = min_common_edge_frac
         self.neighbor_lengthscale_mult = neighbor_lengthscale_mult
         self.ransac_first_dimension = ransac_first_dimension
+        self.activation = activation
         self.representation = representation
         self.epochs = epochs
         self.batch_size = batch_size
@@ -158,6 +162,8 @@ class PaperMIMOSA(MIMOSA):
             if not low <= value <= high:
                 limits = f"{low:g} or more" if high == np.inf else f"between {low:g} and {high:g}"
                 raise ValueError(f"{name} must be {limits}, got {value!r}")
+        if self.activation not in ("softplus", "relu"):
+            raise ValueError(f"activation must be 'softplus' or 'relu', got {self.activation!r}")
         if self.representation not in ("autoencoder", "given"):
             raise ValueError(f"representation must be 'autoencoder' or 'given', got {self.representation!r}")
         if self.representation != "given" and self.num_nearest_neighbors <= self.initial_dim:
@@ -182,6 +188,7 @@ class PaperMIMOSA(MIMOSA):
             epochs=self.epochs,
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
+            activation=self.activation,
             verbose=self.verbose,
         )
 
@@ -212,7 +219,7 @@ class PaperMIMOSA(MIMOSA):
                 labels,
                 neighbors,
                 self.cos_simil_thresh,
-                self.min_common_edge_frac or common_edge_frac,
+                self._least_common_edge,
                 self._workers,
             )
             labels = drop_small(labels, self._rows(self.min_size_merged, len(Z)))
@@ -239,6 +246,12 @@ class PaperMIMOSA(MIMOSA):
     ) -> None:
         self.core_labels_ = core
         self.labels_ = core.copy()
+
+    def _least_common_edge(self, d: int) -> float:
+        asked = self.min_common_edge_frac
+        if callable(asked):
+            return asked(d)
+        return common_edge_frac(d) * (1.0 if asked is None else asked)
 
     @staticmethod
     def _rows(size: float, n: int) -> int:

@@ -14,8 +14,9 @@ from torch import Tensor, nn
 
 from disentree._progress import bar
 from disentree.mimosa.reduce import Representation, as_float, as_rows
-from disentree.networks import burgess_decoder, burgess_encoder, mlp
+from disentree.networks import Activation, burgess_decoder, burgess_encoder, mlp
 
+ACTIVATIONS: dict[str, Activation] = {"softplus": nn.Softplus, "relu": nn.ReLU}
 SQUARED_ERROR_WEIGHT = 100.0  # of the sum over features, as in the published runs
 
 
@@ -45,6 +46,7 @@ def flat_autoencoder(
     epochs: int = 50,
     batch_size: int = 256,
     learning_rate: float = 1e-3,
+    activation: str = "softplus",
     verbose: bool = False,
 ) -> Latent:
     """Train on all rows: fully connected with 100 times the squared error for vectors, convolutional with the
@@ -59,7 +61,7 @@ def flat_autoencoder(
                 f"got {float(data.min()):g} to {float(data.max()):g}"
             )
     seeds = seed.generate_state(2)
-    encoder, decoder = _networks(tuple(data.shape[1:]), initial_dim, int(seeds[0]))
+    encoder, decoder = _networks(tuple(data.shape[1:]), initial_dim, int(seeds[0]), ACTIVATIONS[activation])
     adam = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=learning_rate)
     drops = sorted({max(1, epochs // 2), max(1, (3 * epochs) // 4)})
     schedule = torch.optim.lr_scheduler.MultiStepLR(adam, drops, gamma=0.1)
@@ -97,13 +99,15 @@ def reconstruction_loss(out: Float[Tensor, "b ..."], x: Float[Tensor, "b ..."], 
     return SQUARED_ERROR_WEIGHT * (out - x).square().sum() / len(x)
 
 
-def _networks(shape: tuple[int, ...], n_latent: int, seed: int) -> tuple[nn.Module, nn.Module]:
+def _networks(
+    shape: tuple[int, ...], n_latent: int, seed: int, activation: Activation
+) -> tuple[nn.Module, nn.Module]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         if len(shape) == 3:
             c, h, w = shape
-            return burgess_encoder((c, h, w), n_latent), burgess_decoder((c, h, w), n_latent)
-        networks = mlp(shape[0], n_latent), mlp(n_latent, shape[0])
+            return burgess_encoder((c, h, w), n_latent, activation), burgess_decoder((c, h, w), n_latent)
+        networks = mlp(shape[0], n_latent, activation=activation), mlp(n_latent, shape[0], activation=activation)
         for network in networks:
             for layer in network:
                 if isinstance(layer, nn.Linear):

@@ -19,7 +19,7 @@ def estimate(task: Task) -> float:
     config = task.config
     seconds = START + (4e-4 if config.source == "spaceshapes" else 2e-5) * (config.n_samples or 0)
     if task.structure_from is None:
-        seconds += structure_seconds(config)
+        seconds += structure_seconds(config, trains=task.embedding_from is None)
     if task.until != "structure":
         seconds += model_seconds(config) + score_seconds(config)
         if "metrics" in task.extras:
@@ -29,7 +29,7 @@ def estimate(task: Task) -> float:
     return seconds
 
 
-def structure_seconds(config: RunConfig) -> float:
+def structure_seconds(config: RunConfig, trains: bool = True) -> float:
     rows, images = _train_rows(config), config.source == "spaceshapes"
     if config.structure == "mimosa":
         if images:
@@ -39,7 +39,8 @@ def structure_seconds(config: RunConfig) -> float:
     if config.structure == "mimosa-paper":
         steps = config.structure_settings.get("epochs", 50) * math.ceil(rows / 256)
         dim = config.structure_settings.get("initial_dim", 4)
-        return steps * (0.55 if images else 0.0045) + (12 + 4 * dim) * rows / 90_000
+        training = steps * (0.55 if images else 0.006) if trains else 0.0
+        return training + (8 + 3 * dim) * rows / 90_000
     return 0.0
 
 

@@ -42,7 +42,7 @@ def run_all(
     """Do the runs `todo`, each at most twice; returns those that failed, and how.
 
     The longest first, so that no long run is left alone at the end; a run waits for the one whose structure
-    it shares.
+    or representation it shares.
     """
     index_of = {task.name: i for i, task in enumerate(tasks)}
     waiting = sorted(todo, key=lambda i: (-progress.estimates[i], i))
@@ -52,7 +52,7 @@ def run_all(
     failed: dict[int, str] = {}
 
     def needs(i: int) -> int | None:
-        shared = tasks[i].structure_from
+        shared = tasks[i].needs
         return None if shared is None else index_of[shared]
 
     def give_up(i: int, why: str) -> None:
@@ -63,7 +63,7 @@ def run_all(
     while waiting or running:
         for i in [i for i in waiting if needs(i) in failed]:
             waiting.remove(i)
-            give_up(i, f"it needs {tasks[index_of[str(tasks[i].structure_from)]]}, which failed")
+            give_up(i, f"it needs {tasks[index_of[str(tasks[i].needs)]]}, which failed")
         ready = [i for i in waiting if needs(i) not in open_runs]
         for i in ready[: max(0, pool.room() - len(running))]:
             waiting.remove(i)

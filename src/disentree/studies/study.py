@@ -72,7 +72,7 @@ def planned(study: Study, options: Options) -> list[Task]:
     names = [task.name for task in tasks]
     if len(set(names)) < len(names):
         raise ValueError(f"study {study.name}: two runs have the same name")
-    missing = {task.structure_from for task in tasks} - {None, *names}
+    missing = {task.needs for task in tasks} - {None, *names}
     if missing:
         raise ValueError(f"study {study.name}: no run is called {', '.join(map(str, missing))}")
     return tasks
@@ -138,11 +138,11 @@ def _run(
 
 
 def _with_needed(tasks: Sequence[Task], only: Sequence[int]) -> list[int]:
-    """These runs, and those whose structure they share."""
+    """These runs, and those that they share something with."""
     index_of = {task.name: i for i, task in enumerate(tasks)}
     out = set(only)
     for i in only:
-        if (shared := tasks[i].structure_from) is not None:
+        if (shared := tasks[i].needs) is not None:
             out.add(index_of[shared])
     return sorted(out)
 

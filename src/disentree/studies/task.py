@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Scale = Literal["quick", "default", "paper"]
 SCALES: tuple[Scale, ...] = ("quick", "default", "paper")
-Extra = Literal["metrics", "embedding", "picture"]
+Extra = Literal["metrics", "embedding", "picture", "representation"]
 
 
 class Task(BaseModel):
@@ -28,7 +28,15 @@ class Task(BaseModel):
     config: RunConfig
     until: Literal["structure", "scores", "report"] = "scores"
     structure_from: str | None = None  # the name of the run whose structure it shares
-    extras: tuple[Extra, ...] = ()  # more than a run does: all metrics, points of the embedding, its picture
+    embedding_from: str | None = None  # the name of the run whose initial representation it shares
+    extras: tuple[
+        Extra, ...
+    ] = ()  # more than a run does: all metrics; of the embedding some points, a picture, all
+
+    @property
+    def needs(self) -> str | None:
+        """The name of the run that has to be finished before."""
+        return self.structure_from or self.embedding_from
 
     @property
     def name(self) -> str:
@@ -86,11 +94,18 @@ def make_task(
     seed: int,
     until: Literal["structure", "scores", "report"] = "scores",
     structure_from: Task | None = None,
+    embedding_from: Task | None = None,
     extras: Sequence[Extra] = (),
     **settings: Any,
 ) -> Task:
     """A run of `dataset` with `settings` of `RunConfig`, told from the others by `columns`."""
     config = RunConfig.of(dataset, seed=seed, **settings)
     named = {**columns, "seed": seed}
-    shared = None if structure_from is None else structure_from.name
-    return Task(columns=named, config=config, until=until, structure_from=shared, extras=tuple(extras))
+    return Task(
+        columns=named,
+        config=config,
+        until=until,
+        structure_from=structure_from.name if structure_from else None,
+        embedding_from=embedding_from.name if embedding_from else None,
+        extras=tuple(extras),
+    )

@@ -84,6 +84,8 @@ def _do(task: Task, folder: Path, study: Path) -> dict[str, Any]:
     shared = Run.open(study / "runs" / task.structure_from) if task.structure_from else None
     if task.extras:
         run.on_mimosa = lambda mimosa: _keep_mimosa(run, mimosa, task)
+    if task.embedding_from:
+        run.embedding = Run.open(study / "runs" / task.embedding_from).read_npz("representation.npz", "Z")["Z"]
     try:
         run.finish(until=task.until, structure_from=shared, device="cpu")
         values = _values(run, task)
@@ -175,6 +177,8 @@ def _keep_mimosa(run: Any, mimosa: Any, task: Task) -> None:
     data = run.data
     train, _ = run.split(len(data))
     true = data.hierarchy.path_of(data.codes[train])
+    if "representation" in task.extras:
+        run.write_npz("representation.npz", Z=mimosa.representation_.transform(data.X))
     if "embedding" in task.extras:
         rng = np.random.default_rng(task.config.seed)
         some = np.sort(rng.choice(len(true), min(len(true), SHOWN_POINTS), replace=False))
