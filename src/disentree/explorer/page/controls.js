@@ -11,17 +11,20 @@ export class Controls {
     this.panel = panel;
     this.tree = panel.tree;
     this.inputs = [];
-    this.element = element("form", { class: "controls", "aria-label": "Variables", onsubmit: (e) => e.preventDefault() });
+    this.element = element("form", {
+      class: "controls",
+      "aria-label": "Variables",
+      onsubmit: (e) => e.preventDefault(),
+    });
     if (this.tree.variables.length > MANY) this.element.append(this.#finder());
     this.element.append(this.#group(null, null, "variables that every row has"));
-    const longest = Math.max(0, ...this.tree.continuous.map((i) => this.tree.variables[i].name.length));
-    this.element.style.setProperty("--name", `${Math.min(13, Math.max(3, longest + 1))}ch`);
     this.showAll();
   }
 
   #group(parent, option, label) {
-    const inside = this.tree.group(parent, option).map((i) =>
-      this.tree.variables[i].kind === "continuous" ? this.#slider(i) : this.#radios(i));
+    const inside = this.tree
+      .group(parent, option)
+      .map((i) => (this.tree.variables[i].kind === "continuous" ? this.#slider(i) : this.#radios(i)));
     return element("div", { class: "group", role: "group", "aria-label": label }, ...inside);
   }
 
@@ -29,14 +32,29 @@ export class Controls {
     const { name } = this.tree.variables[i];
     const [low, high] = this.tree.range(i);
     const id = `${this.panel.id}-v${i}`;
-    const histogram = svg("svg", { class: "histogram", viewBox: "0 0 100 20", preserveAspectRatio: "none", "aria-hidden": "true" });
+    const histogram = svg("svg", {
+      class: "histogram",
+      viewBox: "0 0 100 20",
+      preserveAspectRatio: "none",
+      "aria-hidden": "true",
+    });
     const range = element("input", {
-      type: "range", id, min: String(low), max: String(high), step: String((high - low) / STEPS),
+      type: "range",
+      id,
+      min: String(low),
+      max: String(high),
+      step: String((high - low) / STEPS),
       oninput: () => this.panel.set(i, short(Number(range.value))),
-      ondblclick: () => this.panel.set(i, this.tree.about(this.panel.values, i)?.percentiles[1] ?? (low + high) / 2),
+      ondblclick: () =>
+        this.panel.set(i, this.tree.about(this.panel.values, i)?.percentiles[1] ?? (low + high) / 2),
     });
     const value = element("input", {
-      type: "text", class: "value", inputmode: "decimal", "aria-label": `value of ${name}`, tabindex: "-1", spellcheck: false,
+      type: "text",
+      class: "value",
+      inputmode: "decimal",
+      "aria-label": `value of ${name}`,
+      tabindex: "-1",
+      spellcheck: false,
       onchange: () => {
         const typed = Number(value.value.replace("−", "-").replace(",", "."));
         if (value.value.trim() !== "" && Number.isFinite(typed)) this.panel.set(i, typed);
@@ -45,7 +63,13 @@ export class Controls {
     });
     this.inputs[i] = { range, value, histogram };
     const track = element("div", { class: "track" }, histogram, range);
-    return element("div", { class: "slider", "data-name": name.toLowerCase() }, element("label", { for: id, title: name }, name), track, value);
+    return element(
+      "div",
+      { class: "slider", "data-name": name.toLowerCase() },
+      element("label", { for: id, title: name }, name),
+      track,
+      value,
+    );
   }
 
   #radios(i) {
@@ -58,7 +82,9 @@ export class Controls {
     });
     const labels = options.map((option, k) => {
       const radio = element("input", {
-        type: "radio", name: `${this.panel.id}-v${i}`, value: String(k),
+        type: "radio",
+        name: `${this.panel.id}-v${i}`,
+        value: String(k),
         onchange: () => this.panel.set(i, k),
       });
       radios.push(radio);
@@ -66,15 +92,25 @@ export class Controls {
       return element("label", { class: "option" }, radio, element("span", {}, option), share);
     });
     this.inputs[i] = { radios, groups };
-    return element("fieldset", { "data-name": name.toLowerCase() }, element("legend", {}, name), element("div", { class: "options" }, ...labels), ...groups);
+    return element(
+      "fieldset",
+      { "data-name": name.toLowerCase() },
+      element("legend", {}, name),
+      element("div", { class: "options" }, ...labels),
+      ...groups,
+    );
   }
 
   #finder() {
     const find = element("input", {
-      type: "search", class: "find", placeholder: `find one of ${this.tree.variables.length} variables`, "aria-label": "find a variable",
+      type: "search",
+      class: "find",
+      placeholder: `find one of ${this.tree.variables.length} variables`,
+      "aria-label": "find a variable",
       oninput: () => {
         const wanted = find.value.trim().toLowerCase();
-        for (const row of this.element.querySelectorAll(".slider")) row.hidden = !row.dataset.name.includes(wanted);
+        for (const row of this.element.querySelectorAll(".slider"))
+          row.hidden = !row.dataset.name.includes(wanted);
       },
     });
     return find;
@@ -86,7 +122,9 @@ export class Controls {
     const { radios, groups, range, value: text } = this.inputs[i];
     if (radios) {
       radios[value].checked = true;
-      groups.forEach((group, k) => { group.hidden = k !== value; });
+      groups.forEach((group, k) => {
+        group.hidden = k !== value;
+      });
       return;
     }
     if (Number(range.value) !== value) range.value = value;
@@ -115,11 +153,15 @@ export class Controls {
         continue;
       }
       const width = 100 / about.histogram.length;
-      const top = about.histogram.map((n, b) => `L${b * width} ${20 - n / 5.6}L${(b + 1) * width} ${20 - n / 5.6}`).join("");
+      const top = about.histogram
+        .map((n, b) => `L${b * width} ${20 - n / 5.6}L${(b + 1) * width} ${20 - n / 5.6}`)
+        .join("");
       const [p1, , p99] = about.percentiles;
       histogram.append(
         svg("path", { class: "area", d: `M0 20${top}L100 20Z` }),
-        ...[p1, p99].map((p) => svg("path", { class: "percentile", d: `M${at(p)} 1V20`, "vector-effect": "non-scaling-stroke" })),
+        ...[p1, p99].map((p) =>
+          svg("path", { class: "percentile", d: `M${at(p)} 1V20`, "vector-effect": "non-scaling-stroke" }),
+        ),
       );
       range.title = `1st to 99th percentile on this path: ${number(p1, 3)} to ${number(p99, 3)}; double-click for the median`;
     }

@@ -65,8 +65,15 @@ export class Painter {
     const values = this.units(x);
     let low = Infinity;
     let high = -Infinity;
-    for (const v of values) { low = Math.min(low, v); high = Math.max(high, v); }
-    const what = { image: `image of ${this.data.shape.slice(0, 2).join(" by ")} pixels`, line: `line of ${x.length} values`, bars: `${x.length} columns` };
+    for (const v of values) {
+      low = Math.min(low, v);
+      high = Math.max(high, v);
+    }
+    const what = {
+      image: `image of ${this.data.shape.slice(0, 2).join(" by ")} pixels`,
+      line: `line of ${x.length} values`,
+      bars: `${x.length} columns`,
+    };
     return `${what[this.kind]} from ${number(low, 3)} to ${number(high, 3)}`;
   }
 
@@ -102,7 +109,10 @@ export class Painter {
     const values = this.units(x);
     const others = behind ? this.units(behind) : [];
     let { low, high } = this.data;
-    for (const v of [...values, ...others]) { low = Math.min(low, v); high = Math.max(high, v); }
+    for (const v of [...values, ...others]) {
+      low = Math.min(low, v);
+      high = Math.max(high, v);
+    }
     const pad = 0.06 * (high - low);
     [low, high] = [low - pad, high + pad];
     const left = axes ? 44 : 3;
@@ -120,7 +130,10 @@ export class Painter {
       context.textAlign = "right";
       context.textBaseline = "middle";
       for (const tick of ticks(low, high, 5)) {
-        stroke(context, [[left, py(tick)], [w - right, py(tick)]]);
+        stroke(context, [
+          [left, py(tick)],
+          [w - right, py(tick)],
+        ]);
         context.fillText(number(tick, 3), left - 6, py(tick));
       }
       context.textAlign = "center";
@@ -128,17 +141,27 @@ export class Painter {
       for (const tick of ticks(1, values.length, 6)) {
         if (Number.isInteger(tick)) context.fillText(tick, px(tick - 1), h - bottom + 6);
       }
-    } else if (low < 0 && high > 0) stroke(context, [[0, py(0)], [w, py(0)]]);
+    } else if (low < 0 && high > 0)
+      stroke(context, [
+        [0, py(0)],
+        [w, py(0)],
+      ]);
     if (behind) {
       context.strokeStyle = dim;
       context.globalAlpha = 0.55;
       context.lineWidth = 5;
-      stroke(context, others.map((v, i) => [px(i), py(v)]));
+      stroke(
+        context,
+        others.map((v, i) => [px(i), py(v)]),
+      );
       context.globalAlpha = 1;
     }
     context.strokeStyle = colour;
     context.lineWidth = axes ? 2.5 : 1.6;
-    stroke(context, values.map((v, i) => [px(i), py(v)]));
+    stroke(
+      context,
+      values.map((v, i) => [px(i), py(v)]),
+    );
   }
 
   #smallBars(canvas, x, colour) {
@@ -149,7 +172,12 @@ export class Painter {
     const step = h / x.length;
     Array.from(x, (_, j) => this.deviation(x, j)).forEach((d, j) => {
       const length = (d / DEVIATIONS) * (w / 2 - 2);
-      context.fillRect(w / 2 + Math.min(0, length), j * step + 0.1 * step, Math.abs(length), Math.max(0.5, 0.8 * step));
+      context.fillRect(
+        w / 2 + Math.min(0, length),
+        j * step + 0.1 * step,
+        Math.abs(length),
+        Math.max(0.5, 0.8 * step),
+      );
     });
   }
 
@@ -169,12 +197,34 @@ export class BarList {
       const mark = element("i", { class: "mark" });
       const value = element("td", { class: "n" });
       const was = element("td", { class: "n was" });
-      const row = element("tr", {}, element("th", { scope: "row" }, name), element("td", { class: "track" }, bar, mark), value, was);
+      const row = element(
+        "tr",
+        {},
+        element("th", { scope: "row" }, name),
+        element("td", { class: "track" }, bar, mark),
+        value,
+        was,
+      );
       return { bar, mark, value, was, row };
     });
     this.was = element("th", { class: "n was" }, "original");
-    const head = element("tr", {}, element("th", {}, ""), element("th", { class: "axis" }, `−${DEVIATIONS} · mean · +${DEVIATIONS} deviations`), element("th", { class: "n" }, "decoded"), this.was);
-    this.element = element("div", { class: "bars" }, element("table", {}, element("thead", {}, head), element("tbody", {}, ...this.rows.map((r) => r.row))));
+    const head = element(
+      "tr",
+      {},
+      element("th", {}, ""),
+      element(
+        "th",
+        { class: "axis", title: `from ${DEVIATIONS} standard deviations below the mean to ${DEVIATIONS} above` },
+        `mean ± ${DEVIATIONS} sd`,
+      ),
+      element("th", { class: "n" }, "decoded"),
+      this.was,
+    );
+    this.element = element(
+      "div",
+      { class: "bar-list" },
+      element("table", {}, element("thead", {}, head), element("tbody", {}, ...this.rows.map((r) => r.row))),
+    );
   }
 
   paint(x, colour, original) {

@@ -8,10 +8,14 @@ import { readState, writeState } from "./state.js";
 import { pick } from "./tree.js";
 
 const KEYS = [
-  ["R", "a random instance: a row that the model was not trained on"], ["Shift R", "one of the same leaf"],
-  ["D", "a row or an image of your own"], ["P", "pin the present code; the second pin can be set again and again"],
-  ["L", "copy a link to the present state"], ["T", "light or dark"],
-  ["Tab, arrows", "from control to control, and along a slider or a choice"], ["Home, End, Page Up, Page Down", "larger steps"],
+  ["R", "a random instance: a row that the model was not trained on"],
+  ["Shift R", "one of the same leaf"],
+  ["D", "a row or an image of your own"],
+  ["P", "pin the present code; the second pin can be set again and again"],
+  ["L", "copy a link to the present state"],
+  ["T", "light or dark"],
+  ["Tab, arrows", "from control to control, and along a slider or a choice"],
+  ["Home, End, Page Up, Page Down", "larger steps"],
 ];
 
 class Page {
@@ -23,7 +27,9 @@ class Page {
     this.panels = content.models.map((about, i) => new Panel(i, about, this));
     document.title = content.title;
     byId("title").textContent = content.title;
-    byId("note").textContent = this.isCompared ? content.models.map((m) => m.name).join(" beside ") : content.models[0].note;
+    byId("note").textContent = this.isCompared
+      ? content.models.map((m) => m.name).join(" beside ")
+      : content.models[0].note;
     const main = byId("panels");
     main.classList.toggle("compared", this.isCompared);
     main.append(...this.panels.map((panel) => panel.element));
@@ -56,7 +62,9 @@ class Page {
       this.written = writeState(this.panels);
       try {
         history.replaceState(null, "", `#${this.written}`);
-      } catch { /* a frame in a notebook has no address of its own */ }
+      } catch {
+        /* a frame in a notebook has no address of its own */
+      }
     }, 150);
   }
 
@@ -64,7 +72,11 @@ class Page {
 
   #original(row, p) {
     const { what, numbers } = this.content.rows;
-    return { x: this.rows[row], label: `${what} ${numbers[row].toLocaleString("en")}`, code: this.content.models[p].codes[row] };
+    return {
+      x: this.rows[row],
+      label: `${what} ${numbers[row].toLocaleString("en")}`,
+      code: this.content.models[p].codes[row],
+    };
   }
 
   // A row by the share of its leaf in the data, as the first model sees it; or of the leaf that is shown.
@@ -77,12 +89,19 @@ class Page {
     if (sameLeaf) places = places.filter((i) => leaf(codes[i]) === leaf(panel.values));
     if (!places.length) {
       if (this.rows.length > 1) this.tell("no other row of this leaf came with the page");
-      else for (const each of this.panels) { each.original = each.row = null; each.load(each.tree.random()); }
+      else
+        for (const each of this.panels) {
+          each.original = each.row = null;
+          each.load(each.tree.random());
+        }
       return;
     }
     const count = new Map();
     for (const i of places) count.set(leaf(codes[i]), (count.get(leaf(codes[i])) ?? 0) + 1);
-    const row = pick(places, places.map((i) => (leaf(codes[i])?.n_rows ?? 1) / count.get(leaf(codes[i]))));
+    const row = pick(
+      places,
+      places.map((i) => (leaf(codes[i])?.n_rows ?? 1) / count.get(leaf(codes[i]))),
+    );
     this.panels.forEach((each, p) => each.showRow(this.#original(row, p), row));
     this.say(`${panel.original.label}: ${tree.pathName(panel.values)}`);
   }
@@ -91,9 +110,12 @@ class Page {
 
   #buttons() {
     const does = {
-      random: (event) => this.random(event?.shiftKey), mine: () => this.mine.open(),
-      pin: () => this.panels.forEach((panel) => panel.pin()), link: () => this.#copyLink(),
-      theme: () => this.#turnTheme(), help: () => this.#help(),
+      random: (event) => this.random(event?.shiftKey),
+      mine: () => this.mine.open(),
+      pin: () => this.panels.forEach((panel) => panel.pin()),
+      link: () => this.#copyLink(),
+      theme: () => this.#turnTheme(),
+      help: () => this.#help(),
     };
     for (const [id, act] of Object.entries(does)) byId(id).addEventListener("click", act);
     const keys = { r: "random", d: "mine", p: "pin", l: "link", t: "theme", "?": "help" };
@@ -108,21 +130,33 @@ class Page {
     try {
       const theme = localStorage.getItem("disentree-theme");
       if (theme) document.documentElement.dataset.theme = theme;
-    } catch { /* not in a sandbox */ }
+    } catch {
+      /* not in a sandbox */
+    }
     const redraw = () => this.panels.forEach((panel) => panel.redraw());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
     let width = innerWidth;
-    addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; redraw(); } });
-    if (!this.rows.length) byId("random").title = "A code drawn from the histograms (R); this page came without rows";
+    addEventListener("resize", () => {
+      if (innerWidth !== width) {
+        width = innerWidth;
+        redraw();
+      }
+    });
+    if (!this.rows.length)
+      byId("random").title = "A code drawn from the histograms (R); this page came without rows";
   }
 
   #turnTheme() {
     const root = document.documentElement;
-    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    const dark = root.dataset.theme
+      ? root.dataset.theme === "dark"
+      : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
     try {
       localStorage.setItem("disentree-theme", root.dataset.theme);
-    } catch { /* not in a sandbox */ }
+    } catch {
+      /* not in a sandbox */
+    }
     this.panels.forEach((panel) => panel.redraw());
   }
 
@@ -141,17 +175,29 @@ class Page {
     const before = button.textContent;
     button.textContent = text;
     this.say(text);
-    setTimeout(() => { button.textContent = before; }, 1200);
+    setTimeout(() => {
+      button.textContent = before;
+    }, 1200);
   }
 
   #help() {
-    const list = KEYS.flatMap(([key, what]) => [element("dt", {}, element("kbd", {}, key)), element("dd", {}, what)]);
-    const dialog = element("dialog", { "aria-label": "Help", onclose: () => dialog.remove() },
+    const list = KEYS.flatMap(([key, what]) => [
+      element("dt", {}, element("kbd", {}, key)),
+      element("dd", {}, what),
+    ]);
+    const dialog = element(
+      "dialog",
+      { "aria-label": "Help", onclose: () => dialog.remove() },
       element("h2", {}, "What is shown"),
-      element("p", {}, "Every slider is a variable that the model learned, over the range it has in the data. Behind it stands the histogram of its values on the present leaf of the tree; dashes mark the 1st and the 99th percentile. Radio buttons choose the branch, and open the variables that only exist on it. Double-click a slider for the median, click a picture of a strip or a branch of the tree to go there."),
+      element(
+        "p",
+        {},
+        "Every slider is a variable that the model learned, over the range it has in the data. Behind it stands the histogram of its values on the present leaf of the tree; dashes mark the 1st and the 99th percentile. Radio buttons choose the branch, and open the variables that only exist on it. Double-click a slider for the median, click a picture of a strip or a branch of the tree to go there.",
+      ),
       element("dl", {}, ...list),
       element("p", { class: "dim" }, `disentree ${this.content.version}`),
-      element("form", { method: "dialog", class: "buttons" }, element("button", {}, "Close")));
+      element("form", { method: "dialog", class: "buttons" }, element("button", {}, "Close")),
+    );
     document.body.append(dialog);
     dialog.showModal();
   }

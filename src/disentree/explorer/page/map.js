@@ -3,7 +3,7 @@
 import { percent } from "./controls.js";
 import { element, svg } from "./draw.js";
 
-const COLUMN = 168;
+const COLUMN = 152;
 const FULL = 104; // the width of a ribbon that holds all rows
 const LEAF = 40; // the least height of a leaf
 
@@ -18,7 +18,7 @@ export class TreeMap {
     const depth = Math.max(...this.nodes.map((n) => n.depth));
     const width = (depth + 1) * COLUMN - 16;
     this.picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
-    Object.assign(this.picture.style, { maxWidth: `${1.15 * width}px`, minWidth: `${0.72 * width}px` });
+    Object.assign(this.picture.style, { maxWidth: `${1.2 * width}px`, minWidth: `${0.76 * width}px` });
     this.#draw(root, 0);
     this.element = element("div", { class: "map" }, this.picture);
   }
@@ -28,9 +28,27 @@ export class TreeMap {
     this.nodes.push(node);
     const inside = this.tree.group(node.parent, node.option);
     node.categoricals = inside.filter((i) => this.tree.variables[i].kind === "categorical");
-    node.text = inside.map((i) => `${this.tree.variables[i].kind === "continuous" ? "○" : "◇"} ${this.tree.variables[i].name}`);
-    node.children = node.categoricals.flatMap((c) => this.tree.variables[c].options.map((name, k) => (
-      { name, parent: c, option: k, depth: node.depth + 1, share: this.tree.shares[c][k] })));
+    node.text = inside.map(
+      (i) => `${this.tree.variables[i].kind === "continuous" ? "○" : "◇"} ${this.tree.variables[i].name}`,
+    );
+    node.short = node.text.join("  ");
+    if (node.short.length > 20) {
+      node.short = [
+        ["○", inside.length - node.categoricals.length],
+        ["◇", node.categoricals.length],
+      ]
+        .flatMap(([sign, n]) => (n ? [`${n} ${sign}`] : []))
+        .join("  ");
+    }
+    node.children = node.categoricals.flatMap((c) =>
+      this.tree.variables[c].options.map((name, k) => ({
+        name,
+        parent: c,
+        option: k,
+        depth: node.depth + 1,
+        share: this.tree.shares[c][k],
+      })),
+    );
     const below = node.children.reduce((sum, child) => sum + this.#measure(child), 0);
     node.height = Math.max(below, LEAF, node.share * FULL + 12);
     return node.height;
@@ -62,11 +80,19 @@ export class TreeMap {
     const bar = svg("rect", { x, y: middle - size / 2, width: 6, height: size, rx: 2, class: "node" });
     const label = svg("g", { class: "label" });
     const lines = node.text.length ? 2 : 1;
-    label.append(svg("text", { x: x + 12, y: middle + (lines > 1 ? -3 : 4) }, svg("tspan", { class: "name" }, cut(node.name, 14)), svg("tspan", { class: "share", dx: 6 }, percent(node.share))));
-    if (lines > 1) label.append(svg("text", { x: x + 12, y: middle + 13, class: "variables" }, cut(node.text.join("  "), 24)));
+    label.append(
+      svg(
+        "text",
+        { x: x + 12, y: middle + (lines > 1 ? -3 : 4) },
+        svg("tspan", { class: "name" }, cut(node.name, 14)),
+        svg("tspan", { class: "share", dx: 6 }, percent(node.share)),
+      ),
+    );
+    if (lines > 1) label.append(svg("text", { x: x + 12, y: middle + 13, class: "variables" }, node.short));
     label.append(svg("title", {}, `${node.name}: ${percent(node.share)} of rows\n${node.text.join("\n")}`));
     if (node.parent !== null) {
-      for (const part of [bar, label]) part.addEventListener("click", () => this.panel.choose(node.parent, node.option));
+      for (const part of [bar, label])
+        part.addEventListener("click", () => this.panel.choose(node.parent, node.option));
     }
     Object.assign(node, { bar, label });
     this.picture.append(bar, label);
@@ -74,11 +100,16 @@ export class TreeMap {
 
   showPath(colour) {
     const { values } = this.panel;
-    const lit = (node) => node.parent === null || (values[node.parent] === node.option && this.tree.isActive(values, node.parent));
+    const lit = (node) =>
+      node.parent === null || (values[node.parent] === node.option && this.tree.isActive(values, node.parent));
     this.picture.style.setProperty("--path", colour);
-    this.picture.setAttribute("aria-label", `The tree of ${this.tree.nPaths()} leaves; now at ${this.tree.pathName(values)}`);
+    this.picture.setAttribute(
+      "aria-label",
+      `The tree of ${this.tree.nPaths()} leaves; now at ${this.tree.pathName(values)}`,
+    );
     for (const { ribbon, child } of this.edges) ribbon.classList.toggle("lit", lit(child));
-    for (const node of this.nodes) for (const part of [node.bar, node.label]) part.classList.toggle("lit", lit(node));
+    for (const node of this.nodes)
+      for (const part of [node.bar, node.label]) part.classList.toggle("lit", lit(node));
   }
 }
 

@@ -12,7 +12,9 @@ class RemoteModel {
   // Observations for codes; only active variables are sent.
   async decode(codes) {
     const { variables } = this.tree;
-    const named = codes.map((code) => Object.fromEntries(code.flatMap((v, i) => (v === null ? [] : [[variables[i].id, v]]))));
+    const named = codes.map((code) =>
+      Object.fromEntries(code.flatMap((v, i) => (v === null ? [] : [[variables[i].id, v]]))),
+    );
     const answer = await post("api/decode", { model: this.number, codes: named });
     const buffer = await answer.arrayBuffer();
     const all = answer.headers.get("x-dtype") === "float64" ? new Float64Array(buffer) : new Float32Array(buffer);
@@ -52,7 +54,8 @@ class LocalModel {
     let began = performance.now();
     for (const code of codes) {
       out.push(this.runtime.decode(this.tree.toItems(code)));
-      if (performance.now() - began > 12) {  // let the page breathe
+      if (performance.now() - began > 12) {
+        // let the page breathe
         await new Promise((go) => setTimeout(go));
         began = performance.now();
       }

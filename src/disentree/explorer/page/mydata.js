@@ -10,21 +10,46 @@ export class MyData {
     this.isImage = data.kind === "images";
     this.size = data.shape.reduce((a, b) => a * b, 1);
     this.problem = element("p", { class: "problem", role: "alert" });
-    this.file = element("input", { type: "file", accept: this.isImage ? "image/*" : ".csv,.tsv,.txt,text/*", "aria-label": "a file", onchange: () => this.#take(this.file.files) });
+    this.file = element("input", {
+      type: "file",
+      accept: this.isImage ? "image/*" : ".csv,.tsv,.txt,text/*",
+      "aria-label": "a file",
+      onchange: () => this.#take(this.file.files),
+    });
     const what = this.isImage
       ? "Drop an image anywhere on the page, paste one, or choose a file. It is cut around its middle and scaled to the size of the data."
       : `Paste ${this.size} numbers, or a header and a row: columns are then found by their names. A file can be dropped anywhere on the page; its first row counts.`;
-    this.text = element("textarea", { rows: "6", "aria-label": "numbers", placeholder: data.names.length ? data.names.join(", ") : "0.1, 0.2, …", spellcheck: false });
+    this.text = element("textarea", {
+      rows: "6",
+      "aria-label": "numbers",
+      placeholder: data.names.length ? data.names.join(", ") : "0.1, 0.2, …",
+      spellcheck: false,
+    });
     const go = element("button", { type: "submit", class: "main" }, "Show it");
     const close = element("button", { type: "button", onclick: () => this.dialog.close() }, "Close");
-    const form = element("form", { onsubmit: (e) => { e.preventDefault(); this.#row(this.text.value); } },
-      element("h2", {}, "From my data"), element("p", {}, what),
-      ...(this.isImage ? [this.file] : [this.text, this.file]), this.problem,
-      element("div", { class: "buttons" }, ...(this.isImage ? [] : [go]), close));
+    const form = element(
+      "form",
+      {
+        onsubmit: (e) => {
+          e.preventDefault();
+          this.#row(this.text.value);
+        },
+      },
+      element("h2", {}, "From my data"),
+      element("p", {}, what),
+      ...(this.isImage ? [this.file] : [this.text, this.file]),
+      this.problem,
+      element("div", { class: "buttons" }, ...(this.isImage ? [] : [go]), close),
+    );
     this.dialog = element("dialog", { "aria-label": "From my data" }, form);
     document.body.append(this.dialog);
-    addEventListener("dragover", (e) => { e.preventDefault(); document.body.classList.add("drop"); });
-    addEventListener("dragleave", (e) => { if (!e.relatedTarget) document.body.classList.remove("drop"); });
+    addEventListener("dragover", (e) => {
+      e.preventDefault();
+      document.body.classList.add("drop");
+    });
+    addEventListener("dragleave", (e) => {
+      if (!e.relatedTarget) document.body.classList.remove("drop");
+    });
     addEventListener("drop", (e) => {
       e.preventDefault();
       document.body.classList.remove("drop");
@@ -50,7 +75,9 @@ export class MyData {
   }
 
   #row(text, name = "my row") {
-    this.#try(async () => this.#show(Float64Array.from(this.painter.fromUnits(parseRow(text, this.page.content.data))), name));
+    this.#try(async () =>
+      this.#show(Float64Array.from(this.painter.fromUnits(parseRow(text, this.page.content.data))), name),
+    );
   }
 
   async #try(work) {
@@ -67,7 +94,9 @@ export class MyData {
 
   async #show(x, label) {
     if (!this.page.panels.every((panel) => panel.model.canEncode)) {
-      throw new Error("this page came without the encoder, so it cannot find the code of a row; `disentree explore` can");
+      throw new Error(
+        "this page came without the encoder, so it cannot find the code of a row; `disentree explore` can",
+      );
     }
     const codes = await Promise.all(this.page.panels.map((panel) => panel.model.encode(x)));
     this.page.panels.forEach((panel, p) => panel.showRow({ x, label, code: codes[p] }));
@@ -75,7 +104,9 @@ export class MyData {
   }
 
   async #pixels(file) {
-    const picture = await createImageBitmap(file).catch(() => { throw new Error(`${file.name} cannot be read as an image`); });
+    const picture = await createImageBitmap(file).catch(() => {
+      throw new Error(`${file.name} cannot be read as an image`);
+    });
     const [h, w, c = 1] = this.page.content.data.shape;
     const canvas = element("canvas", { width: w, height: h });
     const context = canvas.getContext("2d", { willReadFrequently: true });
@@ -96,20 +127,36 @@ export class MyData {
 
 // The numbers of a row, in the order of the model's columns, from text with or without a header.
 export function parseRow(text, { shape: [size], names }) {
-  const lines = text.trim().split(/\r?\n/).filter((line) => line.trim());
+  const lines = text
+    .trim()
+    .split(/\r?\n/)
+    .filter((line) => line.trim());
   if (!lines.length) throw new Error("there is nothing to read: paste some numbers");
   const separator = ["\t", ";", ","].find((s) => lines[0].includes(s)) ?? /\s+/;
-  const cells = lines.map((line) => line.trim().split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1")));
+  const cells = lines.map((line) =>
+    line
+      .trim()
+      .split(separator)
+      .map((cell) => cell.trim().replace(/^"(.*)"$/, "$1")),
+  );
   const isNumber = (cell) => cell !== "" && Number.isFinite(Number(cell));
   const header = names.length && cells.length > 1 && names.every((n) => cells[0].includes(n)) ? cells[0] : null;
   let row;
   if (header) row = names.map((name) => cells[1][header.indexOf(name)] ?? "");
   else {
     const first = cells.length > 1 && !cells[0].every(isNumber) ? 1 : 0;
-    row = cells[first].length === size ? cells[first] : cells.slice(first).flat().filter((cell) => cell !== "");
+    row =
+      cells[first].length === size
+        ? cells[first]
+        : cells
+            .slice(first)
+            .flat()
+            .filter((cell) => cell !== "");
   }
   if (row.length !== size) {
-    const missing = names.length ? `; the columns are ${names.slice(0, 12).join(", ")}${names.length > 12 ? ", …" : ""}` : "";
+    const missing = names.length
+      ? `; the columns are ${names.slice(0, 12).join(", ")}${names.length > 12 ? ", …" : ""}`
+      : "";
     throw new Error(`a row has ${size} numbers, and here are ${row.length}${missing}`);
   }
   const bad = row.findIndex((cell) => !isNumber(cell));

@@ -24,14 +24,48 @@ export class Panel {
     this.stage = new Stage(this);
     this.strips = new Strips(this);
     this.map = this.tree.categoricals.length ? new TreeMap(this) : null;
-    this.element = element("article", { class: "panel", "aria-label": about.name },
+    this.element = element(
+      "article",
+      { class: "panel", "aria-label": about.name },
       ...(page.isCompared ? [element("h2", { class: "run" }, about.name, element("small", {}, about.note))] : []),
-      element("section", { class: "card variables", "aria-label": "Controls" }, element("h2", {}, "Variables"), this.controls.element),
+      element(
+        "section",
+        { class: "card variables", "aria-label": "Controls" },
+        element("h2", {}, "Variables"),
+        this.controls.element,
+      ),
       this.stage.element,
-      ...(this.map ? [element("section", { class: "card tree", "aria-label": "Tree" }, element("h2", {}, "Tree ", element("small", {}, `share of ${this.tree.statistics.n_rows.toLocaleString("en")} rows`)), this.map.element)] : []),
-      element("section", { class: "card", "aria-label": "Traversals" }, element("h2", {}, "Traversals ", element("small", {}, "each variable from its 1st to its 99th percentile, the others as they are")), this.strips.element),
+      ...(this.map
+        ? [
+            element(
+              "section",
+              { class: "card tree", "aria-label": "Tree" },
+              element(
+                "h2",
+                {},
+                "Tree ",
+                element("small", {}, `share of ${this.tree.statistics.n_rows.toLocaleString("en")} rows`),
+              ),
+              this.map.element,
+            ),
+          ]
+        : []),
+      this.stage.pinned,
+      element(
+        "section",
+        { class: "card traversals", "aria-label": "Traversals" },
+        element(
+          "h2",
+          {},
+          "Traversals ",
+          element("small", {}, "each variable from its 1st to its 99th percentile, the others as they are"),
+        ),
+        this.strips.element,
+      ),
     );
     this.element.classList.toggle("no-tree", !this.map);
+    const longest = Math.max(0, ...this.tree.continuous.map((i) => this.tree.variables[i].name.length));
+    this.element.style.setProperty("--name", `${Math.min(13, Math.max(3, longest + 1))}ch`);
   }
 
   colour(values = this.values) {
@@ -58,7 +92,9 @@ export class Panel {
   }
 
   load(code) {
-    code.forEach((v, i) => { if (v !== null) this.values[i] = v; });
+    code.forEach((v, i) => {
+      if (v !== null) this.values[i] = v;
+    });
     this.controls.showAll();
     this.showPath();
     this.changed();

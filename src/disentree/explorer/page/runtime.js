@@ -40,7 +40,10 @@ const OPS = {
   sigmoid: each(sigmoid),
   tanh: each(Math.tanh),
   gelu: each((v, op) =>
-    op.tanh ? 0.5 * v * (1 + Math.tanh(0.7978845608028654 * (v + 0.044715 * v ** 3))) : 0.5 * v * (1 + erf(v / Math.SQRT2))),
+    op.tanh
+      ? 0.5 * v * (1 + Math.tanh(0.7978845608028654 * (v + 0.044715 * v ** 3)))
+      : 0.5 * v * (1 + erf(v / Math.SQRT2)),
+  ),
   softplus: each((v, op) => (v * op.beta > op.threshold ? v : Math.log1p(Math.exp(v * op.beta)) / op.beta)),
   times: each((v, op) => v * op.by),
   clip: each((v, op) => Math.min(op.high, Math.max(op.low, v))),
@@ -50,7 +53,10 @@ const OPS = {
   nearness,
   sum(x, op, runtime) {
     const parts = op.parts.map((part) => runtime.run(part, x));
-    return { data: parts[0].data.map((_, i) => parts.reduce((sum, p) => sum + p.data[i], 0)), shape: parts[0].shape };
+    return {
+      data: parts[0].data.map((_, i) => parts.reduce((sum, p) => sum + p.data[i], 0)),
+      shape: parts[0].shape,
+    };
   },
   plus: (x, op, runtime) => shift(x, op, runtime, 1),
   minus: (x, op, runtime) => shift(x, op, runtime, -1),
@@ -62,13 +68,17 @@ const OPS = {
   shuffle(x, { r }) {
     const [c, h, w] = x.shape;
     const out = image([c / (r * r), h * r, w * r]);
-    moveBlocks(r, out.shape, (from, to) => { out.data[to] = x.data[from]; });
+    moveBlocks(r, out.shape, (from, to) => {
+      out.data[to] = x.data[from];
+    });
     return out;
   },
   unshuffle(x, { r }) {
     const [c, h, w] = x.shape;
     const out = image([c * r * r, h / r, w / r]);
-    moveBlocks(r, x.shape, (from, to) => { out.data[from] = x.data[to]; });
+    moveBlocks(r, x.shape, (from, to) => {
+      out.data[from] = x.data[to];
+    });
     return out;
   },
   ends(x, { first, last }) {
@@ -104,7 +114,10 @@ function shift(x, op, runtime, sign) {
 }
 
 function linear(x, op, runtime) {
-  const { data: w, shape: [rows, columns] } = runtime.tensor(op.w);
+  const {
+    data: w,
+    shape: [rows, columns],
+  } = runtime.tensor(op.w);
   const b = runtime.tensor(op.b)?.data;
   const v = x.data;
   const out = new Float64Array(op.transposed ? columns : rows);
@@ -127,7 +140,10 @@ function linear(x, op, runtime) {
 
 // Both convolutions add one weight times a shifted plane at a time: the inner loop runs along a line of pixels.
 function conv(x, op, runtime) {
-  const { data: w, shape: [n, c, kh, kw] } = runtime.tensor(op.w);
+  const {
+    data: w,
+    shape: [n, c, kh, kw],
+  } = runtime.tensor(op.w);
   const [, h, width] = x.shape;
   const { stride: s, padding: p } = op;
   const out = image([n, Math.floor((h + 2 * p - kh) / s) + 1, Math.floor((width + 2 * p - kw) / s) + 1]);
@@ -154,7 +170,10 @@ function conv(x, op, runtime) {
 }
 
 function convTransposed(x, op, runtime) {
-  const { data: w, shape: [c, n, kh, kw] } = runtime.tensor(op.w);
+  const {
+    data: w,
+    shape: [c, n, kh, kw],
+  } = runtime.tensor(op.w);
   const [, h, width] = x.shape;
   const { stride: s, padding: p } = op;
   const out = image([n, (h - 1) * s - 2 * p + kh, (width - 1) * s - 2 * p + kw]);
@@ -219,8 +238,14 @@ function copyInto(x, out) {
 
 // How near a point is to each of some flats, as the logarithm of its distance, after the features themselves.
 function nearness(x, op, runtime) {
-  const { data: centres, shape: [flats, n] } = runtime.tensor(op.centres);
-  const { data: bases, shape: [, , d] } = runtime.tensor(op.bases);
+  const {
+    data: centres,
+    shape: [flats, n],
+  } = runtime.tensor(op.centres);
+  const {
+    data: bases,
+    shape: [, , d],
+  } = runtime.tensor(op.bases);
   const out = new Float64Array(n + flats);
   out.set(x.data);
   for (let f = 0; f < flats; f++) {

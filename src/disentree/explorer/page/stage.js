@@ -3,6 +3,8 @@
 import { percent } from "./controls.js";
 import { BarList, element, number } from "./draw.js";
 
+const MOST_VALUES = 11; // of a pinned code that are listed
+
 export class Stage {
   constructor(panel) {
     this.panel = panel;
@@ -20,9 +22,17 @@ export class Stage {
     this.back = element("button", { type: "button", onclick: () => panel.backToRow() }, "back to the row");
     this.clear = element("button", { type: "button", onclick: () => panel.forgetRow() }, "hide it");
     this.status = element("p", { class: "status" });
-    this.pinned = element("div", { class: "pins" });
+    this.pinned = element("section", { class: "card pins", "aria-label": "Pinned codes" });
+    this.pinned.hidden = true;
     const pictures = kind === "image" ? [this.original, this.decoded] : [this.decoded];
-    this.element = element("section", { class: `card stage ${kind}`, "aria-label": "Decoded instance" }, this.path, element("div", { class: "pictures" }, ...pictures), this.legend, this.status, this.pinned);
+    this.element = element(
+      "section",
+      { class: `card stage ${kind}`, "aria-label": "Decoded instance" },
+      this.path,
+      element("div", { class: "pictures" }, ...pictures),
+      this.legend,
+      this.status,
+    );
   }
 
   showPath(colour) {
@@ -31,7 +41,11 @@ export class Stage {
     const here = tree.path(values);
     const share = here ? `${percent(here.n_rows / tree.statistics.n_rows)} of rows` : "no row was here";
     const name = tree.categoricals.length ? tree.pathName(values) : `${tree.continuous.length} variables`;
-    this.path.replaceChildren(element("i", { class: "chip", "aria-hidden": "true" }), name, element("small", {}, tree.categoricals.length ? share : ""));
+    this.path.replaceChildren(
+      element("i", { class: "chip", "aria-hidden": "true" }),
+      name,
+      element("small", {}, tree.categoricals.length ? share : ""),
+    );
   }
 
   show(x, colour) {
@@ -57,7 +71,12 @@ export class Stage {
       this.before.setAttribute("aria-label", `Original: ${this.painter.describe(original.x)}`);
     }
     if (this.shown !== original) {
-      this.legend.replaceChildren(element("i", { class: "was" }), "original", element("i", { class: "now" }), "decoded");
+      this.legend.replaceChildren(
+        element("i", { class: "was" }),
+        "original",
+        element("i", { class: "now" }),
+        "decoded",
+      );
       this.fit = element("span", {});
       this.status.replaceChildren(element("b", {}, original.label), this.fit, this.back, this.clear);
       this.shown = original;
@@ -72,32 +91,68 @@ export class Stage {
     const { pins, tree } = this.panel;
     this.pinned.replaceChildren();
     const shown = pins.map((pin, i) => ({ pin, i })).filter(({ pin }) => pin);
-    if (!shown.length) return;
+    this.pinned.hidden = !shown.length;
     const differs = (v) => pins[0] && pins[1] && pins[0].code[v] !== pins[1].code[v];
     for (const { pin, i } of shown) {
-      const canvas = element("canvas", { class: this.painter.kind, role: "img", "aria-label": `Pinned code ${"AB"[i]}: ${tree.pathName(pin.code)}` });
+      const canvas = element("canvas", {
+        class: this.painter.kind,
+        role: "img",
+        "aria-label": `Pinned code ${"AB"[i]}: ${tree.pathName(pin.code)}`,
+      });
       const values = pin.code.flatMap((v, at) => {
         if (v === null) return [];
         const { name, kind, options } = tree.variables[at];
-        return [element("li", { class: differs(at) ? "differs" : "" }, `${name} `, element("b", {}, kind === "categorical" ? options[v] : number(v, 3)))];
+        return [
+          element(
+            "li",
+            { class: differs(at) ? "differs" : "" },
+            `${name} `,
+            element("b", {}, kind === "categorical" ? options[v] : number(v, 3)),
+          ),
+        ];
       });
       const go = element("button", { type: "button", onclick: () => this.panel.load(pin.code) }, "go there");
-      const away = element("button", { type: "button", "aria-label": `remove pin ${"AB"[i]}`, onclick: () => this.panel.unpin(i) }, "×");
-      this.pinned.append(element("figure", { class: "pin" }, element("h3", {}, "AB"[i], go, away), canvas, element("ul", {}, ...values.slice(0, 24))));
+      const away = element(
+        "button",
+        { type: "button", "aria-label": `remove pin ${"AB"[i]}`, onclick: () => this.panel.unpin(i) },
+        "×",
+      );
+      this.pinned.append(
+        element(
+          "figure",
+          { class: "pin" },
+          element("h3", {}, "AB"[i], go, away),
+          canvas,
+          element(
+            "ul",
+            {},
+            ...values.slice(0, MOST_VALUES),
+            ...(values.length > MOST_VALUES ? [element("li", {}, `and ${values.length - MOST_VALUES} more`)] : []),
+          ),
+        ),
+      );
       const [x] = await this.panel.model.decode([pin.code]);
       this.painter.cell(canvas, x, this.panel.colour(pin.code));
     }
     const [a, b] = pins;
-    if (a && b && tree.categoricals.every((c) => a.code[c] === b.code[c])) this.pinned.append(this.#between(a.code, b.code));
+    if (a && b && tree.categoricals.every((c) => a.code[c] === b.code[c]))
+      this.pinned.append(this.#between(a.code, b.code));
   }
 
   // On one leaf, every point between two codes is a code.
   #between(a, b) {
     const move = element("input", {
-      type: "range", min: "0", max: "1", step: "0.01", value: "0.5", "aria-label": "from A to B",
+      type: "range",
+      min: "0",
+      max: "1",
+      step: "0.01",
+      value: "0.5",
+      "aria-label": "from A to B",
       oninput: () => {
         const t = Number(move.value);
-        this.panel.load(a.map((v, i) => (v === null || Number.isInteger(v) && v === b[i] ? v : v + t * (b[i] - v))));
+        this.panel.load(
+          a.map((v, i) => (v === null || (Number.isInteger(v) && v === b[i]) ? v : v + t * (b[i] - v))),
+        );
       },
     });
     return element("label", { class: "between" }, "A", move, "B");

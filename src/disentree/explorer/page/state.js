@@ -6,7 +6,9 @@ export function writeState(panels) {
   panels.forEach((panel, p) => {
     const prefix = p ? `~${p + 1}.` : "";
     writeCode(words, prefix, panel.tree, panel.values);
-    panel.pins.forEach((pin, i) => { if (pin) writeCode(words, `~${p + 1}${"ab"[i]}.`, panel.tree, pin.code); });
+    panel.pins.forEach((pin, i) => {
+      if (pin) writeCode(words, `~${p + 1}${"ab"[i]}.`, panel.tree, pin.code);
+    });
   });
   if (panels[0].row !== null) words.set("~row", panels[0].row);
   return words.toString();
@@ -41,7 +43,10 @@ function readCode(words, prefix, tree) {
     const text = words.get(prefix + v.id);
     if (text === null || text.trim() === "") return;
     const value = Number(text);
-    const fits = v.kind === "categorical" ? Number.isInteger(value) && value >= 0 && value < v.options.length : Number.isFinite(value);
+    const fits =
+      v.kind === "categorical"
+        ? Number.isInteger(value) && value >= 0 && value < v.options.length
+        : Number.isFinite(value);
     if (!fits) return;
     values[i] = value;
     found = true;

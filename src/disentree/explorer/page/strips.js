@@ -21,7 +21,13 @@ export class Strips {
     const mark = element("i", { class: "here" });
     const low = element("span", {});
     const high = element("span", {});
-    const row = element("div", { class: "strip", "data-column": String(i) }, element("h3", { title: name }, name), element("div", { class: "sweep" }, cells, mark), element("p", { class: "ends", "aria-hidden": "true" }, low, high));
+    const row = element(
+      "div",
+      { class: "strip", "data-column": String(i) },
+      element("h3", { title: name }, name),
+      element("div", { class: "sweep" }, cells, mark),
+      element("p", { class: "ends", "aria-hidden": "true" }, low, high),
+    );
     this.observer.observe(row);
     return { row, cells, mark, low, high, canvases: [] };
   }
@@ -80,13 +86,16 @@ export class Strips {
     const strip = this.rows.get(i);
     const [low, high] = this.tree.sweep(this.panel.values, i);
     if (!strip.canvases.length) {
-      strip.canvases = pictures.map((_, k) => element("canvas", {
-        class: painter.kind, "aria-hidden": "true",
-        onclick: () => {
-          const [from, to] = this.tree.sweep(this.panel.values, i);
-          this.panel.set(i, from + (k / (CELLS - 1)) * (to - from));
-        },
-      }));
+      strip.canvases = pictures.map((_, k) =>
+        element("canvas", {
+          class: painter.kind,
+          "aria-hidden": "true",
+          onclick: () => {
+            const [from, to] = this.tree.sweep(this.panel.values, i);
+            this.panel.set(i, from + (k / (CELLS - 1)) * (to - from));
+          },
+        }),
+      );
       strip.cells.replaceChildren(...strip.canvases);
     }
     strip.canvases.forEach((canvas, k) => {

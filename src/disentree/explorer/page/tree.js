@@ -45,7 +45,9 @@ export class Tree {
 
   pathName(values) {
     const chosen = this.categoricals.filter((i) => this.isActive(values, i));
-    return chosen.map((i) => `${this.variables[i].name} = ${this.variables[i].options[values[i]]}`).join(", ") || "all";
+    return (
+      chosen.map((i) => `${this.variables[i].name} = ${this.variables[i].options[values[i]]}`).join(", ") || "all"
+    );
   }
 
   // The place of a path among all leaves, the first categorical of a group varying slowest: it picks the colour.
@@ -67,7 +69,10 @@ export class Tree {
     const key = `${parent}:${option}`;
     if (!this.counts.has(key)) {
       const inside = this.group(parent, option).filter((i) => this.variables[i].kind === "categorical");
-      this.counts.set(key, inside.reduce((product, c) => product * this.nPathsOf(c), 1));
+      this.counts.set(
+        key,
+        inside.reduce((product, c) => product * this.nPathsOf(c), 1),
+      );
     }
     return this.counts.get(key);
   }
@@ -96,7 +101,9 @@ export class Tree {
       return seen ? seen.variables[i].percentiles[1] : (this.range(i)[0] + this.range(i)[1]) / 2;
     });
     const [first] = this.statistics.paths;
-    first?.choices.forEach((k, i) => { if (k !== null) values[this.categoricals[i]] = k; });
+    first?.choices.forEach((k, i) => {
+      if (k !== null) values[this.categoricals[i]] = k;
+    });
     return values;
   }
 
@@ -104,13 +111,21 @@ export class Tree {
   random() {
     const values = this.start();
     const { paths } = this.statistics;
-    const path = pick(paths, paths.map((p) => p.n_rows));
-    path?.choices.forEach((k, i) => { if (k !== null) values[this.categoricals[i]] = k; });
+    const path = pick(
+      paths,
+      paths.map((p) => p.n_rows),
+    );
+    path?.choices.forEach((k, i) => {
+      if (k !== null) values[this.categoricals[i]] = k;
+    });
     for (const i of this.continuous) {
       const histogram = path?.variables[i]?.histogram;
       if (!histogram) continue;
       const [low, high] = this.range(i);
-      const bin = pick(histogram.map((_, b) => b), histogram);
+      const bin = pick(
+        histogram.map((_, b) => b),
+        histogram,
+      );
       values[i] = low + ((bin + Math.random()) / histogram.length) * (high - low);
     }
     return values;
@@ -118,7 +133,9 @@ export class Tree {
 
   // Options first, then continuous variables, 0 where inactive: what a decoder takes.
   toItems(code) {
-    const options = this.categoricals.flatMap((i) => this.variables[i].options.map((_, k) => (code[i] === k ? 1 : 0)));
+    const options = this.categoricals.flatMap((i) =>
+      this.variables[i].options.map((_, k) => (code[i] === k ? 1 : 0)),
+    );
     return [...options, ...this.continuous.map((i) => code[i] ?? 0)];
   }
 
