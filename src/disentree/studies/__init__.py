@@ -11,7 +11,19 @@ from disentree.errors import UserError
 if TYPE_CHECKING:
     from disentree.studies.task import Study
 
-STUDIES = ("table1",)
+STUDIES = (
+    "table1",
+    "disentanglement",
+    "ablations",
+    "metrics",
+    "baseline-hypers",
+    "mimosa-sensitivity",
+    "noise",
+    "alternatives",
+    "activations",
+    "runtimes",
+    "qualitative",
+)
 
 
 def get_study(name: str) -> Study:

@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-from disentree.studies.published import (
-    BENCHMARKS,
-    CHOPSTICKS,
-    TABLE1,
-    mimosa_settings,
-    n_samples,
-    short,
-)
+from disentree.studies.published import BENCHMARKS, CHOPSTICKS, TABLE1, short
 from disentree.studies.results import Picture, Results, Section, spread
-from disentree.studies.task import Options, Study, Task, make_task
-
-PAPER_EPOCHS = {"quick": 20, "default": 10, "paper": 50}
-NAMES = {"purity": "purity", "coverage": "coverage", "h_error": "H-error"}
+from disentree.studies.structures import NAMES, PLACES, STEPS_MEAN, mimosa_task
+from disentree.studies.task import Options, Study, Task
 
 
 def plan(options: Options) -> list[Task]:
-    tasks = []
-    for dataset in options.datasets:
-        size = n_samples(dataset, options.scale)
-        for seed in options.seeds:
-            same = {"dataset": dataset, "seed": seed, "n_samples": size, "until": "structure"}
-            tasks.append(make_task({"dataset": dataset, "method": "default"}, **same))
-            settings = {**mimosa_settings(dataset), "epochs": PAPER_EPOCHS[options.scale]}
-            tasks.append(
-                make_task(
-                    {"dataset": dataset, "method": "paper"},
-                    structure="mimosa-paper",
-                    structure_settings=settings,
-                    **same,
-                )
-            )
-    return tasks
+    return [
+        mimosa_task(options, dataset, seed, method)
+        for dataset in options.datasets
+        for seed in options.seeds
+        for method in ("default", "paper")
+    ]
 
 
 def tell(results: Results) -> list[Section]:
@@ -49,7 +30,7 @@ def tell(results: Results) -> list[Section]:
                 continue
             row = [dataset, method, str(len(found["h_error"]))]
             for name, values in found.items():
-                row += [spread(values, 2 if name == "h_error" else 4), stated(dataset, name)]
+                row += [spread(values, PLACES[name]), stated(dataset, name)]
             row.append(spread(results.values("purity_all_rows", dataset=dataset, method=method), 4))
             rows.append(row)
     return [
@@ -102,11 +83,7 @@ STUDY = Study(
     reproduces="Table 1",
     datasets={"quick": CHOPSTICKS, "default": CHOPSTICKS, "paper": BENCHMARKS},
     seeds={"quick": 1, "default": 5, "paper": 5},
-    about={
-        "quick": "20,000 samples; the paper's initial autoencoder is trained for 20 epochs instead of 50",
-        "default": "100,000 samples; the paper's initial autoencoder is trained for 10 epochs instead of 50",
-        "paper": "100,000 samples, 50 epochs, all nine benchmarks",
-    },
+    about=STEPS_MEAN,
     plan=plan,
     tell=tell,
 )

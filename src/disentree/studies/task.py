@@ -29,9 +29,7 @@ class Task(BaseModel):
     until: Literal["structure", "scores", "report"] = "scores"
     structure_from: str | None = None  # the name of the run whose structure it shares
     embedding_from: str | None = None  # the name of the run whose initial representation it shares
-    extras: tuple[
-        Extra, ...
-    ] = ()  # more than a run does: all metrics; of the embedding some points, a picture, all
+    extras: tuple[Extra, ...] = ()  # more than a run does, see `worker`
 
     @property
     def needs(self) -> str | None:

@@ -1,0 +1,112 @@
+"""What was found, to look at: initial representation, components, hierarchy, pairwise histograms, traversals."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from disentree.studies.models import model_task, title
+from disentree.studies.published import BENCHMARKS, CHOPSTICKS, R4, R4C, n_samples
+from disentree.studies.results import Picture, Results, Row, Section
+from disentree.studies.task import Options, Study, Task, make_task
+
+FLAT = ("ae", "tcvae")  # beside COFHAE, on one data set
+PICTURES = {
+    "mimosa": "Initial representation, components and hierarchy that MIMOSA found.",
+    "pairwise": "True against learned variables where both are active, with the parts of R4c.",
+    "traversals": "Every active variable swept from its 1st to its 99th percentile.",
+    "reconstructions": "Held-out rows and their reconstructions.",
+}
+
+
+def plan(options: Options) -> list[Task]:
+    tasks = []
+    compared = "spaceshapes" if "spaceshapes" in options.datasets else options.datasets[0]
+    for dataset in options.datasets:
+        for seed in options.seeds:
+            tasks.append(
+                make_task(
+                    {"dataset": dataset, "model": "cofhae"},
+                    dataset=dataset,
+                    seed=seed,
+                    n_samples=n_samples(dataset, options.scale),
+                    preset="quick" if options.scale == "quick" else "default",
+                    until="report",
+                    extras=("picture",),
+                )
+            )
+            if dataset == compared:
+                tasks += [model_task(options, dataset, seed, model, until="report") for model in FLAT]
+    return tasks
+
+
+def tell(results: Results) -> list[Section]:
+    sections = []
+    for dataset in results.levels("dataset"):
+        rows, pictures = [], []
+        for model in results.levels("model"):
+            found = results.where(dataset=dataset, model=model)
+            if not found:
+                continue
+            best = max(found, key=lambda row: row["r4c"] if row.get("r4c") is not None else -math.inf)
+            rows += [_cells(row, dataset, model) for row in found]
+            pictures += _pictures(results, best, dataset, model)
+        if rows:
+            header = [
+                "model",
+                "seed",
+                "R4c",
+                "R4",
+                "H-error",
+                "paper's R4c, R4 (best run)",
+                "R4c of each variable",
+            ]
+            sections.append(Section(dataset, [], header, rows, numbers=range(1, 5), pictures=pictures))
+    return sections
+
+
+def _cells(row: Row, dataset: str, model: str) -> list[str]:
+    stated = (R4C.get((dataset, model)), R4.get((dataset, model)))
+    factors = ", ".join(f"{name} {score:.2f}" for name, score in (row.get("factors") or {}).items())
+    numbers = [f"{row[name]:.3f}" if row.get(name) is not None else "" for name in ("r4c", "r4")]
+    told = ", ".join(f"{value:g}" for value in stated) if None not in stated else ""
+    return [title(model), str(row["seed"]), *numbers, str(row["h_error"]), told, factors]
+
+
+def _pictures(results: Results, row: Row, dataset: str, model: str) -> list[Picture]:
+    """The pictures that the run drew, for the best seed of each model."""
+    folder = results.run_folder(row) / "figures"
+    return [
+        Picture(f"{dataset}-{model}-{name}", f"{title(model)}, seed {row['seed']}: {caption}", _show(path))
+        for name, caption in PICTURES.items()
+        if (path := folder / f"{name}.png").is_file() and (model == "cofhae" or name == "pairwise")
+    ]
+
+
+def _show(path: Path):
+    def draw():
+        from matplotlib import pyplot as plt
+
+        pixels = plt.imread(path)
+        height, width = pixels.shape[:2]
+        figure = plt.figure(figsize=(width / 110, height / 110), dpi=110)
+        figure.figimage(pixels)
+        return figure
+
+    return draw
+
+
+STUDY = Study(
+    name="qualitative",
+    title="What was found, in pictures",
+    reproduces="Figures 3, A.8, A.9 and A.11 to A.17",
+    datasets={"quick": CHOPSTICKS, "default": CHOPSTICKS, "paper": BENCHMARKS},
+    seeds={"quick": 1, "default": 1, "paper": 5},
+    about={
+        "quick": "20,000 samples, quick presets",
+        "default": "100,000 samples, default presets",
+        "paper": "100,000 samples; COFHAE's default preset, the paper's for the flat models",
+    },
+    plan=plan,
+    tell=tell,
+)

@@ -1,0 +1,150 @@
+"""How long the stages take, and how that grows with the number of rows."""
+
+from __future__ import annotations
+
+import math
+
+from disentree.studies.published import mimosa_settings, short
+from disentree.studies.results import Picture, Results, Section, mean
+from disentree.studies.task import Options, Study, Task, make_task
+
+SIZES = {
+    "quick": (5_000, 10_000, 20_000),
+    "default": (12_500, 25_000, 50_000, 100_000, 200_000),
+    "paper": (12_500, 25_000, 50_000, 100_000, 200_000),
+}
+PAPER_EPOCHS = {"quick": 1, "default": 2, "paper": 50}
+STAGES = {"structure": "MIMOSA", "model": "COFHAE", "scores": "scores"}
+
+
+def plan(options: Options) -> list[Task]:
+    tasks = []
+    epochs = PAPER_EPOCHS[options.scale]
+    for dataset in options.datasets:
+        sizes = SIZES[options.scale]
+        for size in sizes:
+            for seed in options.seeds:
+                same = {"dataset": dataset, "seed": seed, "n_samples": size}
+                preset = "quick" if options.scale == "quick" else "default"
+                tasks.append(
+                    make_task({"dataset": dataset, "method": "default", "n": size}, preset=preset, **same)
+                )
+                if size == max(n for n in sizes if n <= 100_000):
+                    tasks.append(
+                        make_task(
+                            {"dataset": dataset, "method": "paper", "n": size},
+                            structure="mimosa-paper",
+                            structure_settings={**mimosa_settings(dataset), "epochs": epochs},
+                            preset="paper",
+                            epochs=epochs,
+                            **same,
+                        )
+                    )
+    return tasks
+
+
+def tell(results: Results) -> list[Section]:
+    rows, steps, growth = [], [], []
+    for dataset in results.levels("dataset"):
+        for method in results.levels("method"):
+            by_size = {n: results.where(dataset=dataset, method=method, n=n) for n in results.levels("n")}
+            by_size = {n: found for n, found in by_size.items() if found}
+            for n, found in by_size.items():
+                seconds = {stage: mean([_stage(results, row, stage) for row in found]) for stage in STAGES}
+                total = sum(seconds.values())
+                shares = [f"{s:.1f} s ({s / total:.0%})" for s in seconds.values()]
+                rows.append([dataset, method, f"{n:,}", *shares, f"{total:.1f} s"])
+            if by_size:
+                n = max(by_size)
+                inside = [results.seconds(row)["structure"] for row in by_size[n]]
+                names = dict.fromkeys(step for timings in inside for step in timings)
+                told = ", ".join(f"{step} {mean([t.get(step, 0.0) for t in inside]):.1f} s" for step in names)
+                steps.append([dataset, method, f"{n:,}", told])
+            if len(by_size) > 1:
+                slopes = [f"{_slope(results, by_size, stage):.2f}" for stage in STAGES]
+                growth.append([dataset, method, *slopes])
+    header = ["data set", "method", "rows", *STAGES.values(), "together"]
+    epochs = PAPER_EPOCHS[results.options.scale]
+    text = [
+        "Seconds of one thread, mean over seeds, and their share. COFHAE's default trains for a number of steps "
+        "that does not depend on the number of rows.",
+        f"The paper's method trains each network for {epochs} epoch{'s' * (epochs > 1)} here"
+        + ("." if epochs == 50 else f" instead of 50: multiply what is training by {50 / epochs:g}."),
+        "The paper draws means on GPUs without stating numbers, and says that COFHAE takes most of the time.",
+    ]
+    pictures = [Picture("runtimes", "Seconds against rows, and the share of each stage.", lambda: _draw(results))]
+    return [
+        Section("Time per stage", text, header, rows, numbers=range(2, 7), pictures=pictures),
+        Section("Inside MIMOSA", [], ["data set", "method", "rows", "steps"], steps, numbers=[2]),
+        Section(
+            "Growth",
+            ["The exponent of the number of rows, by least squares over the sizes above: 1 is linear."],
+            ["data set", "method", *STAGES.values()],
+            growth,
+            numbers=[2, 3, 4],
+        ),
+    ]
+
+
+def _stage(results: Results, row: dict, stage: str) -> float:
+    return float(results.seconds(row)["stages"].get(stage, math.nan))
+
+
+def _slope(results: Results, by_size: dict[int, list[dict]], stage: str) -> float:
+    import numpy as np
+
+    x = [math.log(n) for n, found in by_size.items() for _ in found]
+    y = [math.log(max(1e-3, _stage(results, row, stage))) for found in by_size.values() for row in found]
+    return float(np.polyfit(x, y, 1)[0])
+
+
+def _draw(results: Results):
+    from disentree.studies.figures import draw_lines
+
+    panels = []
+    for dataset in results.levels("dataset"):
+        sizes = results.levels("n")
+        series = {
+            label: [
+                [_stage(results, row, stage) for row in results.where(dataset=dataset, method="default", n=n)]
+                for n in sizes
+            ]
+            for stage, label in STAGES.items()
+        }
+        grow = {"title": "default", "x": sizes, "series": series, "true_x": True, "log": True, "log_y": True}
+        shares = {}
+        methods = results.levels("method")
+        for stage, label in STAGES.items():
+            values = []
+            for method in methods:
+                found = results.where(dataset=dataset, method=method)
+                largest = [row for row in found if row["n"] == max(r["n"] for r in found)]
+                values.append([100 * _stage(results, r, stage) / _total(results, r) for r in largest])
+            shares[label] = values
+        share = {"title": "share of time in %", "x": methods, "series": shares, "ylim": (0, 100)}
+        panels.append([{**grow, "xlabel": "rows"}, share])
+    return draw_lines(panels, row_labels=[short(d) for d in results.levels("dataset")])
+
+
+def _total(results: Results, row: dict) -> float:
+    return sum(_stage(results, row, stage) for stage in STAGES)
+
+
+STUDY = Study(
+    name="runtimes",
+    title="Runtimes",
+    reproduces="Figure A.3",
+    datasets={
+        "quick": ("chopsticks-depth2-either",),
+        "default": ("chopsticks-depth2-either", "chopsticks-depth3-both"),
+        "paper": ("chopsticks-depth2-either", "chopsticks-depth3-both", "spaceshapes"),
+    },
+    seeds={"quick": 1, "default": 1, "paper": 5},
+    about={
+        "quick": "5,000 to 20,000 samples, the quick preset of COFHAE; one epoch of the paper's networks",
+        "default": "12,500 to 200,000 samples; two epochs of the paper's networks, at 100,000 samples",
+        "paper": "12,500 to 200,000 samples; the paper's networks for 50 epochs, at 100,000 samples",
+    },
+    plan=plan,
+    tell=tell,
+)
