@@ -6,15 +6,28 @@ from typing import TYPE_CHECKING, Any
 from disentree._version import __version__
 
 if TYPE_CHECKING:
-    from disentree.autoencoders import COFHAE
+    from disentree.autoencoders import AE, COFHAE, VAE, BetaTCVAE, CascadeVAE, FactorVAE, JointVAE
     from disentree.hierarchy import Hierarchy
     from disentree.mimosa import MIMOSA
 
-__all__ = ["COFHAE", "MIMOSA", "Hierarchy", "__version__"]
+__all__ = [
+    "AE",
+    "COFHAE",
+    "MIMOSA",
+    "VAE",
+    "BetaTCVAE",
+    "CascadeVAE",
+    "FactorVAE",
+    "Hierarchy",
+    "JointVAE",
+    "__version__",
+]
 
 # Imported when first asked for: `disentree --help` waits for no library that it does not use.
 _HOMES = {
-    "COFHAE": "disentree.autoencoders",
+    **dict.fromkeys(
+        ("AE", "COFHAE", "VAE", "BetaTCVAE", "CascadeVAE", "FactorVAE", "JointVAE"), "disentree.autoencoders"
+    ),
     "Hierarchy": "disentree.hierarchy",
     "MIMOSA": "disentree.mimosa",
 }

@@ -51,6 +51,7 @@ SUPERVISED = ("hier-a-z",)  # models that are shown the true codes
 
 SECONDS_BETWEEN_LINES = 10
 SHOWN_PER_PATH = 12  # rows kept for the pictures
+SHOWN_PATHS = 24  # the largest: flat models with many categoricals have one for every combination
 
 
 # ------------------------------------------------------------------ data
@@ -290,15 +291,16 @@ def do_scores(run: Run, device: str, verbose: bool) -> str:
         run.write_npz("true.npz", codes=truth, hierarchy=data.hierarchy.to_json(indent=None))
         n_jobs = -1 if run.n_jobs is None else run.n_jobs
         run_scores.score_against_truth(result, truth, codes, data.hierarchy, hierarchy, run.config.seed, n_jobs)
-        run_scores.score_structure(result, data.hierarchy.path_of(data.codes[train]), rows)
+        if hierarchy == run.hierarchy:
+            run_scores.score_structure(result, data.hierarchy.path_of(data.codes[train]), rows)
     own = result["scores_without_truth"] = run_scores.reconstruction_errors(X, again)
-    if hierarchy == run.hierarchy:  # flat models know nothing of the paths
+    if hierarchy == run.hierarchy:  # not so for flat models, which know nothing of the paths
         own |= run_scores.agreement(model.transform(data.X[train]), codes, hierarchy, rows)
     own["description_length"] = hierarchy.description_length(codes)
     if "description_length" in (structure := run.read_json("structure.json")):
         own["mimosa_description_length"] = structure["description_length"]
     own |= run_scores.dependence(result, codes, hierarchy, run.config.seed)
-    result["leaves"] = run_scores.leaves(run.hierarchy, rows["labels"])
+    result["leaves"] = run_scores.leaves(hierarchy, rows["labels"]) if hierarchy == run.hierarchy else []
     shown = _some_of_each(hierarchy.path_of(codes))
     if data.kind == "series" and data.scale is not None and data.centre is not None:  # show their own units
         X, again = (values * data.scale + data.centre for values in (X[shown], again[shown]))
@@ -311,7 +313,9 @@ def do_scores(run: Run, device: str, verbose: bool) -> str:
 
 
 def _some_of_each(paths: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
-    return np.concatenate([np.flatnonzero(paths == p)[:SHOWN_PER_PATH] for p in np.unique(paths)])
+    found, counts = np.unique(paths, return_counts=True)
+    found = np.sort(found[np.argsort(-counts, kind="stable")[:SHOWN_PATHS]])
+    return np.concatenate([np.flatnonzero(paths == p)[:SHOWN_PER_PATH] for p in found])
 
 
 def _plain(value: Any) -> Any:

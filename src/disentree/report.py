@@ -42,6 +42,8 @@ PICTURES = {  # in the order of the page: file, title, caption
     "training": ("Training", "Losses by epoch, on the training rows."),
 }
 
+SHOWN_PATHS = 24
+
 SCORES = {  # name in metrics.json: (title, what it is, number of decimals)
     "r4c": ("R4c", "correspondence of learned to true variables, 1 is best", 3),
     "r4": ("R4", "the same, without regard to where variables are active", 3),
@@ -83,6 +85,17 @@ def with_sizes(hierarchy: Hierarchy, labels: Int[np.ndarray, " n"], form: str = 
     return Hierarchy.from_dict(tree)
 
 
+def learned_tree(run: Run) -> tuple[Hierarchy, Int[np.ndarray, " n"]]:
+    """The model's tree and the path of each training row in it; of each held-out row if it is not the tree that
+    the model was given, for then (in flat models) nothing says which path a row should be on."""
+    learned = run.codes("learned")
+    assert learned is not None
+    codes, hierarchy = learned
+    if hierarchy == run.hierarchy:
+        return hierarchy, run.read_npz("labels.npz", "labels")["labels"]
+    return hierarchy, hierarchy.path_of(codes)
+
+
 def _tree_html(variables: Sequence[dict[str, Any]]) -> str:
     items = []
     for variable in variables:
@@ -117,9 +130,7 @@ def figures(run: Run, device: str = "auto") -> dict[str, Callable[[], Figure]]:
     out: dict[str, Callable[[], Figure]] = {}
 
     def tree() -> Figure:
-        labels = run.read_npz("labels.npz", "labels")["labels"]
-        sized = with_sizes(hierarchy, labels, "{}\n{:.1%}")
-        return _figure_of(plots.draw_hierarchy(sized))
+        return _figure_of(plots.draw_hierarchy(with_sizes(*learned_tree(run), "{}\n{:.1%}")))
 
     def decode(z: np.ndarray) -> np.ndarray:
         X = model.inverse_transform(z)
@@ -135,7 +146,10 @@ def figures(run: Run, device: str = "auto") -> dict[str, Callable[[], Figure]]:
         )
 
     out["tree"] = tree
-    out["traversals"] = lambda: plots.draw_traversals(codes, hierarchy, decode, feature_names=names)
+    # Flat models with many categoricals have a path for every combination: only the largest can be shown.
+    found, counts = np.unique(hierarchy.path_of(codes), return_counts=True)
+    largest = sorted(found[np.argsort(-counts, kind="stable")[:SHOWN_PATHS]].tolist())
+    out["traversals"] = lambda: plots.draw_traversals(codes, hierarchy, decode, paths=largest, feature_names=names)
     out["reconstructions"] = reconstructions
     if truth is not None:
         V, v_hierarchy = truth
@@ -164,10 +178,7 @@ def _picture(path: Path, alternative: str) -> str:
 def render(run: Run) -> str:
     """The whole page. Pictures are part of it; nothing is loaded from elsewhere."""
     about, metrics, structure = run.read_json("data.json"), run.metrics, run.read_json("structure.json")
-    learned = run.codes("learned")
-    assert learned is not None
-    hierarchy = learned[1]
-    labels = run.read_npz("labels.npz", "labels")["labels"]
+    hierarchy, labels = learned_tree(run)
     truth = run.codes("true")
     title = f"{about['name']}: {len(hierarchy.paths)} leaves" if len(hierarchy.paths) > 1 else about["name"]
     parts = [
@@ -232,7 +243,8 @@ def _tree_section(
         "given": "given with the data",
     }
     learned = _tree_html(with_sizes(hierarchy, labels).to_dict()["variables"])
-    out = f'<div class="trees"><div class="tree"><h3>Learned ({came[structure["from"]]})</h3>{learned}</div>'
+    which = came[structure["from"]] if hierarchy == run.hierarchy else "flat"
+    out = f'<div class="trees"><div class="tree"><h3>Learned ({which})</h3>{learned}</div>'
     if truth is not None:
         codes, true_hierarchy = truth
         sized = with_sizes(true_hierarchy, true_hierarchy.path_of(codes))
@@ -245,7 +257,8 @@ def _tree_section(
     unassigned = int((labels < 0).sum())
     if unassigned:
         rows.append(("not assigned", "", f"{unassigned:,}", f"{unassigned / len(labels):.1%}"))
-    out += _table(("leaf", "dimension", "training rows", "share"), rows, numbers=(1, 2, 3))
+    if rows:
+        out += _table(("leaf", "dimension", "training rows", "share"), rows, numbers=(1, 2, 3))
     picture = _picture(run.folder / "figures" / "tree.png", "The tree")
     return out + f"<details><summary>As a drawing</summary><figure>{picture}</figure></details>"
 

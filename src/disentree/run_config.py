@@ -52,7 +52,7 @@ class RunConfig(BaseModel):
         >>> config.kind, config.n_samples
         ('dataset', 20000)
         """
-        from disentree._stages import MODELS
+        from disentree._stages import MODELS, SUPERVISED
 
         if (model := settings.get("model", "cofhae")) not in MODELS:
             raise UserError(f"there is no model {model!r}; known: {', '.join(MODELS)}")
@@ -72,9 +72,13 @@ class RunConfig(BaseModel):
                 if option not in known:
                     raise UserError(f"{path} is a file, which has no option {option!r}; it has {', '.join(known)}")
             given |= {"kind": "file", "digest": digest_of(path)}
+        if given.get("structure") is None:
+            given["structure"] = usual_structure(model, given["kind"])
         files = [given.get(name) for name in ("hierarchy_file", "labels_file")]
         if any(files):
             given |= {"structure": "given", "structure_digest": " ".join(digest_of(f) for f in files if f)}
+        if model in SUPERVISED and given["structure"] != "true":
+            raise UserError(f"{model} learns from the true codes, so its structure must be the true one too")
         try:
             return cls(**given)
         except ValidationError as error:
@@ -122,7 +126,7 @@ class RunConfig(BaseModel):
                 words.append(f"--{flag if value else negative}")
             else:
                 words += [f"--{flag}", ",".join(value) if isinstance(value, list | tuple) else str(value)]
-        if self.structure in ("true", "mimosa-paper"):
+        if self.structure not in ("given", usual_structure(self.model, self.kind)):
             words += ["--structure", self.structure]
         for flag, file in (("--hierarchy", self.hierarchy_file), ("--labels", self.labels_file)):
             words += [flag, file] if file else []
@@ -134,6 +138,16 @@ class RunConfig(BaseModel):
             for name, value in settings.items():
                 words += [flag, f"{name}={value if isinstance(value, str) else json.dumps(value)}"]
         return shlex.join(words)
+
+
+def usual_structure(model: str, kind: str) -> str:
+    """Where the tree comes from, unless told. As in the paper, the baselines and the ablations of COFHAE are given
+    that of the ground truth; a file seldom has one, and only a model that learns from true codes insists."""
+    from disentree._stages import SUPERVISED
+
+    if model == "cofhae" or (kind == "file" and model not in SUPERVISED):
+        return "mimosa"
+    return "true"
 
 
 def _word(value: Any) -> str:

@@ -1,5 +1,6 @@
 """Autoencoders whose code follows a hierarchy of variables, and the flat ones they are compared with."""
 
+from disentree.autoencoders.ablations import ABLATIONS
 from disentree.autoencoders.ae import AE
 from disentree.autoencoders.cascadevae import CascadeVAE
 from disentree.autoencoders.cofhae import COFHAE
@@ -11,6 +12,7 @@ from disentree.autoencoders.tcvae import BetaTCVAE
 from disentree.autoencoders.vae import VAE
 
 __all__ = [
+    "ABLATIONS",
     "AE",
     "COFHAE",
     "VAE",

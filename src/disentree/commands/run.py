@@ -34,12 +34,21 @@ def run(
     epochs: Annotated[
         int | None, typer.Option(help="Train for this long instead of what the preset says.")
     ] = None,
-    model: Annotated[str, typer.Option(help="The model to train.")] = "cofhae",
+    model: Annotated[
+        str,
+        typer.Option(
+            help="The model to train: cofhae; a baseline: ae, vae, tcvae, factorvae, jointvae, cascadevae; or an "
+            "ablation of cofhae: flat, hier, hier-a, hier-a-tc, hier-a-tcon, hier-tcon, hier-a-z."
+        ),
+    ] = "cofhae",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
     structure: Annotated[
-        str,
-        typer.Option(help="mimosa finds the tree, mimosa-paper as the paper does; true: the ground truth's."),
-    ] = "mimosa",
+        str | None,
+        typer.Option(
+            help="mimosa finds the tree, mimosa-paper as the paper does; true: the ground truth's. If not given: "
+            "mimosa for cofhae and for files, true for the other models on benchmarks."
+        ),
+    ] = None,
     mimosa: Annotated[
         list[str] | None, typer.Option(help="A setting of MIMOSA, as NAME=VALUE; may be repeated.")
     ] = None,
@@ -105,7 +114,7 @@ def run(
     from disentree.run import Run, RunConfig
 
     matplotlib.use("Agg")
-    if structure not in ("mimosa", "mimosa-paper", "true"):
+    if structure not in (None, "mimosa", "mimosa-paper", "true"):
         raise UserError(f"--structure must be mimosa, mimosa-paper or true, got {structure!r}")
     if (hierarchy is None) != (labels is None):
         raise UserError("a structure of your own needs both --hierarchy and --labels")
@@ -165,10 +174,9 @@ def settings_from(words: list[str] | None, flag: str) -> dict[str, Any]:
 
 def print_summary(run: Run) -> None:
     """The tree, what it is worth and how long it took, on stdout."""
-    from disentree.report import SCORES, with_sizes
+    from disentree.report import SCORES, learned_tree, with_sizes
 
-    labels = run.read_npz("labels.npz", "labels")["labels"]
-    print(with_sizes(run.hierarchy, labels))
+    print(with_sizes(*learned_tree(run)))
     metrics = run.metrics
     shown = {**metrics["scores"], **metrics["scores_without_truth"]}
     print()
