@@ -14,7 +14,7 @@ def plan(options):
     tasks = []
     for dataset in options.datasets:
         for seed in options.seeds:
-            same = {"dataset": dataset, "seed": seed, "n_samples": 800}
+            same = {"dataset": dataset, "seed": seed, "n_samples": 600}
             shared = make_task({"dataset": dataset, "method": "structure"}, until="structure", **same)
             model = make_task(
                 {"dataset": dataset, "method": "cofhae"}, structure_from=shared, preset="quick", epochs=2, **same
@@ -34,11 +34,11 @@ STUDY = Study(
     reproduces="nothing",
     datasets=dict.fromkeys(("quick", "default", "paper"), DATASETS),
     seeds=dict.fromkeys(("quick", "default", "paper"), 2),
-    about=dict.fromkeys(("quick", "default", "paper"), "800 samples"),
+    about=dict.fromkeys(("quick", "default", "paper"), "600 samples"),
     plan=plan,
     tell=tell,
 )
 OPTIONS = Options("quick", (0, 1), DATASETS)
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # python tiny.py FOLDER JOBS
     run_study(STUDY, OPTIONS, Path(sys.argv[1]), jobs=int(sys.argv[2]))

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from disentree.errors import UserError
 from disentree.studies.progress import Progress
@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 ATTEMPTS = 2
 
 
+@runtime_checkable
 class Pool(Protocol):
     def room(self) -> int:
         """How many runs can go on at the same time."""
@@ -144,6 +145,7 @@ class LocalPool:
 
     def __init__(self, jobs: int) -> None:
         self._free: list[Any] = [self._executor() for _ in range(jobs)]
+        self._busy: list[tuple[Any, Future[dict[str, Any]]]] = []
         self._jobs = jobs
 
     @staticmethod
@@ -156,21 +158,24 @@ class LocalPool:
         return self._jobs
 
     def submit(self, study: str, described: dict[str, Any]) -> Future[dict[str, Any]]:
+        self._take_back()
         executor = self._free.pop()
         future: Future[dict[str, Any]] = executor.submit(execute, study, described, True)
-        future.add_done_callback(lambda done: self._give_back(executor, done))
+        self._busy.append((executor, future))
         return future
 
-    def _give_back(self, executor: Any, done: Future[dict[str, Any]]) -> None:
-        if done.cancelled() or done.exception() is not None:  # a broken executor stays broken
-            executor.shutdown(wait=False, kill_workers=True)
-            executor = self._executor()
-        self._free.append(executor)
+    def _take_back(self) -> None:
+        """Executors whose run has ended are free; one whose process died stays broken, and is replaced."""
+        for executor, future in [item for item in self._busy if item[1].done()]:
+            self._busy.remove((executor, future))
+            if future.exception() is not None:
+                executor.shutdown(wait=False, kill_workers=True)
+                executor = self._executor()
+            self._free.append(executor)
 
     def close(self, kill: bool) -> None:
-        for executor in self._free:
+        for executor in [*self._free, *(executor for executor, _ in self._busy)]:
             executor.shutdown(wait=not kill, kill_workers=kill)
-        self._free.clear()
 
 
 # ------------------------------------------------------------------ Dask

@@ -1,0 +1,210 @@
+"""Where runs are done must not matter, nor what dies on the way."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from disentree.errors import UserError
+from disentree.studies import engine, worker
+from disentree.studies.study import collect, planned, run_study
+from disentree.studies.task import Options, make_task
+from studies.tiny import DATASETS, OPTIONS, STUDY, plan
+
+ONE = Options("quick", (0,), DATASETS[:1])  # a structure and a model that shares it
+
+
+@pytest.fixture(scope="module")
+def inline(tmp_path_factory):
+    """The study done in this process, one run after the other."""
+    folder = tmp_path_factory.mktemp("inline")
+    results = run_study(STUDY, OPTIONS, folder, jobs=0)
+    assert not results.failed
+    return folder
+
+
+def finished(folder):
+    return {path.parent.name: path.stat().st_mtime_ns for path in folder.glob("runs/*/result.json")}
+
+
+def once(event, then):
+    """Call `then` in a thread, as soon as `event` is true."""
+
+    def watch():
+        deadline = time.monotonic() + 60
+        while not event() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        then()
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    return thread
+
+
+# ------------------------------------------------------------------ the same everywhere
+
+
+def test_kill_9_then_resume(inline, tmp_path):
+    command = [sys.executable, str(Path(__file__).parent / "tiny.py"), str(tmp_path), "1"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    try:
+        deadline = time.monotonic() + 60
+        while len(finished(tmp_path)) < 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
+    finally:
+        process.kill()
+        process.communicate()
+    before = finished(tmp_path)
+    assert 3 <= len(before) < 8
+    time.sleep(1)  # the worker notices within half a second, and lets go of its folder
+    results = run_study(STUDY, OPTIONS, tmp_path, jobs=0)
+    assert not results.failed
+    after = finished(tmp_path)
+    assert len(after) == 8
+    assert {name: after[name] for name in before} == before
+    assert (tmp_path / "table.csv").read_bytes() == (inline / "table.csv").read_bytes()
+
+
+def test_a_finished_study_is_not_done_again(inline):
+    before = finished(inline)
+    run_study(STUDY, OPTIONS, inline, jobs=0)
+    assert finished(inline) == before
+
+
+def test_more_seeds_keep_what_is_there(tmp_path):
+    few = Options("quick", (0,), DATASETS[1:])
+    run_study(STUDY, few, tmp_path, jobs=0)
+    before = finished(tmp_path)
+    run_study(STUDY, Options("quick", (0, 1), DATASETS[1:]), tmp_path, jobs=0)
+    after = finished(tmp_path)
+    assert len(after) == 4
+    assert before.items() <= after.items()
+
+
+# ------------------------------------------------------------------ what dies
+
+
+def test_local_processes_give_the_same_table_though_one_is_killed(inline, tmp_path, monkeypatch, caplog):
+    executors = []
+    make = engine.LocalPool._executor
+    monkeypatch.setattr(
+        engine.LocalPool, "_executor", staticmethod(lambda: executors.append(make()) or executors[-1])
+    )
+
+    def kill():
+        os.kill(next(iter(executors[-1]._processes)), signal.SIGKILL)  # the first to be given a run
+
+    thread = once(lambda: any(tmp_path.glob("runs/*/config.json")), kill)
+    with caplog.at_level("WARNING", "disentree"):
+        results = run_study(STUDY, OPTIONS, tmp_path, jobs=2)
+    thread.join()
+    assert not results.failed
+    told = [record.getMessage() for record in caplog.records]
+    assert sum("trying once more: its process died" in line for line in told) == 1
+    assert len(executors) == 3
+    assert (tmp_path / "table.csv").read_bytes() == (inline / "table.csv").read_bytes()
+    pids = {json.loads(path.read_text())["pid"] for path in tmp_path.glob("runs/*/result.json")}
+    assert os.getpid() not in pids
+
+
+def test_dask_gives_the_same_table_though_a_worker_is_killed(inline, tmp_path, monkeypatch, caplog):
+    pools = []
+    start = engine.DaskPool.__init__
+
+    def remember(self, *args):
+        start(self, *args)
+        pools.append(self)
+
+    monkeypatch.setattr(engine.DaskPool, "__init__", remember)
+
+    def kill():
+        os.kill(json.loads(next(iter(tmp_path.glob("runs/*/result.json"))).read_text())["pid"], signal.SIGKILL)
+
+    thread = once(lambda: finished(tmp_path), kill)
+    with caplog.at_level("WARNING", "disentree"):
+        results = run_study(STUDY, OPTIONS, tmp_path, engine="dask", jobs=2)
+    thread.join()
+    assert len(pools) == 1
+    assert not results.failed
+    told = [record.getMessage() for record in caplog.records]
+    assert sum("trying once more: its process died (KilledWorker)" in line for line in told) <= 1
+    assert (tmp_path / "table.csv").read_bytes() == (inline / "table.csv").read_bytes()
+
+
+def test_a_run_that_fails_is_tried_twice_and_told(tmp_path, caplog):
+    def bad(options):
+        task, model = plan(ONE)
+        same = {"dataset": DATASETS[0], "seed": 0, "n_samples": 600}
+        broken = make_task(
+            {"method": "broken"}, until="structure", structure_settings={"n_neighbors": "x"}, **same
+        )
+        config = {**same, "structure_settings": {"n_neighbors": "x"}}
+        below = make_task({"method": "below"}, structure_from=broken, **config)
+        return [broken, below, task, model]
+
+    study = type(STUDY)(**{**vars(STUDY), "plan": bad})
+    with caplog.at_level("WARNING", "disentree"):
+        results = run_study(study, ONE, tmp_path, jobs=0)
+    assert list(results.failed) == [0, 1]
+    assert "it needs broken seed 0, which failed" in results.failed[1]
+    assert sum("trying once more" in record.getMessage() for record in caplog.records) == 1
+    assert sorted(results.found) == [2, 3]
+    about = json.loads((tmp_path / "study.json").read_text())
+    assert [run["status"] for run in about["runs"]] == ["failed", "failed", "done", "done"]
+    assert "failed" in (tmp_path / "report.html").read_text()
+    assert "Traceback" in json.loads((tmp_path / "runs/broken_seed0/failure.json").read_text())["traceback"]
+
+
+def test_a_full_disk_costs_the_run_in_flight(tmp_path, monkeypatch):
+    write, full = worker.write_json, [True]
+
+    def sometimes(path, value):
+        if path.name == "result.json" and full.pop() if full else False:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        write(path, value)
+
+    monkeypatch.setattr(worker, "write_json", sometimes)
+    results = run_study(STUDY, ONE, tmp_path, jobs=0)
+    assert not results.failed
+    assert len(results.found) == 2
+
+
+def test_a_damaged_result_is_made_again(tmp_path):
+    run_study(STUDY, ONE, tmp_path, jobs=0)
+    path = next(iter(tmp_path.glob("runs/*cofhae*/result.json")))
+    whole = path.read_text()
+    path.write_text(whole[:100])
+    assert len(collect(ONE, tmp_path, planned(STUDY, ONE)).found) == 1
+    run_study(STUDY, ONE, tmp_path, jobs=0)
+    assert json.loads(path.read_text())["values"] == json.loads(whole)["values"]
+
+
+def test_some_runs_only(tmp_path):
+    run_study(STUDY, OPTIONS, tmp_path, jobs=0, only=[3])
+    assert set(finished(tmp_path)) == {
+        "chopsticks-depth2-slope_structure_seed1",
+        "chopsticks-depth2-slope_cofhae_seed1",
+    }
+    assert not (tmp_path / "report.html").exists()
+    with pytest.raises(UserError, match="tiny has runs 0 to 7, got 8"):
+        run_study(STUDY, OPTIONS, tmp_path, jobs=0, only=[8])
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"engine": "spark"}, "--engine must be local or dask, got 'spark'"),
+        ({"jobs": -1}, "--jobs must be 0 or more, got -1"),
+        ({"address": "tcp://x:1"}, "--address is that of a Dask scheduler and needs --engine dask"),
+    ],
+)
+def test_mistakes(settings, sentence, tmp_path):
+    with pytest.raises(UserError, match=sentence):
+        run_study(STUDY, ONE, tmp_path, **settings)
