@@ -84,7 +84,7 @@ def total_correlation(
 
 
 def discriminator_loss(
-    D: nn.Module, z: Float[Tensor, "batch continuous"], permuted: Float[Tensor, "batch continuous"]
+    D: nn.Module, z: Float[Tensor, "batch continuous"], permuted: Float[Tensor, "other continuous"]
 ) -> Float[Tensor, ""]:
     """Cross-entropy of both kinds. Neither carries a gradient to the encoder."""
     logits = D(torch.cat([z.detach(), permuted.detach()])).squeeze(1)
