@@ -21,7 +21,7 @@ import typer
 from disentree._version import __version__
 from disentree.errors import UserError
 
-COMMANDS = ("datasets", "score", "run", "report", "mimosa", "study", "explore")
+COMMANDS = ("datasets", "score", "run", "report", "mimosa", "study", "apply", "explore")
 
 log = logging.getLogger("disentree")
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from disentree import _pools
 from disentree.errors import UserError
-from disentree.studies import engine, worker
+from disentree.studies import worker
 from disentree.studies.study import collect, planned, run_study
 from disentree.studies.task import Options, make_task
 from studies.tiny import DATASETS, OPTIONS, STUDY, plan
@@ -93,9 +94,9 @@ def test_more_seeds_keep_what_is_there(tmp_path):
 
 def test_local_processes_give_the_same_table_though_one_is_killed(inline, tmp_path, monkeypatch, caplog):
     executors = []
-    make = engine.LocalPool._executor
+    make = _pools.LocalPool._executor
     monkeypatch.setattr(
-        engine.LocalPool, "_executor", staticmethod(lambda: executors.append(make()) or executors[-1])
+        _pools.LocalPool, "_executor", staticmethod(lambda: executors.append(make()) or executors[-1])
     )
 
     def kill():
@@ -116,13 +117,13 @@ def test_local_processes_give_the_same_table_though_one_is_killed(inline, tmp_pa
 
 def test_dask_gives_the_same_table_though_a_worker_is_killed(inline, tmp_path, monkeypatch, caplog):
     pools = []
-    start = engine.DaskPool.__init__
+    start = _pools.DaskPool.__init__
 
     def remember(self, *args):
         start(self, *args)
         pools.append(self)
 
-    monkeypatch.setattr(engine.DaskPool, "__init__", remember)
+    monkeypatch.setattr(_pools.DaskPool, "__init__", remember)
 
     def kill():
         os.kill(json.loads(next(iter(tmp_path.glob("runs/*/result.json"))).read_text())["pid"], signal.SIGKILL)

@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
+from disentree._dask import is_dask, over_blocks
 from disentree.autoencoders.checks import check_structure
 from disentree.autoencoders.data import ArraySource, BlockSource, Source, as_numeric, is_blocks
 from disentree.autoencoders.hierarchical import HierarchicalAutoencoder
@@ -99,9 +100,12 @@ class Autoencoder(TransformerMixin, BaseEstimator):
 
     # ---------------------------------------------------------------- using
 
-    def transform(self, X: Any) -> Float[np.ndarray, "n v"]:
-        """Codes of X for `hierarchy_`: NaN where a variable is not active."""
+    def transform(self, X: Any) -> Any:
+        """Codes of X for `hierarchy_`, as an array (n, v): NaN where a variable is not active. Of a dask array the
+        dask array of them."""
         check_is_fitted(self, "autoencoder_")
+        if is_dask(X):
+            return over_blocks(X, self.transform, self.hierarchy_.n_variables, np.float64)
         return np.concatenate([self._encode(block) for block in self._read(X, reset=False).blocks()])
 
     @torch.no_grad()

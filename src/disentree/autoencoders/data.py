@@ -12,6 +12,11 @@ from numpy.typing import ArrayLike
 _BLOCK_BYTES = 64e6  # a block of an array, as 64-bit floats
 
 
+def rows_per_block(shape: tuple[int, ...]) -> int:
+    """Rows of a block, for rows of this shape."""
+    return max(1, int(_BLOCK_BYTES / (8 * max(1, int(np.prod(shape))))))
+
+
 class ArraySource:
     """An array, in memory or memory-mapped; rows are read a block at a time."""
 
@@ -21,7 +26,7 @@ class ArraySource:
         self.shape: tuple[int, ...] = X.shape[1:]  # of a row
 
     def blocks(self) -> Iterator[Shaped[np.ndarray, "n ..."]]:
-        step = max(1, int(_BLOCK_BYTES / (8 * max(1, int(np.prod(self.shape))))))
+        step = rows_per_block(self.shape)
         for start in range(0, self.n_rows, step):
             yield np.asarray(self.X[start : start + step])
 

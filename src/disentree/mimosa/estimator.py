@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from disentree import _progress
+from disentree._dask import is_dask, over_blocks
 from disentree.mimosa.assign import Sheet, assign, residuals
 from disentree.mimosa.decompose import Decomposition, choose_decomposition
 from disentree.mimosa.enclosure import (
@@ -159,9 +160,11 @@ class MIMOSA(ClusterMixin, BaseEstimator):
             self._describe()
         return self
 
-    def predict(self, X: Any) -> Int[np.ndarray, " n"]:
-        """The likeliest path of new rows."""
+    def predict(self, X: Any) -> Any:
+        """The likeliest path of new rows, as an array; of a dask array the dask array of them."""
         check_is_fitted(self)
+        if is_dask(X):
+            return over_blocks(X, self.predict, None, np.int64)
         X = self._check(X, fitting=False)
         return assign(self.sheets_, self.representation_.transform(X), self.tolerance_, self._workers)[0]
 

@@ -24,11 +24,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from disentree._pools import open_pool
 from disentree._version import __version__
 from disentree.errors import UserError
 from disentree.studies import get_study
 from disentree.studies.cost import estimate
-from disentree.studies.engine import open_pool, run_all
+from disentree.studies.engine import run_all
 from disentree.studies.progress import Progress, duration
 from disentree.studies.results import Results, write_tables
 from disentree.studies.task import Options, Study, Task

@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import platform
-import threading
 import time
 import traceback
 import warnings
@@ -22,16 +21,12 @@ from disentree.studies.task import Task
 
 log = logging.getLogger(__name__)
 
-THREADS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 SHOWN_POINTS = 6000  # of an embedding that are kept for pictures
-_watching = False
 
 
-def execute(study: str, described: Mapping[str, Any], watch: bool = False) -> dict[str, Any]:
+def execute(study: str, described: Mapping[str, Any]) -> dict[str, Any]:
     """Do a run and write its `result.json`; a run that failed says how. Nothing is raised: exceptions of other
     processes do not always survive the way home."""
-    if watch:
-        _end_with_parent()
     task = Task(**described)
     folder = Path(study) / "runs" / task.name
     try:
@@ -195,9 +190,6 @@ def _keep_mimosa(run: Any, mimosa: Any, task: Task) -> None:
         plt.close(figure)
 
 
-# ------------------------------------------------------------------ the process
-
-
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """One thread for everything: runs stand side by side, and sums come out the same everywhere."""
@@ -215,20 +207,3 @@ def _one_thread() -> Iterator[None]:
     finally:
         torch.set_num_threads(torch_before)
         numba.set_num_threads(numba_before)
-
-
-def _end_with_parent() -> None:
-    """End this process when the one that started it is gone: a study that was killed leaves nothing running,
-    and no folder locked."""
-    global _watching
-    if _watching:
-        return
-    _watching = True
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()

@@ -1,0 +1,217 @@
+"""Files of rows, read and written a block at a time: arrays by plain file operations and not through a memory
+map, whose pages would count as memory for as long as the system likes to keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Shaped
+
+from disentree._files import atomic_path
+from disentree.autoencoders.data import rows_per_block
+from disentree.errors import UserError
+
+CODE_DTYPE = np.dtype("<f8")
+
+
+# ------------------------------------------------------------------ reading
+
+
+def read_blocks(source: Path, about: dict[str, Any]) -> Iterator[Shaped[np.ndarray, "n ..."]]:
+    """Rows as the run's model knows them: the same columns, standardised as they were for training."""
+    shape, names = tuple(about["shape"]), list(about["feature_names"])
+    step = rows_per_block(shape)
+    suffix = source.suffix.lower()
+    if suffix in (".npy", ".npz"):
+        if names and about["kind"] == "table":
+            raise UserError(f"the run was made from a table with columns {', '.join(names[:3])} ...: give a table")
+        blocks: Iterator[np.ndarray] = (_npy_blocks if suffix == ".npy" else _npz_blocks)(source, shape, step)
+    elif suffix == ".parquet":
+        blocks = _parquet_blocks(source, names, step)
+    else:
+        blocks = _csv_blocks(source, names, step, "\t" if suffix == ".tsv" else ",")
+    if about["scale"] is None:
+        yield from blocks
+        return
+    centre, scale = np.array(about["centre"]), np.array(about["scale"])
+    for block in blocks:
+        yield (block - centre) / scale
+
+
+def npy_header(file: Any, path: Path) -> tuple[tuple[int, ...], np.dtype, int]:
+    """Shape, type and where the numbers begin."""
+    try:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = read(file)
+    except ValueError as error:
+        raise UserError(f"{path} cannot be read: {error}") from None
+    if fortran or dtype.kind not in "biuf":
+        raise UserError(f"{path} must hold rows of numbers one after the other, got {dtype} by columns")
+    return shape, dtype, file.tell()
+
+
+def check_shape(got: tuple[int, ...], asked: tuple[int, ...], path: Path) -> None:
+    if got[1:] != asked:
+        raise UserError(f"{path} has rows of shape {got[1:]}; the run was made from rows of shape {asked}")
+
+
+def _npy_blocks(path: Path, shape: tuple[int, ...], step: int) -> Iterator[np.ndarray]:
+    with path.open("rb") as file:
+        yield from _stream(file, path, shape, step)
+
+
+def _npz_blocks(path: Path, shape: tuple[int, ...], step: int) -> Iterator[np.ndarray]:
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [n for n in archive.namelist() if n.endswith(".npy")]
+            name = "X.npy" if "X.npy" in names else names[0] if len(names) == 1 else None
+            if name is None:
+                raise UserError(f"{path} must have an array 'X', or only one array")
+            with archive.open(name) as file:
+                yield from _stream(file, path, shape, step)
+    except zipfile.BadZipFile as error:
+        raise UserError(f"{path} cannot be read: {error}") from None
+
+
+def _stream(file: Any, path: Path, shape: tuple[int, ...], step: int) -> Iterator[np.ndarray]:
+    whole, dtype, _ = npy_header(file, path)
+    check_shape(whole, shape, path)
+    row = dtype.itemsize * int(np.prod(shape))
+    for start in range(0, whole[0], step):
+        n = min(step, whole[0] - start)
+        data = file.read(n * row)
+        if len(data) < n * row:
+            raise UserError(f"{path} ends before its last row")
+        yield np.frombuffer(data, dtype).reshape(n, *shape)
+
+
+def _csv_blocks(path: Path, names: list[str], step: int, separator: str) -> Iterator[np.ndarray]:
+    import pandas as pd
+
+    try:
+        columns = list(pd.read_csv(path, sep=separator, nrows=0).columns)
+        _check_columns(path, names, columns)
+        with pd.read_csv(path, sep=separator, usecols=names or None, chunksize=step) as reader:
+            for frame in reader:
+                yield _numbers(frame[names] if names else frame, path)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} cannot be read: {error}") from None
+
+
+def _parquet_blocks(path: Path, names: list[str], step: int) -> Iterator[np.ndarray]:
+    try:
+        from pyarrow import ArrowInvalid, parquet
+    except ImportError:
+        raise UserError("parquet files need pyarrow: pip install 'disentree[files]'") from None
+    try:
+        with parquet.ParquetFile(path) as file:
+            _check_columns(path, names, file.schema_arrow.names)
+            for batch in file.iter_batches(batch_size=step, columns=names or None):
+                frame = batch.to_pandas()
+                yield _numbers(frame[names] if names else frame, path)
+    except ArrowInvalid as error:
+        raise UserError(f"{path} cannot be read: {error}") from None
+
+
+def _check_columns(path: Path, names: list[str], columns: list[str]) -> None:
+    missing = [name for name in names if name not in columns]
+    if missing:
+        raise UserError(f"{path} has no column {missing[0]!r}, which the run was made from")
+
+
+def _numbers(frame: Any, path: Path) -> Float[np.ndarray, "n p"]:
+    try:
+        return np.ascontiguousarray(frame.to_numpy(dtype=np.float64))
+    except (ValueError, TypeError) as error:
+        raise UserError(f"{path} must hold numbers in the run's columns: {error}") from None
+
+
+# ------------------------------------------------------------------ writing
+
+Write = Callable[[np.ndarray, np.ndarray], None]
+
+
+def open_writer(stack: ExitStack, out: Path, hierarchy: Any) -> tuple[Write, tuple[Path, ...]]:
+    names = [variable.name for variable in hierarchy.variables]
+    if out.suffix.lower() == ".npy":
+        return _npy_writer(stack, out, len(names))
+    temporary = stack.enter_context(atomic_path(out))
+    return (_csv_writer if out.suffix.lower() == ".csv" else _parquet_writer)(stack, temporary, names), (out,)
+
+
+def paths_file(out: Path) -> Path:
+    return out.with_name(f"{out.stem}.paths.npy")
+
+
+def _npy_writer(stack: ExitStack, out: Path, n_variables: int) -> tuple[Write, tuple[Path, ...]]:
+    """The number of rows is known at the end; the header has room for it."""
+    files = [stack.enter_context(atomic_path(path)).open("wb") for path in (out, paths_file(out))]
+    n_rows = 0
+
+    def finish(error: Any, *more: Any) -> None:
+        if error is None:
+            for file, (shape, dtype) in zip(files, npy_layouts(n_rows, n_variables), strict=True):
+                file.seek(0)
+                file.write(npy_start(shape, dtype))
+        for file in files:
+            file.close()
+
+    stack.push(finish)
+    for file, (shape, dtype) in zip(files, npy_layouts(0, n_variables), strict=True):
+        file.write(npy_start(shape, dtype))
+
+    def write(codes: np.ndarray, paths: np.ndarray) -> None:
+        nonlocal n_rows
+        files[0].write(np.ascontiguousarray(codes, CODE_DTYPE).data)
+        files[1].write(np.ascontiguousarray(paths, "<i8").data)
+        n_rows += len(codes)
+
+    return write, (out, paths_file(out))
+
+
+def npy_layouts(n_rows: int, n_variables: int) -> list[tuple[tuple[int, ...], np.dtype]]:
+    return [((n_rows, n_variables), CODE_DTYPE), ((n_rows,), np.dtype("<i8"))]
+
+
+def npy_start(shape: tuple[int, ...], dtype: np.dtype) -> bytes:
+    """A header of 128 bytes, whatever the number of rows."""
+    text = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': {shape}, }}"
+    return b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + text.ljust(117).encode("ascii") + b"\n"
+
+
+def _csv_writer(stack: ExitStack, temporary: Path, names: list[str]) -> Write:
+    import csv
+
+    file = stack.enter_context(temporary.open("w", newline="", encoding="utf-8"))
+    rows = csv.writer(file)
+    rows.writerow(["path", *names])
+
+    def write(codes: np.ndarray, paths: np.ndarray) -> None:
+        for path, values in zip(paths.tolist(), codes.tolist(), strict=True):
+            rows.writerow([path, *("" if v != v else v for v in values)])
+
+    return write
+
+
+def _parquet_writer(stack: ExitStack, temporary: Path, names: list[str]) -> Write:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise UserError("parquet files need pyarrow: pip install 'disentree[files]'") from None
+    fields = [("path", pyarrow.int64()), *((name, pyarrow.float64()) for name in names)]
+    schema = pyarrow.schema(fields)
+    writer = stack.enter_context(parquet.ParquetWriter(str(temporary), schema))
+
+    def write(codes: np.ndarray, paths: np.ndarray) -> None:
+        columns = [pyarrow.array(paths), *(pyarrow.array(c, from_pandas=True) for c in codes.T)]
+        writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
+
+    return write

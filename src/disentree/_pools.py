@@ -1,0 +1,223 @@
+"""Processes to do work in: those of this machine, or a Dask cluster. Each has a single thread."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import Any, Protocol, runtime_checkable
+
+from disentree.errors import UserError
+
+_NAMES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+THREADS = dict.fromkeys(_NAMES, "1")
+_watching = False
+
+
+@runtime_checkable
+class Pool(Protocol):
+    def room(self) -> int:
+        """How many calls can go on at the same time."""
+        ...
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]: ...
+
+    def close(self, kill: bool) -> None: ...
+
+
+@contextlib.contextmanager
+def open_pool(engine: str, jobs: int, address: str | None = None) -> Iterator[Pool]:
+    if engine not in ("local", "dask"):
+        raise UserError(f"--engine must be local or dask, got {engine!r}")
+    if jobs < 0:
+        raise UserError(f"--jobs must be 0 or more, got {jobs}")
+    if address is not None and engine != "dask":
+        raise UserError("--address is that of a Dask scheduler and needs --engine dask")
+    if engine == "dask":
+        pool: Pool = DaskPool(max(1, jobs), address)
+    else:
+        pool = LocalPool(jobs) if jobs else InlinePool()
+    try:
+        yield pool
+    except BaseException:
+        pool.close(kill=True)
+        raise
+    pool.close(kill=False)
+
+
+# ------------------------------------------------------------------ this machine
+
+
+class InlinePool:
+    """This very process: for debuggers, and for tests."""
+
+    def room(self) -> int:
+        return 1
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*args))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def close(self, kill: bool) -> None:
+        pass
+
+
+class LocalPool:
+    """Processes through joblib, each with a single thread. Every one is an executor of its own: when a process
+    dies, the others go on."""
+
+    def __init__(self, jobs: int) -> None:
+        self._free: list[Any] = [self._executor() for _ in range(jobs)]
+        self._busy: list[tuple[Any, Future[Any]]] = []
+        self._jobs = jobs
+
+    @staticmethod
+    def _executor() -> Any:
+        from joblib.externals.loky import ProcessPoolExecutor
+
+        return ProcessPoolExecutor(max_workers=1, env=THREADS, timeout=None)
+
+    def room(self) -> int:
+        return self._jobs
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
+        self._take_back()
+        executor = self._free.pop()
+        future: Future[Any] = executor.submit(_watched, function, *args)
+        self._busy.append((executor, future))
+        return future
+
+    def _take_back(self) -> None:
+        """Executors whose call has ended are free; one whose process died stays broken, and is replaced."""
+        for executor, future in [item for item in self._busy if item[1].done()]:
+            self._busy.remove((executor, future))
+            if _died(future.exception()):
+                executor.shutdown(wait=False, kill_workers=True)
+                executor = self._executor()
+            self._free.append(executor)
+
+    def close(self, kill: bool) -> None:
+        for executor in [*self._free, *(executor for executor, _ in self._busy)]:
+            executor.shutdown(wait=not kill, kill_workers=kill)
+
+
+# ------------------------------------------------------------------ Dask
+
+
+class DaskPool:
+    """A Dask cluster: the one at `address`, or worker processes of this machine. Files must be the same for all
+    of them, on a file system that they share."""
+
+    def __init__(self, jobs: int, address: str | None) -> None:
+        try:
+            import dask.config
+            import distributed
+        except ImportError:
+            raise UserError("--engine dask needs Dask: pip install 'disentree[dask]'") from None
+        self._cluster = None
+        if address is None:
+            settings = {
+                # A call whose worker died comes back to us, to be tried once more and not three times.
+                "distributed.scheduler.allowed-failures": 0,
+                "distributed.nanny.pre-spawn-environ": THREADS,
+                "distributed.worker.daemon": False,
+            }
+            with dask.config.set(settings):
+                no_page: Any = None
+                self._cluster = distributed.LocalCluster(
+                    n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address=no_page
+                )
+            self._client = distributed.Client(self._cluster)
+        else:
+            try:
+                self._client = distributed.Client(address, timeout="20s")
+            except (OSError, ValueError) as error:
+                raise UserError(f"there is no Dask scheduler at {address}: {error}") from None
+
+    def room(self) -> int:
+        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
+        return max(1, sum(worker["nthreads"] for worker in workers))
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        first = [_watched] if self._cluster is not None else []
+        remote = self._client.submit(*first, function, *args, pure=False)
+
+        def done(remote: Any) -> None:
+            try:
+                future.set_result(remote.result())
+            except BaseException as error:
+                future.set_exception(error)
+
+        remote.add_done_callback(done)
+        return future
+
+    def close(self, kill: bool) -> None:
+        self._client.close(timeout=5)
+        if self._cluster is not None:
+            self._cluster.close(timeout=5)
+
+
+# ------------------------------------------------------------------ in the process
+
+
+def in_processes(
+    function: Callable[..., Any],
+    calls: Sequence[Sequence[Any]],
+    engine: str,
+    jobs: int,
+    address: str | None = None,
+) -> None:
+    """Call `function` with each of `calls`, in any order; a call whose process died is made once more."""
+    left = [(call, 0) for call in reversed(calls)]
+    with open_pool(engine, jobs, address) as pool:
+        running: dict[Future[Any], tuple[Sequence[Any], int]] = {}
+        while left or running:
+            while left and len(running) < pool.room():
+                call, attempts = left.pop()
+                running[pool.submit(function, *call)] = call, attempts + 1
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                call, attempts = running.pop(future)
+                error = future.exception()
+                if _died(error) and attempts < 2:
+                    left.append((call, attempts))
+                elif error is not None:
+                    raise error
+
+
+def _died(error: BaseException | None) -> bool:
+    """Whether it was the process that failed, and not what it was asked to do."""
+    return error is not None and type(error).__name__ in (
+        "TerminatedWorkerError",
+        "BrokenProcessPool",
+        "KilledWorker",
+    )
+
+
+def _watched(function: Callable[..., Any], *args: Any) -> Any:
+    _end_with_parent()
+    return function(*args)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it is gone: what was killed leaves nothing running,
+    and no folder locked."""
+    global _watching
+    if _watching:
+        return
+    _watching = True
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

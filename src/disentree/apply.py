@@ -1,0 +1,160 @@
+"""Paths and codes for more rows than fit in memory: a trained run applied to a file, a block at a time.
+
+Blocks are those in which `transform` would go through the whole array, so that results are the same bits.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int, Shaped
+
+from disentree._blocks import (
+    CODE_DTYPE,
+    check_shape,
+    npy_header,
+    npy_layouts,
+    npy_start,
+    open_writer,
+    paths_file,
+    read_blocks,
+)
+from disentree._files import atomic_path
+from disentree._pools import in_processes
+from disentree.autoencoders.data import rows_per_block
+from disentree.errors import UserError
+from disentree.run import Run
+
+IN, OUT = (".npy", ".npz", ".csv", ".tsv", ".parquet"), (".npy", ".csv", ".parquet")
+
+
+@dataclass(frozen=True)
+class Applied:
+    n_rows: int
+    seconds: float
+    files: tuple[Path, ...]
+
+
+def apply_run(
+    run: Run,
+    source: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    engine: str = "local",
+    jobs: int = 1,
+    address: str | None = None,
+    device: str = "auto",
+) -> Applied:
+    """Write codes and paths of every row of `source` to `out`.
+
+    To a .npy file go the codes, and to one beside it that ends in .paths.npy the paths; to a table both, a column
+    for each variable. Rows of a table that miss a value get the path -1 and no codes. More than one process, or
+    Dask, is of use from .npy to .npy; other files are read in one go from front to back.
+    """
+    source, out = Path(source), Path(out)
+    for path, known in ((source, IN), (out, OUT)):
+        if path.suffix.lower() not in known:
+            raise UserError(f"{path} must end in {', '.join(known[:-1])} or {known[-1]}")
+    if not source.is_file():
+        raise UserError(f"there is no file {source}")
+    if "model" not in run.finished():
+        raise UserError(f"{run.folder} has no trained model yet; `{run.about['command']}` makes one")
+    began = time.perf_counter()
+    arrays = source.suffix.lower() == out.suffix.lower() == ".npy"
+    if arrays and (jobs > 1 or engine != "local"):
+        n_rows, files = _apply_parts(run, source, out, engine, jobs, address)
+    else:
+        if engine != "local" or jobs > 1:
+            raise UserError(
+                "several processes and --engine dask are for .npy to .npy; leave --engine and --jobs out"
+            )
+        n_rows, files = _apply_in_order(run, source, out, device)
+    return Applied(n_rows, time.perf_counter() - began, files)
+
+
+# ------------------------------------------------------------------ one block after the other
+
+
+def _apply_in_order(run: Run, source: Path, out: Path, device: str) -> tuple[int, tuple[Path, ...]]:
+    model = run.model(device)
+    about = run.read_json("data.json")
+    n_rows = 0
+    with ExitStack() as stack:
+        write, files = open_writer(stack, out, model.hierarchy_)
+        for block in read_blocks(source, about):
+            codes, paths = _codes_and_paths(model, block)
+            write(codes, paths)
+            n_rows += len(block)
+    return n_rows, files
+
+
+def _codes_and_paths(
+    model: Any, block: Shaped[np.ndarray, "n ..."]
+) -> tuple[Float[np.ndarray, "n v"], Int[np.ndarray, " n"]]:
+    whole = np.isfinite(block.reshape(len(block), -1)).all(axis=1) if block.dtype.kind == "f" else None
+    if whole is None or whole.all():
+        codes = model.transform(block)
+        return codes, model.hierarchy_.path_of(codes)
+    codes = np.full((len(block), model.hierarchy_.n_variables), np.nan)
+    paths = np.full(len(block), -1)
+    if whole.any():
+        codes[whole] = model.transform(block[whole])
+        paths[whole] = model.hierarchy_.path_of(codes[whole])
+    return codes, paths
+
+
+# ------------------------------------------------------------------ many blocks at a time
+
+
+def _apply_parts(
+    run: Run, source: Path, out: Path, engine: str, jobs: int, address: str | None
+) -> tuple[int, tuple[Path, ...]]:
+    """Every process reads blocks of its own and writes them where they belong."""
+    with source.open("rb") as file:
+        shape, _, _ = npy_header(file, source)
+    about = run.read_json("data.json")
+    check_shape(shape, tuple(about["shape"]), source)
+    n_rows, n_variables = shape[0], run.model("cpu").hierarchy_.n_variables
+    step = rows_per_block(shape[1:])
+    with ExitStack() as stack:
+        targets = [stack.enter_context(atomic_path(path)) for path in (out, paths_file(out))]
+        for target, (whole, dtype) in zip(targets, npy_layouts(n_rows, n_variables), strict=True):
+            with target.open("wb") as file:
+                file.write(npy_start(whole, dtype))
+                file.truncate(128 + dtype.itemsize * int(np.prod(whole)))
+        where = [str(path.resolve()) for path in (run.folder, source, *targets)]
+        starts = range(0, n_rows, step)
+        in_processes(
+            apply_part, [(*where, start, min(step, n_rows - start)) for start in starts], engine, jobs, address
+        )
+    return n_rows, (out, paths_file(out))
+
+
+_models: dict[str, Any] = {}  # of this process, by folder
+
+
+def apply_part(folder: str, source: str, codes_to: str, paths_to: str, start: int, n: int) -> int:
+    """Codes and paths of rows `start` to `start + n`, written to their place in both files."""
+    run = Run.open(folder)
+    if folder not in _models:
+        _models[folder] = run.model("cpu")
+    about = run.read_json("data.json")
+    with open(source, "rb") as file:
+        shape, dtype, offset = npy_header(file, Path(source))
+        row = dtype.itemsize * int(np.prod(shape[1:]))
+        file.seek(offset + start * row)
+        block = np.frombuffer(file.read(n * row), dtype).reshape(n, *shape[1:])
+    if about["scale"] is not None:
+        block = (block - np.array(about["centre"])) / np.array(about["scale"])
+    codes, paths = _codes_and_paths(_models[folder], block)
+    for name, values in ((codes_to, codes.astype(CODE_DTYPE)), (paths_to, paths.astype("<i8"))):
+        with open(name, "r+b") as file:
+            file.seek(128 + start * (values.itemsize * (values.shape[1] if values.ndim > 1 else 1)))
+            file.write(np.ascontiguousarray(values).data)
+    return n

@@ -1,0 +1,145 @@
+"""`disentree apply` and dask arrays: the same as in memory, in blocks."""
+
+import shutil
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from disentree import COFHAE, MIMOSA, _blocks, cli
+from disentree.datasets import load_dataset
+from disentree.run import Run, RunConfig
+
+NAME = "chopsticks-depth2-slope"
+
+
+def invoke(*args):
+    return CliRunner(env={"NO_COLOR": "1"}).invoke(cli.app, [str(arg) for arg in args])
+
+
+@pytest.fixture(autouse=True)
+def _no_handlers_left():
+    yield
+    cli.log.handlers.clear()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    config = RunConfig.of(NAME, preset="quick", n_samples=600, epochs=3, structure="true")
+    made = Run.start(config, tmp_path_factory.mktemp("run") / "r")
+    made.finish(report=False, device="cpu")
+    return made
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return load_dataset(NAME, 1000, seed=5).X
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch):
+    for module in ("disentree._blocks", "disentree.apply"):
+        monkeypatch.setattr(f"{module}.rows_per_block", lambda shape: 300)
+
+
+def expected(run, rows):
+    model = run.model("cpu")
+    codes = np.concatenate([model.transform(rows[i : i + 300]) for i in range(0, len(rows), 300)])
+    return codes, model.hierarchy_.path_of(codes)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_npy_to_npy(run, rows, tmp_path, jobs):
+    np.save(tmp_path / "x.npy", rows)
+    result = invoke("apply", run.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy", "--jobs", jobs)
+    assert result.exit_code == 0, result.stderr
+    assert "1,000 rows in" in result.stdout
+    codes, paths = expected(run, rows)
+    np.testing.assert_array_equal(np.load(tmp_path / "z.npy", mmap_mode="r"), codes)
+    np.testing.assert_array_equal(np.load(tmp_path / "z.paths.npy", mmap_mode="r"), paths)
+
+
+def test_npz_to_parquet_and_csv(run, rows, tmp_path):
+    np.savez_compressed(tmp_path / "x.npz", X=rows)
+    codes, paths = expected(run, rows)
+    names = [v.name for v in run.model("cpu").hierarchy_.variables]
+    for out, read in (("z.parquet", pd.read_parquet), ("z.csv", pd.read_csv)):
+        result = invoke("apply", run.folder, tmp_path / "x.npz", "--out", tmp_path / out)
+        assert result.exit_code == 0, result.stderr
+        table = read(tmp_path / out)
+        np.testing.assert_array_equal(table["path"], paths)
+        np.testing.assert_array_equal(table[names].to_numpy(), codes)
+
+
+def test_a_table_is_standardised_as_it_was(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(400, 2)) @ rng.normal(size=(2, 5)) + 3, columns=list("abcde"))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    config = RunConfig.of(str(tmp_path / "t.csv"), preset="quick", epochs=1)
+    run = Run.start(config, tmp_path / "r")
+    run.finish(report=False, device="cpu")
+    other = frame[["e", "b", "a", "d", "c"]].assign(name="x")
+    other.loc[7, "b"] = np.nan
+    other.to_parquet(tmp_path / "o.parquet")
+    result = invoke("apply", run.folder, tmp_path / "o.parquet", "--out", tmp_path / "z.npy")
+    assert result.exit_code == 0, result.stderr
+    codes = np.load(tmp_path / "z.npy")
+    kept = np.arange(400) != 7
+    np.testing.assert_allclose(codes[kept], run.model("cpu").transform(run.data.X[kept]), rtol=1e-4, atol=1e-5)
+    assert np.isnan(codes[7]).all()
+    assert np.load(tmp_path / "z.paths.npy")[7] == -1
+    other.drop(columns="b").to_csv(tmp_path / "p.csv", index=False)
+    result = invoke("apply", run.folder, tmp_path / "p.csv", "--out", tmp_path / "y.csv")
+    assert (result.exit_code, "has no column 'b'" in result.stderr) == (2, True)
+    assert not (tmp_path / "y.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "out", "sentence"),
+    [
+        ("x.npy", "z.txt", "must end in .npy, .csv or .parquet"),
+        ("none.npy", "z.npy", "there is no file"),
+        ("narrow.npy", "z.npy", "has rows of shape (3,); the run was made from rows of shape (64,)"),
+        ("cut.npy", "z.npy", "ends before its last row"),
+        ("text.npy", "z.npy", "cannot be read"),
+        ("x.npy", "there.npy", "is there already"),
+    ],
+)
+def test_mistakes_are_one_sentence(run, rows, tmp_path, file, out, sentence):
+    np.save(tmp_path / "x.npy", rows[:20])
+    np.save(tmp_path / "narrow.npy", rows[:20, :3])
+    shutil.copy(tmp_path / "x.npy", tmp_path / "cut.npy")
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "x.npy").read_bytes()[:-8])
+    (tmp_path / "text.npy").write_text("no numbers")
+    (tmp_path / "there.npy").write_text("")
+    result = invoke("apply", run.folder, tmp_path / file, "--out", tmp_path / out)
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not (tmp_path / "z.npy").exists()
+
+
+def test_the_header_is_numpys(tmp_path):
+    for shape in ((0,), (123_456_789_012, 40)):
+        (tmp_path / "h.npy").write_bytes(_blocks.npy_start(shape, np.dtype("<f8")))
+        with (tmp_path / "h.npy").open("rb") as file:
+            assert _blocks.npy_header(file, tmp_path / "h.npy") == (shape, np.dtype("<f8"), 128)
+
+
+def test_dask_arrays(run, rows):
+    model = run.model("cpu")
+    X = da.from_array(rows, chunks=(300, 10))
+    codes = model.transform(X)
+    assert codes.chunks == ((300, 300, 300, 100), (model.hierarchy_.n_variables,))
+    np.testing.assert_array_equal(codes.compute(scheduler="synchronous"), expected(run, rows)[0])
+    mimosa = MIMOSA().fit(rows)
+    np.testing.assert_array_equal(mimosa.predict(X).compute(scheduler="synchronous"), mimosa.predict(rows))
+
+
+def test_dask_arrays_of_images():
+    X = np.random.default_rng(0).random((60, 8, 8))
+    model = COFHAE.quick(epochs=1, device="cpu").fit(X)
+    codes = model.transform(da.from_array(X, chunks=(20, 4, 8))).compute(scheduler="synchronous")
+    np.testing.assert_allclose(codes, model.transform(X), rtol=1e-5, atol=1e-6)
