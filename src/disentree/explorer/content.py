@@ -109,7 +109,7 @@ def variables(hierarchy: Hierarchy) -> list[dict[str, Any]]:
     names = Counter(v.name for v in hierarchy.variables)
     return [
         {
-            "id": v.name if names[v.name] == 1 and v.name and v.name[0] not in "~#" else f"#{v.index}",
+            "id": v.name if names[v.name] == 1 and v.name and v.name[0] not in "_#" else f"#{v.index}",
             "name": v.name,
             "kind": v.kind,
             "parent": v.parent,

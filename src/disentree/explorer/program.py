@@ -180,6 +180,8 @@ def ops_before(layer: InputLayer, tensors: Tensors) -> list[Op]:
     rest = None if layer.in_pixels else tensors.add(layer.mean_rest)
     ops.append({"op": "minus", "t": tensors.add(layer.mean), "rest": rest})
     ops += _to_features(layer, tensors)
+    if layer.network is not None:
+        ops += _embed(layer, tensors)
     if len(layer.flat_centres):
         centres, bases = tensors.add(layer.flat_centres), tensors.add(layer.flat_bases)
         ops.append({"op": "nearness", "centres": centres, "bases": bases, "nearest": _NEAREST})
@@ -198,13 +200,39 @@ def ops_after(layer: InputLayer, tensors: Tensors) -> list[Op]:
         ops += [{"op": "sigmoid"}] if layer.likelihood == "bernoulli" else []
     else:
         mean, rest = tensors.add(layer.mean), tensors.add(layer.mean_rest)
-        ops = [{"op": "linear", "w": tensors.add(layer.expansion), "b": None, "transposed": True}]
+        ops = _unembed(layer, tensors) if layer.network is not None else []
+        ops.append({"op": "linear", "w": tensors.add(layer.expansion), "b": None, "transposed": True})
         ops.append({"op": "plus", "t": mean, "rest": rest})
     if layer.kind == "image" and _channels_first(layer.shape)[1] != (1, 2, 3):
         ops.append({"op": "channels_last"})
     if layer.is_image:
         ops.append({"op": "clip", "low": 0.0, "high": 1.0})
     return ops + ([{"op": "times", "by": layer.pixel_scale}] if layer.pixel_scale != 1 else [])
+
+
+def _embed(layer: InputLayer, tensors: Tensors) -> list[Op]:
+    """From principal components to the latent of the fixed autoencoder."""
+    network = layer.network
+    assert network is not None
+    return [
+        {"op": "scale", "t": tensors.add((1 / network.scale).cpu().numpy())},
+        *ops_of(network.encoder, tensors),
+        {"op": "minus", "t": tensors.add(network.center), "rest": None},
+        {"op": "linear", "w": tensors.add(network.rotation), "b": None, "transposed": True},
+        {"op": "times", "by": 1 / layer.unit},
+    ]
+
+
+def _unembed(layer: InputLayer, tensors: Tensors) -> list[Op]:
+    network = layer.network
+    assert network is not None
+    return [
+        {"op": "times", "by": layer.unit},
+        {"op": "linear", "w": tensors.add(network.rotation), "b": None},
+        {"op": "plus", "t": tensors.add(network.center), "rest": None},
+        *ops_of(network.decoder, tensors),
+        {"op": "scale", "t": tensors.add(network.scale)},
+    ]
 
 
 def _to_features(layer: InputLayer, tensors: Tensors) -> list[Op]:

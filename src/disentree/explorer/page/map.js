@@ -81,6 +81,7 @@ export class TreeMap {
     const label = svg("g", { class: "label" });
     const lines = node.text.length ? 2 : 1;
     label.append(
+      svg("rect", { class: "touch", x: x + 6, y: middle - 18, width: COLUMN - 32, height: 36 }),
       svg(
         "text",
         { x: x + 12, y: middle + (lines > 1 ? -3 : 4) },

@@ -1,16 +1,16 @@
 // The present state as the part of the address after #, so that a link carries it.
-// A variable is its id and its value; second models and pins have a prefix, other things begin with ~.
+// A variable is its id and its value; second models and pins have a prefix, other things begin with _.
 
 export function writeState(panels) {
   const words = new URLSearchParams();
   panels.forEach((panel, p) => {
-    const prefix = p ? `~${p + 1}.` : "";
+    const prefix = p ? `_${p + 1}.` : "";
     writeCode(words, prefix, panel.tree, panel.values);
     panel.pins.forEach((pin, i) => {
-      if (pin) writeCode(words, `~${p + 1}${"ab"[i]}.`, panel.tree, pin.code);
+      if (pin) writeCode(words, `_${p + 1}${"ab"[i]}.`, panel.tree, pin.code);
     });
   });
-  if (panels[0].row !== null) words.set("~row", panels[0].row);
+  if (panels[0].row !== null) words.set("_row", panels[0].row);
   return words.toString();
 }
 
@@ -23,13 +23,13 @@ function writeCode(words, prefix, tree, values) {
 // Codes, pins and the row of a link; null where it says nothing. What it says wrongly is left out.
 export function readState(text, panels) {
   const words = new URLSearchParams(text);
-  const row = words.has("~row") ? Number(words.get("~row")) : null;
+  const row = words.has("_row") ? Number(words.get("_row")) : null;
   return {
     row: Number.isInteger(row) && row >= 0 ? row : null,
     panels: panels.map(({ tree }, p) => ({
-      values: readCode(words, p ? `~${p + 1}.` : "", tree),
+      values: readCode(words, p ? `_${p + 1}.` : "", tree),
       pins: ["a", "b"].map((name) => {
-        const values = readCode(words, `~${p + 1}${name}.`, tree);
+        const values = readCode(words, `_${p + 1}${name}.`, tree);
         return values && tree.code(values);
       }),
     })),
