@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 DEMO := runs/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test chromium lint bench clean
 
 help:
 	@echo "make demo    find the tree in a benchmark data set, learn its factors, write a report"
@@ -29,8 +29,19 @@ $(READY): pyproject.toml requirements/constraints.txt
 demo: $(READY)
 	$(BIN)/disentree run chopsticks-depth2-either --out $(DEMO)
 
-test: $(READY)
+test: $(READY) chromium
 	$(BIN)/python -m pytest -n 2
+
+# The tests of the explorer look at its pages in Chromium; where it cannot be installed they are skipped and say so.
+chromium:
+	@for name in "$$CHROMIUM" chromium chromium-browser google-chrome; do \
+	  if [ -n "$$name" ] && command -v "$$name" >/dev/null 2>&1; then exit 0; fi; done; \
+	if command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then \
+	  echo "installing Chromium for the tests of the explorer"; \
+	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	    chromium fonts-dejavu-core; } >/dev/null 2>&1 || true; \
+	fi; \
+	command -v chromium >/dev/null 2>&1 || echo "no Chromium: the tests of the explorer's pages will be skipped"
 
 lint: $(READY)
 	$(BIN)/ruff check .

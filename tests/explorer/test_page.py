@@ -130,17 +130,14 @@ def test_the_address_carries_the_state(browse, url):
     settled(page)
     until(page, "location.hash.includes('_1b.')")
     page.wait_for_timeout(300)
-    state = "[explorer.panels[0].tree.code(explorer.panels[0].values), explorer.panels[0].row, explorer.panels[0].pins]"
+    state = f"[{CODE}, explorer.panels[0].row, explorer.panels[0].pins.map((p) => p.code)]"
     before = page.evaluate(state)
     picture = page.evaluate(PICTURE)
     page.reload()
     settled(page)
     after = page.evaluate(state)
-    assert after[1:2] == before[1:2]
-    for a, b in (
-        (after[0], before[0]),
-        *((x["code"], y["code"]) for x, y in zip(after[2], before[2], strict=True)),
-    ):
+    assert after[1] == before[1]
+    for a, b in zip([after[0], *after[2]], [before[0], *before[2]], strict=True):
         assert [v is None for v in a] == [v is None for v in b]
         assert [v or 0 for v in a] == pytest.approx([v or 0 for v in b], rel=1e-6)
     assert page.evaluate(PICTURE) == picture
@@ -334,8 +331,10 @@ def test_without_rows_random_codes(browse, explored, exported):
 
 def test_names_are_only_text(browse, exported):
     bad = "</script><img src=x onerror=alert(1)>\"'&{{"
-    tree = [{"kind": "continuous", "name": bad}, {"kind": "continuous", "name": "_row"}, {"kind": "categorical", "name": "same",
-            "options": [{"name": bad, "variables": [{"kind": "continuous", "name": "same"}]}, {"name": "", "variables": []}]}]  # fmt: skip
+    same = [{"kind": "continuous", "name": "same"}]
+    options = [{"name": bad, "variables": same}, {"name": "", "variables": []}]
+    tree = [{"kind": "continuous", "name": name} for name in (bad, "_row")]
+    tree.append({"kind": "categorical", "name": "same", "options": options})
     hierarchy = Hierarchy.from_dict({"variables": tree})
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
