@@ -50,9 +50,9 @@ def code_statistics(hierarchy: Hierarchy, codes: ArrayLike) -> dict[str, Any]:
     return {"n_rows": len(codes), "ranges": ranges, "paths": paths}
 
 
-def _is_assigned(hierarchy: Hierarchy, codes: Float[np.ndarray, "n v"]) -> np.ndarray:
+def _is_assigned(hierarchy: Hierarchy, codes: Float[np.ndarray, "n v"]) -> Any:
     on = hierarchy.active(codes)[:, hierarchy.is_categorical]
-    return ~(on & np.isnan(codes[:, hierarchy.is_categorical])).any(axis=1)
+    return np.logical_not((on & np.isnan(codes[:, hierarchy.is_categorical])).any(axis=1))
 
 
 def _range(values: Float[np.ndarray, " n"]) -> list[float]:
@@ -66,7 +66,8 @@ def _range(values: Float[np.ndarray, " n"]) -> list[float]:
 
 
 def _describe(values: Float[np.ndarray, " n"], low_high: list[float]) -> dict[str, Any]:
-    counts = np.histogram(values.clip(*low_high), bins=BINS, range=(low_high[0], low_high[1]))[0]
+    low, high = low_high
+    counts = np.histogram(values.clip(low, high), bins=BINS, range=(low, high))[0]
     return {
         "percentiles": [_short(q) for q in np.percentile(values, [1, 50, 99])],
         "histogram": np.rint(counts * (100 / max(1, counts.max()))).astype(int).tolist(),

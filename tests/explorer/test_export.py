@@ -60,7 +60,7 @@ MODELS = {
     **ACTIVATIONS,
     "plain": (table, {"encoder": "plain-mlp", "decoder": "plain-mlp", "input": "standardize"}),
     "raw": (table, {"input": "raw"}),
-    "principal components": (ships, {}),
+    "principal components": (ships, {"input": "pca"}),
     "pixels": (lambda: ships(binarize=True), {"likelihood": "bernoulli"}),
     "convolutions": (ships, {"encoder": "conv", "decoder": "conv"}),
     "the paper's": (ships, {"encoder": "burgess", "decoder": "burgess", "likelihood": "gaussian"}),
@@ -155,7 +155,7 @@ def test_images_side_by_side_and_of_my_own(browse, exported, tmp_path):
     from PIL import Image
 
     X, hierarchy, paths = ships()
-    model = quick_model().fit(X, hierarchy=hierarchy, paths=paths)
+    model = quick_model(input="pca").fit(X, hierarchy=hierarchy, paths=paths)
     page = browse(exported(model.explore(X)))
     page.click("#random")
     settled(page)

@@ -216,7 +216,7 @@ def from_model(
         keep = _that_fit(rows, _some_of_each(hierarchy, codes))
     if not len(feature_names):
         feature_names = [str(n) for n in getattr(model, "feature_names_in_", ())]
-    if feature_names and (len(shape) > 1 or len(feature_names) != shape[0]):
+    if feature_names and list(shape) != [len(feature_names)]:
         raise ValueError(f"feature_names must name every column of X: got {len(feature_names)} for {shape}")
     return Explored(
         title=title or name,

@@ -38,15 +38,15 @@ class Tensors:
 
     def __init__(self) -> None:
         self.arrays: list[np.ndarray] = []
-        self._numbers: dict[int, int] = {}
+        self._numbers: dict[int, tuple[int, Any]] = {}  # by id, with the object: ids of lost ones come again
 
     def add(self, values: Any) -> int:
         """The number of an array; the same object is stored once."""
         if id(values) in self._numbers:
-            return self._numbers[id(values)]
+            return self._numbers[id(values)][0]
         array = values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
         self.arrays.append(np.ascontiguousarray(array, dtype="<f4"))
-        self._numbers[id(values)] = len(self.arrays) - 1
+        self._numbers[id(values)] = (len(self.arrays) - 1, values)
         return len(self.arrays) - 1
 
     def table(self) -> list[dict[str, Any]]:
