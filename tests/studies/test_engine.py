@@ -64,7 +64,6 @@ def test_kill_9_then_resume(inline, tmp_path):
         process.communicate()
     before = finished(tmp_path)
     assert 3 <= len(before) < 8
-    time.sleep(1)  # the worker notices within half a second, and lets go of its folder
     results = run_study(STUDY, OPTIONS, tmp_path, jobs=0)
     assert not results.failed
     after = finished(tmp_path)

@@ -81,8 +81,8 @@ def read_embedding(results: Results, row: Row):
     """Points that the run kept and their true paths, or None."""
     from disentree.run import Run
 
-    run = Run.open(results.run_folder(row))
-    if not (run.folder / "embedding.npz").is_file():
+    folder = results.run_folder(row)
+    if not (folder / "embedding.npz").is_file():
         return None
-    kept = run.read_npz("embedding.npz", "Z", "true_paths")
+    kept = Run.open(folder).read_npz("embedding.npz", "Z", "true_paths")
     return kept["Z"], kept["true_paths"]

@@ -9,7 +9,7 @@ import platform
 import time
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
@@ -21,6 +21,7 @@ from disentree.studies.task import Task
 
 log = logging.getLogger(__name__)
 
+PATIENCE = 30  # seconds
 SHOWN_POINTS = 6000  # of an embedding that are kept for pictures
 
 
@@ -82,7 +83,7 @@ def _do(task: Task, folder: Path, study: Path) -> dict[str, Any]:
     if task.embedding_from:
         run.embedding = Run.open(study / "runs" / task.embedding_from).read_npz("representation.npz", "Z")["Z"]
     try:
-        run.finish(until=task.until, structure_from=shared, device="cpu")
+        _when_free(lambda: run.finish(until=task.until, structure_from=shared, device="cpu"))
         values = _values(run, task)
     except ValueError as error:
         if task.until != "structure" or "no component was found" not in str(error):
@@ -100,6 +101,20 @@ def _do(task: Task, folder: Path, study: Path) -> dict[str, Any]:
         "host": platform.node(),
         "pid": os.getpid(),
     }
+
+
+def _when_free(work: Callable[[], None]) -> None:
+    """A process whose study was killed needs a moment to notice, and to let go of the run it was doing."""
+    from disentree.errors import UserError
+
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return work()
+        except UserError as error:
+            if "in use by another process" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.5)
 
 
 def versions() -> dict[str, str]:

@@ -1,0 +1,230 @@
+"""The studies of the paper: their lists of runs, their reports, and the command line."""
+
+import csv
+import html.parser
+import json
+import math
+
+import pytest
+from typer.testing import CliRunner
+
+from disentree import cli
+from disentree.datasets import dataset_info
+from disentree.errors import UserError
+from disentree.studies import STUDIES, get_study, published, structures
+from disentree.studies.cost import estimate
+from disentree.studies.page import join_reports, write_report
+from disentree.studies.published import BENCHMARKS, MIMOSA_SETTINGS, TABLE1
+from disentree.studies.results import Results, deviation, mean, spread, write_tables
+from disentree.studies.study import planned
+from disentree.studies.task import Task
+
+
+def invoke(*args):
+    return CliRunner(env={"NO_COLOR": "1"}).invoke(cli.app, [str(arg) for arg in args])
+
+
+@pytest.fixture(autouse=True)
+def _no_handlers_left():
+    yield
+    cli.log.handlers.clear()
+
+
+def made_up(study, options, folder):
+    """Results as the runs would have them, without the runs."""
+    tasks = planned(study, options)
+    scores = ("r4c", "r4", "purity", "coverage", "purity_all_rows", "mig", "sap", "dci", "factor_vae")
+    found = {}
+    for i, task in enumerate(tasks):
+        values = dict.fromkeys(scores, 0.5 + 0.01 * (i % 40))
+        values |= {"h_error": i % 3, "components": 2, "dimensions": [1, 2], "factors": {"slope1": 0.9}}
+        stages = {"data": 0.1, "structure": 1.0 + i, "model": 2.0, "scores": 0.5}
+        seconds = {"total": 3.6, "stages": stages, "structure": {"components": 0.5}}
+        found[i] = {"task": task.model_dump(mode="json"), "values": values, "seconds": seconds}
+    return Results(options, folder, tasks, found)
+
+
+# ------------------------------------------------------------------ lists of runs
+
+
+@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("scale", ["quick", "paper"])
+def test_runs_are_told_apart_and_described(name, scale):
+    study = get_study(name)
+    tasks = planned(study, study.options(scale))
+    assert tasks
+    for task in tasks:
+        again = Task(**json.loads(task.model_dump_json()))
+        assert again == task
+        assert estimate(task) > 0
+        assert task.columns["seed"] == task.config.seed
+    names = [task.name for task in tasks]
+    for i, task in enumerate(tasks):
+        assert task.needs is None or names.index(task.needs) < i  # also without an engine, in order
+        if task.structure_from is not None:
+            assert task.config.same_structure(tasks[names.index(task.structure_from)].config)
+
+
+def test_the_papers_scale_is_the_papers():
+    study = get_study("table1")
+    options = study.options("paper")
+    assert options.datasets == BENCHMARKS
+    assert options.seeds == (0, 1, 2, 3, 4)
+    for task in planned(study, options):
+        assert task.config.n_samples == 100_000
+        if task.columns["method"] == "paper":
+            assert task.config.structure_settings == {**MIMOSA_SETTINGS[task.config.source], "epochs": 50}
+
+
+def test_published_settings_fit_the_benchmarks():
+    for name in BENCHMARKS:
+        largest = max(path.dimension for path in dataset_info(name).hierarchy.paths)
+        assert MIMOSA_SETTINGS[name]["initial_dim"] > largest
+        assert set(TABLE1[name]) == {"purity", "coverage", "h_error"}
+
+
+def test_names_and_options():
+    with pytest.raises(UserError, match="there is no study 'tabel1'; did you mean 'table1'"):
+        get_study("tabel1")
+    study = get_study("noise")
+    with pytest.raises(UserError, match="--scale must be quick, default or paper, got 'huge'"):
+        study.options("huge")
+    with pytest.raises(UserError, match="--seeds must be 1 or more, got 0"):
+        study.options("quick", 0)
+    with pytest.raises(ValueError, match="there is no data set 'chopstick'"):
+        study.options("quick", 1, ["chopstick"])
+    assert study.options("quick", 2, ["spaceshapes", "spaceshapes"]).datasets == ("spaceshapes",)
+
+
+# ------------------------------------------------------------------ numbers
+
+
+def test_deviations_are_the_papers():
+    """Table 1 has 2.40 ± .89 for whole numbers: the standard deviation of a sample."""
+    assert spread([2, 2, 2, 2, 4], 2) == "2.40 ± 0.89"
+    assert spread([0.5]) == "0.500"
+    assert spread([]) == ""
+    assert math.isnan(mean([]))
+    assert math.isnan(deviation([]))
+
+
+# ------------------------------------------------------------------ reports
+
+
+class Checker(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.images = [], 0
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        assert not any(key in values for key in ("onclick", "href")), tag
+        if tag == "img":
+            assert values["src"].startswith("data:image/png;base64,")
+            self.images += 1
+        if tag not in ("img", "meta", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_reports(name, tmp_path):
+    study = get_study(name)
+    datasets = study.datasets["quick"][:2]
+    results = made_up(study, study.options("quick", 2, datasets), tmp_path)
+    write_tables(results, tmp_path)
+    write_report(study, results)
+    page = Checker()
+    page.feed((tmp_path / "report.html").read_text())
+    assert page.open == []
+    about = json.loads((tmp_path / "study.json").read_text())
+    drawn = [picture for section in about["sections"] for picture in section["pictures"]]
+    assert page.images == len(drawn)
+    assert drawn or name == "qualitative"  # whose pictures are those of its runs
+    assert all(len(row) == len(s["header"]) for s in about["sections"] for row in s["rows"])
+    assert about["command"].startswith(f"disentree study {name} --scale quick --seeds 2")
+    text = (tmp_path / "report.md").read_text()
+    assert about["command"] in text
+    assert about["scale_means"] in text
+    with (tmp_path / "table.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(results.tasks)
+    assert (tmp_path / "table.parquet").is_file()
+
+
+def test_reports_with_runs_missing(tmp_path):
+    chosen = ("table1", "metrics", "qualitative")
+    for name in STUDIES:
+        study = get_study(name)
+        whole = made_up(study, study.options("quick", 1), tmp_path / name)
+        some = {i: r for i, r in whole.found.items() if i % 3 == 1}
+        results = Results(whole.options, whole.folder, whole.tasks, some, {0: "it <b>broke</b>"})
+        if name not in chosen:  # drawing takes long
+            assert study.tell(results)
+            continue
+        write_report(study, results)
+        page = (tmp_path / name / "report.html").read_text()
+        assert "it &lt;b&gt;broke&lt;/b&gt;" in page
+        assert "runs have not been done yet" in page
+    joined = join_reports(tmp_path)
+    page = Checker()
+    page.feed(joined.read_text())
+    assert page.open == []
+    assert all(get_study(name).title in joined.read_text() for name in chosen)
+    assert "table1/figures/table1.png" in (tmp_path / "report.md").read_text()
+
+
+# ------------------------------------------------------------------ the command line
+
+
+def test_the_list_and_the_plan(tmp_path):
+    listed = invoke("study").stdout
+    assert all(name in listed for name in (*STUDIES, "report"))
+    result = invoke("study", "table1", "--scale", "quick", "--datasets", "spaceshapes", "--dry-run", "--jobs", 2)
+    assert result.exit_code == 0, result.stderr
+    assert "2 runs, 0 finished, about" in result.stdout
+    assert "0 spaceshapes default seed 0" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        (("tabel",), "there is no study 'tabel'"),
+        (("table1", "--resume", "--out", "nowhere"), "is not the folder of a study"),
+        (("table1", "--resume", "--seeds", "3"), "leave --seeds and --datasets out"),
+        (("table1", "--only", "1-x"), "--only takes numbers and ranges as 0-9,12, got '1-x'"),
+        (("report", "--out", "nowhere"), "there is no folder nowhere"),
+        (("table1", "--out", "full"), "is not empty and not the folder of a study"),
+        (("table1", "--scale", "quick", "--out", "noise"), "holds the study noise at scale quick"),
+    ],
+)
+def test_mistakes_are_one_sentence(args, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").write_text("")
+    noise = get_study("noise")
+    write_report(noise, Results(noise.options("quick"), tmp_path / "noise", [], {}))
+    result = invoke("study", *args)
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_real_one_from_the_command_line(tmp_path, monkeypatch):
+    """With few samples and one epoch; resumed by name only."""
+    monkeypatch.setitem(published.N_SAMPLES, "quick", 600)
+    monkeypatch.setitem(structures.EPOCHS, "quick", 1)
+    out = tmp_path / "a"
+    args = ["study", "activations", "--scale", "quick", "--datasets", "chopsticks-depth1-either", "--jobs", 0]
+    assert invoke(*args, "--only", "1", "--out", out).exit_code == 0
+    first = out / "runs" / "chopsticks-depth1-either_paper_softplus_seed0" / "result.json"
+    kept = first.stat().st_mtime_ns
+    result = invoke(*args, "--out", out)
+    assert result.exit_code == 0, result.stderr
+    assert "1 of 2 runs are finished already" in result.stderr
+    assert "chopsticks-depth1-either  relu" in result.stdout
+    assert invoke("study", "activations", "--resume", "--jobs", 0, "--out", out).exit_code == 0
+    assert first.stat().st_mtime_ns == kept
+    assert (out / "figures" / "activations.png").stat().st_size > 5000
