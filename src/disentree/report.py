@@ -309,7 +309,8 @@ def _provenance(run: Run) -> str:
     return (
         f"<pre>{escape(run.about['command'])}</pre>"
         f"<p>Scores of the same codes with all metrics: <code>disentree score {folder}</code>. "
-        f"This page again: <code>disentree report {folder}</code>.</p>"
+        f"This page again: <code>disentree report {folder}</code>. "
+        f"Sliders and radio buttons to move through it: <code>disentree explore {folder}</code>.</p>"
         f'<p class="dim">Seed {run.config.seed}; {escape(versions)}.</p>'
     )
 
