@@ -45,7 +45,7 @@ def structure_seconds(config: RunConfig, trains: bool = True) -> float:
 
 
 # Seconds for a step of 256 rows of 64 values, and of 256 images.
-STEP = {"ae": 0.004, "vae": 0.005, "tcvae": 0.009, "factorvae": 0.05, "jointvae": 0.006, "cascadevae": 0.02}
+STEP = {"ae": 0.004, "vae": 0.005, "tcvae": 0.009, "factorvae": 0.02, "jointvae": 0.006, "cascadevae": 0.02}
 IMAGE_STEP = 0.3
 STEPS = {"quick": 1000, "default": 4000}
 

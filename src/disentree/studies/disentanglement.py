@@ -98,7 +98,7 @@ STUDY = Study(
         "quick": "20,000 samples, the quick presets (1000 steps for each model)",
         "default": "100,000 samples, the default presets (4000 steps for each model)",
         "paper": "100,000 samples, the paper's presets for baselines (50 epochs); COFHAE by its default and as in "
-        "the paper, with its lambdas from the middle of the paper's grid",
+        "the paper, with one setting of its grid (tau 2/3, lambda1 1000, lambda2 10)",
     },
     plan=plan,
     tell=tell,
