@@ -219,7 +219,7 @@ def test_three_classes_are_recovered(cls, own):
     labels = rng.integers(3, size=900)
     X = 2 * np.eye(4)[labels] + 0.02 * rng.standard_normal((900, 4))
     X[:, 3] += rng.uniform(-0.3, 0.3, 900)
-    settings = {**SMALL, "epochs": None, "steps": 400, "hidden": (16,), "learning_rate": 5e-3, "sigma": 0.2}
+    settings = {**SMALL, "epochs": None, "steps": 300, "hidden": (16,), "learning_rate": 5e-3, "sigma": 0.2}
     model = cls(**settings, **own, n_continuous=1, categories=3, random_state=1).fit(X)
     found = model.transform(X)[:, 1].astype(int)
     table = np.zeros((3, 3))
