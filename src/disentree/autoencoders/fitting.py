@@ -42,7 +42,7 @@ def find_targets(
 ) -> Targets:
     """Targets for the continuous variables; on the way the encoder is shown the flats that leaves lie on."""
     layer, hierarchy, paths = model.input_, model.hierarchy_, model.paths_
-    if codes is not None:
+    if codes is not None and layer.kind == "image":
         return given_targets(codes, hierarchy)
     if model.targets == "none" or layer.kind == "image":
         none = np.full((source.n_rows, hierarchy.n_variables), np.nan)
@@ -52,6 +52,8 @@ def find_targets(
     if model.encoder in ("auto", "mlp"):
         flats = fit_flats(Z, hierarchy, paths)
         layer.add_flats([(flat.centre, flat.basis) for flat in flats if flat.trust > 0])
+    if codes is not None:
+        return given_targets(codes, hierarchy)
     return leaf_targets(Z, hierarchy, paths, rng)
 
 
