@@ -49,6 +49,7 @@ MODELS = {
 }
 SUPERVISED = ("hier-a-z",)  # models that are shown the true codes
 
+REPRESENTATION = "representation.safetensors"
 SECONDS_BETWEEN_LINES = 10
 SHOWN_PER_PATH = 12  # rows kept for the pictures
 SHOWN_PATHS = 24  # the largest: flat models with many categoricals have one for every combination
@@ -113,6 +114,8 @@ def do_structure(run: Run, device: str, verbose: bool) -> str:
             ],
             "timings": {step: round(float(s), 3) for step, s in mimosa.timings_.items()},
         }
+        if getattr(mimosa.representation_, "network", None) is not None:
+            mimosa.representation_.save(run.folder / REPRESENTATION)  # the model need not learn to see again
         if run.on_mimosa is not None:
             run.on_mimosa(mimosa)
     else:
@@ -147,7 +150,8 @@ def copy_structure(run: Run, other: Run) -> str:
         raise UserError(f"{other.folder} holds the structure of other data, or one found in another way")
     if "structure" not in other.finished():
         raise UserError(f"{other.folder} has not found its structure yet")
-    for name in STAGES["structure"]:
+    seen = (REPRESENTATION,) if (other.folder / REPRESENTATION).is_file() else ()
+    for name in STAGES["structure"] + seen:
         with atomic_path(run.folder / name) as temporary:
             shutil.copyfile(other.folder / name, temporary)
     return f"that of {other.folder}"
@@ -210,7 +214,11 @@ def do_model(run: Run, device: str, verbose: bool) -> str:
     model = make_model(run.config, is_image=data.X.ndim > 2, device=device, verbose=verbose, run=run)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
-        shown = {}
+        shown: dict[str, Any] = {}
+        if run.config.model == "cofhae" and (run.folder / REPRESENTATION).is_file():
+            from disentree.mimosa.reduce import Representation
+
+            shown["representation"] = Representation.load(run.folder / REPRESENTATION)
         if run.config.model in SUPERVISED:
             assert data.codes is not None
             shown["codes"] = data.codes[labels["train"]]

@@ -5,7 +5,8 @@
     data.json          what the data is and what was done to it
     hierarchy.json     the tree
     labels.npz         which rows were trained on and held out, and the path of each
-    structure.json     what MIMOSA says about it
+    structure.json     what MIMOSA says about it, and representation.safetensors, the autoencoder that it
+                       looked with, if there was need of one
     model.safetensors  the trained model, with model.json
     learned.npz        codes of the held-out rows, and true.npz where they are known
     samples.npz        a few held-out rows of each path and their reconstructions
@@ -61,7 +62,9 @@ STAGES: dict[str, tuple[str, ...]] = {
     "figures": ("figures/tree.png", "figures/traversals.png"),
     "report": ("report.html",),
 }
-OTHER_FILES = ("config.json", "stages.json", "events.jsonl", "true.npz", "scores.json", ".lock")
+OTHER_FILES = (
+    "representation.safetensors", "config.json", "stages.json", "events.jsonl", "true.npz", "scores.json", ".lock",
+)  # fmt: skip
 
 
 class Run:

@@ -105,7 +105,8 @@ def test_images_come_back_in_their_own_shape_and_units(dtype, network):
     assert again.min() >= 0
     assert again.max() <= (255 if dtype == np.uint8 else 1)
     assert again.mean() == pytest.approx(images.mean(), rel=0.5)
-    assert model.input_.likelihood == ("bernoulli" if network == "conv" or dtype == np.float32 else "gaussian")
+    assert model.input_.likelihood == ("bernoulli" if network == "conv" else "gaussian")
+    assert model.input_.kind == ("image" if network == "conv" else "embedding")
 
 
 # -------------------------------------------------------------------- what it does not depend on

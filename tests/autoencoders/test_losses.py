@@ -112,10 +112,13 @@ def test_assignment_losses_by_hand():
     assert log_assignment_loss(code, a).item() == pytest.approx(-math.log(0.25))
 
 
-def test_target_loss_counts_known_targets_by_trust():
+def test_target_loss_counts_known_targets_by_their_weight():
     z = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     target = torch.tensor([[0.0, math.nan], [3.0, 2.0]])
-    assert target_loss(z, target, torch.tensor([1.0, 0.5])).item() == pytest.approx((1 + 0.5 * 4) / 2)
+    weight = torch.tensor([[1.0, 1.0], [0.5, 0.5]])
+    assert target_loss(z, target, weight).item() == pytest.approx(
+        (1 + 0.5 * 4) / 2
+    )
 
 
 def test_hsic_tells_dependent_from_independent():

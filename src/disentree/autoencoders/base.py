@@ -50,11 +50,13 @@ def paper_training(images: bool) -> dict[str, Any]:
     }
 
 
-def schedule_of(model: Autoencoder, n_rows: int, betas: Sequence[float] = (0.9, 0.999)) -> dict[str, Any]:
-    """The fields of `Schedule` for a model and its data."""
+def schedule_of(
+    model: Autoencoder, n_rows: int, betas: Sequence[float] = (0.9, 0.999), longer: int = 1
+) -> dict[str, Any]:
+    """The fields of `Schedule` for a model and its data, with `longer` times the steps."""
     first, second = betas
     return {
-        "epochs": model.epochs or math.ceil(model.steps / math.ceil(n_rows / model.batch_size)),
+        "epochs": model.epochs or math.ceil(longer * model.steps / math.ceil(n_rows / model.batch_size)),
         "batch_size": model.batch_size,
         "learning_rate": model.learning_rate,
         "schedule": model.schedule,
@@ -236,7 +238,9 @@ class Autoencoder(TransformerMixin, BaseEstimator):
     def _networks(self, n_encoded: int, n_decoded: int) -> tuple[nn.Module, nn.Module]:
         """Encoder and decoder; modules of the user's are copied."""
         given = copy.deepcopy(self.encoder), copy.deepcopy(self.decoder)
-        return build_networks(*given, self.input_, n_encoded, n_decoded, tuple(self.hidden), self.activation)
+        wider = 1 if self.input_.network is None else 2
+        hidden = tuple(wider * width for width in self.hidden)
+        return build_networks(*given, self.input_, n_encoded, n_decoded, hidden, self.activation)
 
     def _read(self, X: Any, reset: bool = True) -> Source:
         """X checked, and set against what the model was fitted on."""

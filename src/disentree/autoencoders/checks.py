@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 PENALTIES = ("auto", "none", "adversarial", "hsic", "marginal")
 SCHEDULES = ("one-cycle", "steps", "constant")
+MASKS = ("given", "soft")
 TARGETS = ("ica", "codes", "none")
 
 
@@ -29,7 +30,9 @@ def check_parameters(model: COFHAE) -> None:
     check_positive(model, "tau")
     for name in ("lambda1", "lambda2", "lambda3"):
         check_at_least_0(model, name)
-    check_fraction(model, "warm_up")
+    for name in ("warm_up", "guided"):
+        check_fraction(model, name)
+    check_one_of(model, "masks", MASKS)
     check_one_of(model, "assignment", tuple(ASSIGNMENT_LOSSES))
     check_one_of(model, "targets", TARGETS)
     check_one_of(model, "penalty", PENALTIES)

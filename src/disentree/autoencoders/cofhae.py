@@ -16,8 +16,10 @@ from torch import nn
 from disentree.autoencoders.base import Autoencoder, paper_training
 from disentree.autoencoders.checks import check_codes, check_parameters, check_structure
 from disentree.autoencoders.conditional import Labels, make_step
-from disentree.autoencoders.fitting import find_structure, find_targets, settings_of
+from disentree.autoencoders.data import Source
+from disentree.autoencoders.fitting import find_representation, find_structure, find_targets, settings_of
 from disentree.autoencoders.hierarchical import HierarchicalAutoencoder, HierarchicalMask
+from disentree.autoencoders.inputs import embedding_layer
 from disentree.autoencoders.losses import discriminator
 from disentree.autoencoders.running import run_training
 from disentree.autoencoders.saving import fingerprint, plain_parameters, restore_checkpoint
@@ -32,7 +34,8 @@ class COFHAE(Autoencoder):
     Parameters
     ----------
     epochs, steps
-        How long to train. None: as many epochs as it takes for `steps` minibatches.
+        How long to train. None: as many epochs as it takes for `steps` minibatches, or three times as many if
+        there are curved leaves.
     batch_size, learning_rate, schedule
         Training by Adam. `schedule` is "one-cycle", "steps" (a tenth at 50 % and at 75 %) or "constant".
     tau
@@ -42,7 +45,8 @@ class COFHAE(Autoencoder):
     assignment
         "log" (the log probability of a row's path) or "squared" (the paper's).
     targets
-        "ica": independent components of every leaf that is flat, see `disentree.autoencoders.targets`; "codes":
+        "ica": independent components of every leaf that is flat, see `disentree.autoencoders.targets`, and of the
+        layout of those that are curved, see `disentree.autoencoders.unrolling`; "codes":
         those given to `fit` (supervision); "none".
     penalty
         Dependence between the variables of a leaf: "adversarial" (the paper's conditional total correlation),
@@ -50,17 +54,23 @@ class COFHAE(Autoencoder):
         (kernels, no adversary), "none", or "auto": adversarial if some leaf has no trusted targets.
         Leaves with trusted targets are not penalised.
     warm_up
-        Fraction of training over which lambda2 grows from 0.
+        Fraction of training over which lambda2 then grows from 0.
+    guided
+        Fraction of training, from its start, in which curved leaves are guided by their layout in the plane and
+        dependence is not penalised yet: first all that varies has to find its place in the code.
+    masks
+        How a row's code is masked while training: "given" (by its path, so that nothing of a value can hide in
+        how sure the network is of an option) or "soft" (by the probabilities of the options, as in the paper).
     discriminator, discriminator_betas
         Hidden widths and Adam's betas of the adversary.
     encoder, decoder
         "auto" or "mlp" (perceptron beside a linear map), "plain-mlp", "conv", "burgess" (the paper's for 64x64
         images), or modules of your own: see `HierarchicalAutoencoder`, and `input_` for what they are given.
     hidden, activation
-        Of the perceptrons.
+        Of the perceptrons. Those of an "embedding" are twice as wide.
     input
-        The fixed first layer: "whiten" (vectors), "pca" (images), "standardize", "raw" (only centred), "image"
-        (pixels, for convolutions), or "auto".
+        The fixed first layer: "whiten" (vectors), "embedding" (images: the autoencoder that MIMOSA looks at
+        them with), "pca", "standardize", "raw" (only centred), "image" (pixels, for convolutions), or "auto".
     likelihood
         "gaussian", "bernoulli", or "auto": Bernoulli for 0/1 data and convolutional networks.
     sigma
@@ -124,7 +134,9 @@ class COFHAE(Autoencoder):
         assignment: str = "log",
         targets: str = "ica",
         penalty: str = "auto",
-        warm_up: float = 0.3,
+        warm_up: float = 0.2,
+        guided: float = 0.4,
+        masks: str = "given",
         discriminator: Sequence[int] = (128, 128, 128),
         discriminator_betas: Sequence[float] = (0.5, 0.9),
         encoder: str | nn.Module = "auto",
@@ -156,6 +168,8 @@ class COFHAE(Autoencoder):
         self.targets = targets
         self.penalty = penalty
         self.warm_up = warm_up
+        self.guided = guided
+        self.masks = masks
         self.discriminator = discriminator
         self.discriminator_betas = discriminator_betas
         self.encoder = encoder
@@ -201,6 +215,7 @@ class COFHAE(Autoencoder):
             "targets": "none",
             "penalty": "adversarial",
             "warm_up": 0.0,
+            "masks": "soft",
             "discriminator": (1000, 1000, 1000),
             "discriminator_betas": (0.9, 0.999),
         }
@@ -216,6 +231,7 @@ class COFHAE(Autoencoder):
         hierarchy: Hierarchy | Mapping[str, Any] | None = None,
         paths: ArrayLike | None = None,
         codes: ArrayLike | None = None,
+        representation: Any = None,
     ) -> COFHAE:
         """Find the structure of X with MIMOSA, or take the one given, and train the autoencoder.
 
@@ -230,6 +246,8 @@ class COFHAE(Autoencoder):
             A structure, and the path of every row: an index into ``hierarchy.paths``, -1 for none.
         codes
             With ``targets="codes"``: the code that every row should get. `paths` may then be left out.
+        representation
+            With ``input="embedding"``: a fitted MIMOSA's `representation_`, to save the time of training one.
         """
         check_parameters(self)
         if isinstance(y, Hierarchy):
@@ -249,34 +267,50 @@ class COFHAE(Autoencoder):
         seed = saved[1]["seed"] if saved else pick_seed(self.random_state)
         seeds = np.random.SeedSequence(seed).spawn(4)
 
-        layer = self._fit_input(source, np.random.default_rng(seeds[1]))
-        self.input_, self.seed_, self.device_ = layer.to(device), seed, device
-
-        self.mimosa_ = None
+        self.seed_, self.device_, self.mimosa_ = seed, device, None
+        mimosa_seed = int(seeds[0].generate_state(1)[0])
         if saved:
             self.hierarchy_, self.paths_ = Hierarchy.from_dict(saved[1]["hierarchy"]), saved[0]["paths"].numpy()
         elif given:
             self.hierarchy_, self.paths_ = given
         else:
-            found = find_structure(self, source, int(seeds[0].generate_state(1)[0]))
+            found = find_structure(self, source, mimosa_seed)
             self.hierarchy_, self.paths_, self.mimosa_ = found
+            representation = representation or getattr(self.mimosa_, "representation_", None)
+
+        if self._wants_embedding(source):
+            if representation is None or getattr(representation, "network", None) is None:
+                representation = find_representation(self, source, mimosa_seed)
+            layer = embedding_layer(source, representation)
+        else:
+            layer = self._fit_input(source, np.random.default_rng(seeds[1]))
+        self.input_ = layer.to(device)
 
         aims = find_targets(self, source, np.random.default_rng(seeds[2]), codes)
         self.trust_ = aims.trust
 
-        settings = settings_of(self, source.n_rows)
+        settings = settings_of(
+            self, source.n_rows, guided=bool(aims.guided.any() or (aims.kept[aims.trust == 0] > 0).any())
+        )
         build = partial(self._build, with_adversary=settings.penalty in ("adversarial", "marginal"))
         self.autoencoder_, D = build(int(seeds[3].generate_state(1)[0]))
         generator = torch.Generator().manual_seed(int(seeds[3].generate_state(2)[1]))
         state = State.start(self.autoencoder_, D, settings, generator)
         if saved:
             restore_checkpoint(state, *saved)
-        labels = Labels(self.autoencoder_, self.paths_, aims.values, aims.trust, device)
+        labels = Labels(self.autoencoder_, self.paths_, aims, device)
         batches = Batches(source, layer, self.batch_size, labels)
         about |= {"seed": seed, "hierarchy": self.hierarchy_.to_dict()}
         step = make_step(settings, layer)
         run_training(self, state, batches, settings, step, about, torch.from_numpy(self.paths_))
         return self
+
+    def _wants_embedding(self, source: Source) -> bool:
+        """Images go through an autoencoder first where the default has nothing better to work with."""
+        if self.input == "auto":
+            by_default = self.encoder in ("auto", "mlp") and self.targets == "ica"
+            return by_default and len(source.shape) > 1 and self.likelihood in ("auto", "gaussian")
+        return self.input == "embedding"
 
     def _build(
         self, seed: int | None, with_adversary: bool = False

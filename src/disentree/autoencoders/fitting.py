@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int
 from sklearn.base import clone
 
@@ -13,7 +12,10 @@ from disentree.autoencoders.base import schedule_of
 from disentree.autoencoders.conditional import Settings
 from disentree.autoencoders.data import ArraySource, Source, sample_rows
 from disentree.autoencoders.targets import Targets, fit_flats, given_targets, leaf_targets
+from disentree.autoencoders.unrolling import guides
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.autoencoder import autoencoder_representation
+from disentree.mimosa.reduce import Representation
 
 if TYPE_CHECKING:
     from disentree.autoencoders.cofhae import COFHAE
@@ -46,25 +48,41 @@ def find_targets(
         return given_targets(codes, hierarchy)
     if model.targets == "none" or layer.kind == "image":
         none = np.full((source.n_rows, hierarchy.n_variables), np.nan)
-        return Targets(none, np.zeros(len(hierarchy.paths)))
-    features = [layer.to_input(layer.prepare(block)) for block in source.blocks()]
-    Z = torch.cat(features).cpu().numpy().astype(np.float64)
-    if model.encoder in ("auto", "mlp"):
+        return Targets.trusted(none, np.zeros(len(hierarchy.paths)))
+    Z = np.concatenate([layer.geometry(block) for block in source.blocks()])
+    if model.encoder in ("auto", "mlp") and layer.network is None:
         flats = fit_flats(Z, hierarchy, paths)
         layer.add_flats([(flat.centre, flat.basis) for flat in flats if flat.trust > 0])
     if codes is not None:
         return given_targets(codes, hierarchy)
-    return leaf_targets(Z, hierarchy, paths, rng)
+    targets = leaf_targets(Z, hierarchy, paths, rng)
+    curved = np.flatnonzero(targets.trust == 0)
+    if not len(curved) or not model.guided:
+        return targets
+    smooth = Z
+    if layer.network is not None:
+        smooth = np.concatenate([layer.prepare(block).cpu().numpy() for block in source.blocks()])
+    return guides(Z, smooth.astype(np.float64), hierarchy, paths, curved, rng, targets)
 
 
-def settings_of(model: COFHAE, n_rows: int) -> Settings:
+def find_representation(model: COFHAE, source: Source, seed: int) -> Representation:
+    """The autoencoder that MIMOSA with this seed looks at the data with."""
+    X = (
+        source.X
+        if isinstance(source, ArraySource)
+        else sample_rows(source, _MIMOSA_ROWS, np.random.default_rng(seed))
+    )
+    return autoencoder_representation(np.asarray(X), np.random.SeedSequence(seed).spawn(3)[0], model.verbose)
+
+
+def settings_of(model: COFHAE, n_rows: int, guided: bool = False) -> Settings:
     """What the training loop needs, with everything that was left open decided."""
     penalty = model.penalty
     if penalty == "auto":
         deep = np.array([path.dimension for path in model.hierarchy_.paths]) > 1
         penalty = "adversarial" if (deep & (model.trust_ < 0.5)).any() else "none"
     return Settings(
-        **schedule_of(model, n_rows, model.discriminator_betas),
+        **schedule_of(model, n_rows, model.discriminator_betas, longer=3 if guided else 1),
         tau=model.tau,
         lambda1=model.lambda1,
         lambda2=model.lambda2,
@@ -73,4 +91,6 @@ def settings_of(model: COFHAE, n_rows: int) -> Settings:
         penalty=penalty,
         warm_up=model.warm_up,
         sigma=model.sigma,
+        masks=model.masks,
+        guided=model.guided if guided else 0.0,
     )

@@ -128,6 +128,18 @@ class HierarchicalMask(nn.Module):
         a = (log_p @ self.above_options).exp()
         return Encoding(a, z * mask, mask, z_pre, log_p)
 
+    def with_choices(self, code: Encoding, a: Float[Tensor, "batch options"]) -> Encoding:
+        """The code that a row has if its options are those of its path: masks that are 0 or 1. Rows without a
+        path (NaN) keep their likeliest options, with the gradient of their soft ones."""
+        z = code.z_pre[:, : self.n_continuous]
+        if not self.n_options:
+            return code
+        known = ~a.isnan().any(dim=1, keepdim=True)
+        likeliest, _ = self.harden(code.z_pre.detach())
+        hard = torch.where(known, a, likeliest + code.a - code.a.detach())
+        on = torch.where(known, a, likeliest) @ self.above_continuous == self.above_continuous.sum(0)
+        return code._replace(a=hard, z=z * on, mask=on.to(z.dtype))
+
     def _log_softmax(self, logits: Float[Tensor, "batch options"]) -> Float[Tensor, "batch options"]:
         """The softmax of every categorical at once: logits spread over a grid with a row for each."""
         blank = logits.new_full((len(logits), 1), -torch.inf)

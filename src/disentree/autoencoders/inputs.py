@@ -4,7 +4,8 @@ back.
 Vectors are standardised column by column and whitened onto their numerical rank, so that training does not
 depend on the units of X, nor on how many copies of the same thing it measures. Images are scaled to [0, 1] and,
 for fully connected networks, projected onto their leading principal components: that carries what the image
-shows and is an order of magnitude cheaper than convolutions on a CPU.
+shows and is an order of magnitude cheaper than convolutions on a CPU. Or they pass through the trained, fixed
+autoencoder that MIMOSA looks at them with, and a few smooth numbers are all that is left to model.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from disentree.autoencoders.data import Source, sample_rows
+from disentree.mimosa.autoencoder import Autoencoder
+from disentree.mimosa.reduce import Representation
 
-Kind = Literal["whiten", "standardize", "raw", "pca", "image"]
+Kind = Literal["whiten", "standardize", "raw", "pca", "embedding", "image"]
 Likelihood = Literal["gaussian", "bernoulli"]
 
-KINDS = ("auto", "whiten", "standardize", "raw", "pca", "image")
+KINDS = ("auto", "whiten", "standardize", "raw", "pca", "embedding", "image")
 LIKELIHOODS = ("auto", "gaussian", "bernoulli")
 MAX_COMPONENTS = 300
 _EXACT_COLUMNS = 1000  # up to here the covariance is exact; beyond, principal components come from a sample
@@ -57,13 +60,17 @@ class InputLayer(nn.Module):
         self.variance: float = config["variance"]  # total, of X / pixel_scale
         self.is_image = len(self.shape) > 1
         self.in_pixels = self.kind == "image" or self.likelihood == "bernoulli"
+        self.unit: float = config.get("unit", 1.0)  # of an embedding
+        weights = {name[8:]: array for name, array in arrays.items() if name.startswith("network.")}
+        self.network = Autoencoder.from_weights(weights) if weights else None
+        arrays = {name: array for name, array in arrays.items() if not name.startswith("network.")}
         none = {"flat_centres": np.zeros((0, 0)), "flat_bases": np.zeros((0, 0, 0))}
         for name, array in (none | arrays).items():
             self.register_buffer(name, torch.from_numpy(np.asarray(array, dtype=np.float32)))
 
     @property
     def n_features(self) -> int:
-        return self.components.shape[1]
+        return self.components.shape[1] if self.network is None else len(self.network.center)
 
     @property
     def n_inputs(self) -> int:
@@ -105,8 +112,23 @@ class InputLayer(nn.Module):
         if self.in_pixels:
             pixels = (flat / self.pixel_scale).to(torch.float32).to(device)
             return self._as_image(pixels) if self.kind == "image" else pixels
-        centred = (flat / self.pixel_scale - self._exact_mean()).to(torch.float32).to(device)
+        components = self._linear(flat)
+        if self.network is None:
+            return components
+        with torch.no_grad():
+            return self.network.encode(components) / self.unit
+
+    def _linear(self, flat: Float[Tensor, "n columns"]) -> Float[Tensor, "n components"]:
+        centred = (flat / self.pixel_scale - self._exact_mean()).to(torch.float32).to(self.mean.device)
         return centred @ self.components
+
+    def geometry(self, X: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n r"]:
+        """Rows of X in coordinates whose distances mean something: those of its pixels for an embedding, whose
+        own are up to a network, else those that the encoder sees."""
+        if self.network is None:
+            return self.to_input(self.prepare(X)).cpu().numpy().astype(np.float64)
+        flat = torch.from_numpy(np.array(X.reshape(len(X), -1), dtype=np.float64))
+        return self._linear(flat).cpu().numpy().astype(np.float64)
 
     def to_input(self, prepared: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
         """What the encoder sees."""
@@ -128,6 +150,8 @@ class InputLayer(nn.Module):
                 (output.sigmoid() if self.likelihood == "bernoulli" else output).cpu().numpy().astype(np.float64)
             )
         else:
+            if self.network is not None:
+                output = self.network.decode(output * self.unit)
             flat = (output @ self.expansion).cpu().numpy().astype(np.float64) + self._exact_mean().numpy()
         if self.kind == "image":
             flat = flat.transpose(0, *_channels_first(self.shape)[1])
@@ -172,11 +196,51 @@ class InputLayer(nn.Module):
             scale = 1 / self.variance if sigma is None else 0.5 / sigma**2
             around = self._around_mean
             return lambda output, x: (around(output) - x).square().flatten(1).sum(1) * scale
+        if self.network is not None:  # relative to its variance as in the units of X
+            weights = self.weights * (1.0 if sigma is None else self.variance / (2 * sigma**2))
+            return lambda output, x: (output - x).square() @ weights
         if sigma is None:
             weights = self.weights
             return lambda output, x: (output - x).square() @ weights
         to_units = self.expansion * (0.5**0.5 / sigma)
         return lambda output, x: ((output - x) @ to_units).square().sum(1)
+
+
+def embedding_layer(source: Source, representation: Representation) -> InputLayer:
+    """The layer that an autoencoder, trained before, stands for."""
+    if representation.network is None:
+        raise ValueError("input='embedding' needs the representation of an autoencoder, not a linear one")
+    if len(representation.mean) != math.prod(source.shape):
+        raise ValueError(
+            f"the representation is of rows of {len(representation.mean)} numbers, X has rows of {source.shape}"
+        )
+    mean, weights = representation.mean.astype(np.float64), representation.weights.astype(np.float64)
+    pixel_scale = 255.0 if source.dtype == np.uint8 else 1.0
+    total, features = np.zeros_like(mean), []
+    for block in source.blocks():
+        flat = block.reshape(len(block), -1)
+        total += ((flat / pixel_scale - mean) ** 2).sum(axis=0) / source.n_rows
+        features.append(representation.transform(flat))
+    Z = np.concatenate(features)
+    unit = float(Z.std())
+    config = {
+        "kind": "embedding",
+        "likelihood": "gaussian",
+        "shape": list(source.shape),
+        "dtype": str(source.dtype),
+        "pixel_scale": pixel_scale,
+        "variance": float(total.sum()),
+        "unit": unit,
+    }
+    network = {f"network.{name}": value.numpy() for name, value in representation.network.state_dict().items()}
+    arrays = {
+        "mean": mean,
+        "mean_rest": mean - mean.astype(np.float32),
+        "components": weights,
+        "expansion": np.linalg.pinv(weights),
+        "weights": np.full(Z.shape[1], unit**2 / Z.var(axis=0).sum()),
+    }
+    return InputLayer(config, arrays | network)
 
 
 def fit_input_layer(source: Source, kind: str, likelihood: str, rng: np.random.Generator) -> InputLayer:

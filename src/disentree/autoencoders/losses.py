@@ -33,13 +33,13 @@ ASSIGNMENT_LOSSES = {"squared": squared_assignment_loss, "log": log_assignment_l
 def target_loss(
     z_pre: Float[Tensor, "batch continuous"],
     target: Float[Tensor, "batch continuous"],
-    trust: Float[Tensor, " batch"],
+    weight: Float[Tensor, "batch continuous"],
 ) -> Float[Tensor, ""]:
-    """Squared distance to the targets, each row weighted by the trust in those of its path. It acts before
-    the mask: a doubt about the path must not shrink the value."""
+    """Squared distance to the targets, weighted. It acts before the mask: a doubt about the path must not shrink
+    the value."""
     known = ~target.isnan()
     error = torch.where(known, z_pre - torch.where(known, target, 0.0), 0.0).square()
-    return (error.sum(1) @ trust) / len(target)
+    return (error * weight).sum() / len(target)
 
 
 def permute_active(

@@ -6,7 +6,8 @@ independent and not Gaussian, ICA finds them up to order, sign and scale. What i
 variable that several leaves share mean the same in all of them, which the mixing vectors tell: a variable moves
 a point in the same direction whichever of the leaves the point is on.
 
-Leaves that are curved do not get such targets: `trust` says how flat each one is.
+Leaves that are curved do not get such targets: `trust` says how flat each one is. They are laid out flat as well
+as can be, which gives a guide to begin with (`disentree.autoencoders.unrolling`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,15 @@ _TRUSTED, _REFUSED = 0.98, 0.90  # explained fractions of a leaf's variance betw
 
 class Targets(NamedTuple):
     values: Float[np.ndarray, "n v"]  # as codes: continuous columns standardised, NaN where there is no target
-    trust: Float[np.ndarray, " paths"]  # in [0, 1], how much to believe the targets of each path
+    trust: Float[np.ndarray, " paths"]  # in [0, 1]: where it is 1, independence need not be asked for
+    kept: Float[np.ndarray, "paths v"]  # weights of the targets all through training
+    guided: Float[np.ndarray, "paths v"]  # weights of those that are there to begin with, not to be kept
+
+    @classmethod
+    def trusted(cls, values: Float[np.ndarray, "n v"], trust: Float[np.ndarray, " paths"]) -> Targets:
+        """Targets that count as much as they are trusted."""
+        kept = np.repeat(trust[:, None], values.shape[1], axis=1)
+        return cls(values, trust, kept, np.zeros_like(kept))
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,7 @@ def given_targets(codes: Float[np.ndarray, "n v"], hierarchy: Hierarchy) -> Targ
     for column in np.flatnonzero(~np.isnan(values).all(axis=0)):
         seen = values[:, column]
         values[:, column] = (seen - np.nanmean(seen)) / max(float(np.nanstd(seen)), 1e-12)
-    return Targets(values, np.ones(len(hierarchy.paths)))
+    return Targets.trusted(values, np.ones(len(hierarchy.paths)))
 
 
 def leaf_targets(
@@ -93,7 +102,7 @@ def leaf_targets(
     with_target = ~np.isnan(values).all(axis=0)
     seen = values[:, with_target]
     values[:, with_target] = (seen - np.nanmean(seen, axis=0)) / np.nanstd(seen, axis=0)
-    return Targets(values, trust)
+    return Targets.trusted(values, trust)
 
 
 def fit_flats(Z: Float[np.ndarray, "n r"], hierarchy: Hierarchy, paths: Int[np.ndarray, " n"]) -> list[Flat]:

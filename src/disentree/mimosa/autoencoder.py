@@ -9,7 +9,8 @@ data needs is found later, from its neighbourhoods.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -66,6 +67,14 @@ class Autoencoder(nn.Module):
         self.register_buffer("scale", torch.ones(n_components))
         self.register_buffer("center", torch.zeros(latent))
         self.register_buffer("rotation", torch.eye(latent))
+
+    @classmethod
+    def from_weights(cls, weights: Mapping[str, np.ndarray]) -> Autoencoder:
+        """The network whose `state_dict` this is."""
+        widths = [len(weights[name]) for name in sorted(weights) if re.fullmatch(r"encoder\.\d+\.bias", name)]
+        network = cls(len(weights["scale"]), len(weights["center"]), widths[:-1])
+        network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in weights.items()})
+        return network.eval().requires_grad_(False)
 
     def encode(self, P: Float[torch.Tensor, "n q"]) -> Float[torch.Tensor, "n D"]:
         return (self.encoder(P / self.scale) - self.center) @ self.rotation

@@ -7,11 +7,15 @@ input. All other data goes through a smooth autoencoder.
 
 from __future__ import annotations
 
+import json
+import os
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Shaped
+
+from disentree._files import atomic_path
 
 MAX_LINEAR = 20  # principal components that neighbours and flats can still be found in
 ROUNDING = 1e-7  # singular values below this part of the largest are rounding
@@ -43,6 +47,37 @@ class Representation:
         components = Z if self.network is None else _through(self.network.decode, Z)
         # the least-norm inverse: what the components do not hold is as in the mean row
         return components @ np.linalg.pinv(self.weights) + self.mean
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to one safetensors file."""
+        from safetensors.numpy import save_file
+
+        arrays = {name: np.asarray(getattr(self, name)) for name in ("mean", "weights", "spectrum")}
+        if self.network is not None:
+            arrays |= {f"network.{key}": value.numpy() for key, value in self.network.state_dict().items()}
+        about = {"kind": self.kind, "history": self.history}
+        with atomic_path(path) as temporary:
+            whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+            save_file(whole, temporary, metadata={"about": json.dumps(about)})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Representation:
+        """Read what `save` wrote."""
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(os.fspath(path), framework="numpy") as file:
+                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                about = json.loads((file.metadata() or {})["about"])
+        except (SafetensorError, json.JSONDecodeError, KeyError) as error:
+            raise ValueError(f"{os.fspath(path)} is cut short or damaged ({error})") from None
+        weights = {name[8:]: array for name, array in arrays.items() if name.startswith("network.")}
+        network = None
+        if weights:
+            from disentree.mimosa.autoencoder import Autoencoder
+
+            network = Autoencoder.from_weights(weights)
+        return cls(about["kind"], arrays["mean"], arrays["weights"], arrays["spectrum"], network, about["history"])
 
 
 def _through(network: Any, rows: np.ndarray) -> np.ndarray:
