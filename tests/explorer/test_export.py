@@ -83,8 +83,8 @@ def check_page(model, X, browse, exported, with_encoder=True):
     expected = model.inverse_transform(Z).reshape(len(Z), -1)
     drawn = np.array(page.evaluate(decode, codes))
     assert np.abs(drawn - expected).max() <= 1e-5 * np.ptp(X)
-    if X.ndim == 2:  # of every column, however small it is beside the others
-        assert (np.abs(drawn - expected).max(axis=0) <= 1e-5 * X.std(axis=0)).all()
+    if X.ndim == 2:  # of every column, however small it is beside the others; float32 itself has 1e-7
+        assert (np.abs(drawn - expected).max(axis=0) <= 1e-5 * np.maximum(X.std(axis=0), 0.02)).all()
     assert page.evaluate("explorer.panels[0].model.canEncode") == with_encoder
     if not with_encoder:
         return
