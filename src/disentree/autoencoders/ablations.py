@@ -75,7 +75,7 @@ HIER_TCON = Ablation("H+TC(Z|on)", {**_NO_ASSIGNMENT, "penalty": "adversarial"})
 HIER_A_Z = Ablation(
     "H+A+Z",
     {**_NO_PENALTY, "targets": "codes", "lambda3": 100.0},
-    own={"targets": "codes", "penalty": "none"},
+    own={"targets": "codes", "penalty": "none", "lambda1": 1.0},
 )
 
 ABLATIONS: dict[str, Any] = {
