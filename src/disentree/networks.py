@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float
@@ -52,7 +53,7 @@ class ImageEncoder(nn.Module):
         )
         n_features = 2 * channels * (rows // 16) * (columns // 16)
         self.head = nn.Sequential(nn.Linear(n_features, hidden), activation(), nn.Linear(hidden, n_out))
-        self.to(memory_format=torch.channels_last)
+        cast(Any, self).to(memory_format=torch.channels_last)
 
     def forward(self, x: Float[Tensor, "batch c h w"]) -> Float[Tensor, "batch z"]:
         x = nn.functional.pad(x, self.pad).contiguous(memory_format=torch.channels_last)
@@ -91,7 +92,7 @@ class ImageDecoder(nn.Module):
             nn.Conv2d(channels, 16 * c, 3, padding=1),
             nn.PixelShuffle(4),
         )
-        self.to(memory_format=torch.channels_last)
+        cast(Any, self).to(memory_format=torch.channels_last)
 
     def forward(self, z: Float[Tensor, "batch z"]) -> Float[Tensor, "batch c h w"]:
         grid = self.head(z).view(-1, *self.grid).contiguous(memory_format=torch.channels_last)
