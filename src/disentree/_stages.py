@@ -114,8 +114,9 @@ def do_structure(run: Run, device: str, verbose: bool) -> str:
             ],
             "timings": {step: round(float(s), 3) for step, s in mimosa.timings_.items()},
         }
-        if getattr(mimosa.representation_, "network", None) is not None:
-            mimosa.representation_.save(run.folder / REPRESENTATION)  # the model need not learn to see again
+        seen = getattr(mimosa, "representation_", None)
+        if getattr(seen, "network", None) is not None:
+            seen.save(run.folder / REPRESENTATION)  # the model need not learn to see again
         if run.on_mimosa is not None:
             run.on_mimosa(mimosa)
     else:
