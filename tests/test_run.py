@@ -310,7 +310,10 @@ def test_a_model_that_says_it_was_interrupted_is_not_kept(tmp_path, fakes, monke
         ("chopsticks-depth2-inter --n-samples 0", "n_samples: Input should be greater than or equal to 1, got 0"),
         ("chopsticks-depth2-inter --seed -1", "seed: Input should be greater than or equal to 0, got -1"),
         ("chopsticks-depth2-inter --preset fast", "--preset must be quick, default or paper, got 'fast'"),
-        ("chopsticks-depth2-inter --structure guess", "--structure must be mimosa, mimosa-paper or true, got 'guess'"),
+        (
+            "chopsticks-depth2-inter --structure guess",
+            "--structure must be mimosa, mimosa-paper or true, got 'guess'",
+        ),
         ("chopsticks-depth2-inter --binarize", "has no option 'binarize'"),
         ("chopsticks-depth2-inter --categorical onehot", "has no option 'categorical'"),
         ("chopsticks-depth2-inter --labels l.npz", "needs both --hierarchy and --labels"),

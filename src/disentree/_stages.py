@@ -115,7 +115,7 @@ def do_structure(run: Run, device: str, verbose: bool) -> str:
             "timings": {step: round(float(s), 3) for step, s in mimosa.timings_.items()},
         }
         seen = getattr(mimosa, "representation_", None)
-        if getattr(seen, "network", None) is not None:
+        if hasattr(getattr(seen, "network", None), "decode"):
             seen.save(run.folder / REPRESENTATION)  # the model need not learn to see again
         if run.on_mimosa is not None:
             run.on_mimosa(mimosa)

@@ -8,7 +8,8 @@ convolutions and depth-to-space that of transposed ones, which are the slow part
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import torch
@@ -131,3 +132,14 @@ def burgess_decoder(shape: tuple[int, int, int], n_in: int, activation: Activati
 def _check_64(shape: tuple[int, int, int]) -> None:
     if shape[1:] != (64, 64):
         raise ValueError(f"the paper's convolutional networks take 64x64 images, got {shape[1]}x{shape[2]}")
+
+
+@contextmanager
+def flushed_denormals(device: torch.device | None = None) -> Iterator[None]:
+    """Smooth activations drift into denormal floats, which makes a CPU several times slower. Zeros instead."""
+    changed = (device is None or device.type == "cpu") and torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        if changed:
+            torch.set_flush_denormal(False)

@@ -279,7 +279,7 @@ class COFHAE(Autoencoder):
             representation = representation or getattr(self.mimosa_, "representation_", None)
 
         if self._wants_embedding(source):
-            if representation is None or getattr(representation, "network", None) is None:
+            if not hasattr(getattr(representation, "network", None), "decode"):
                 representation = find_representation(self, source, mimosa_seed)
             layer = embedding_layer(source, representation)
         else:

@@ -12,8 +12,9 @@ import torch
 from disentree._code_statistics import code_statistics
 from disentree.autoencoders.data import sample_rows
 from disentree.autoencoders.saving import save_checkpoint
-from disentree.autoencoders.session import fitting_threads, flushed_denormals, reporter
+from disentree.autoencoders.session import fitting_threads, reporter
 from disentree.autoencoders.training import Batches, Diverged, Schedule, State, Step, train
+from disentree.networks import flushed_denormals
 
 if TYPE_CHECKING:
     from disentree.autoencoders.base import Autoencoder

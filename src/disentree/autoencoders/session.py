@@ -44,17 +44,6 @@ def pick_seed(random_state: Any) -> int:
 
 
 @contextmanager
-def flushed_denormals(device: torch.device) -> Iterator[None]:
-    """Softplus networks drift into denormal floats, which makes a CPU several times slower."""
-    changed = device.type == "cpu" and torch.set_flush_denormal(True)
-    try:
-        yield
-    finally:
-        if changed:
-            torch.set_flush_denormal(False)
-
-
-@contextmanager
 def fitting_threads(device: torch.device, work: int) -> Iterator[None]:
     """One thread for networks so small that threads would wait for each other more than they compute, which
     is ruinous on a busy machine. `work`: weights times rows of a batch."""

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from disentree._progress import bar
 from disentree.mimosa.reduce import Representation, as_float, as_rows
-from disentree.networks import Activation, burgess_decoder, burgess_encoder, mlp
+from disentree.networks import Activation, burgess_decoder, burgess_encoder, flushed_denormals, mlp
 
 ACTIVATIONS: dict[str, Activation] = {"softplus": nn.Softplus, "relu": nn.ReLU}
 SQUARED_ERROR_WEIGHT = 100.0  # of the sum over features, as in the published runs
@@ -28,7 +28,7 @@ class Latent(Representation):
         values = as_float(rows)
         if self.network is None:
             return values.astype(np.float64)
-        with torch.no_grad(), smooth_arithmetic():
+        with torch.no_grad(), flushed_denormals():
             return self.network(torch.from_numpy(values.astype(np.float32))).double().numpy()
 
 
@@ -69,7 +69,7 @@ def flat_autoencoder(
     history: list[dict[str, float]] = []
     # One thread for the small network: more gain little, wait for each other on a busy machine, and would
     # make the result depend on the number of cores.
-    with _threads(None if images else 1), smooth_arithmetic(), bar("autoencoder", epochs, verbose) as advance:
+    with _threads(None if images else 1), flushed_denormals(), bar("autoencoder", epochs, verbose) as advance:
         for epoch in range(1, epochs + 1):
             total = 0.0
             for rows in torch.randperm(len(data), generator=shuffle).split(batch_size):
@@ -133,17 +133,6 @@ class _ChannelsFirst(nn.Module):
 def _spectrum(Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " s"]:
     Z = np.asarray(Z, dtype=np.float64)
     return np.linalg.svd(np.linalg.qr(Z - Z.mean(axis=0), mode="r"), compute_uv=False)
-
-
-@contextmanager
-def smooth_arithmetic() -> Iterator[None]:
-    """Softplus networks drift into denormal floats, which make a CPU several times slower."""
-    changed = torch.set_flush_denormal(True)
-    try:
-        yield
-    finally:
-        if changed:
-            torch.set_flush_denormal(False)
 
 
 @contextmanager
