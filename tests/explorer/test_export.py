@@ -15,6 +15,7 @@ from disentree.datasets import load_dataset
 from disentree.errors import UserError
 from disentree.explorer import Page, from_model, from_run
 from disentree.explorer.program import NotInBrowser
+from disentree.mimosa.autoencoder import autoencoder_representation
 
 from .conftest import make_run, quick_model, settled
 
@@ -73,6 +74,13 @@ def test_the_page_computes_what_the_model_does(name, browse, exported):
     data, settings = MODELS[name]
     X, hierarchy, paths = data()
     check_page(quick_model(**settings).fit(X, hierarchy=hierarchy, paths=paths), X, browse, exported)
+
+
+def test_an_autoencoder_before_the_networks(browse, exported):
+    X, hierarchy, paths = ships()
+    seen = autoencoder_representation(X, np.random.SeedSequence(0), steps=5)
+    model = quick_model(input="embedding").fit(X, hierarchy=hierarchy, paths=paths, representation=seen)
+    check_page(model, X, browse, exported)
 
 
 def check_page(model, X, browse, exported, with_encoder=True):
