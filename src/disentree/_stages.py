@@ -114,7 +114,7 @@ def do_structure(run: Run, device: str, verbose: bool) -> str:
             ],
             "timings": {step: round(float(s), 3) for step, s in mimosa.timings_.items()},
         }
-        seen = getattr(mimosa, "representation_", None)
+        seen: Any = getattr(mimosa, "representation_", None)
         if hasattr(getattr(seen, "network", None), "decode"):
             seen.save(run.folder / REPRESENTATION)  # the model need not learn to see again
         if run.on_mimosa is not None:
