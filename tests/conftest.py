@@ -5,6 +5,11 @@ conftest. It wraps every function of the package; numba kernels are marked `@typ
 `@njit`, and are left alone.
 """
 
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
 import matplotlib
 import pytest
 from hypothesis import settings
@@ -27,3 +32,21 @@ def _close_figures():
     from matplotlib import pyplot
 
     pyplot.close("all")
+
+
+@pytest.fixture
+def unprivileged():
+    """A folder of our own, as a user to whom permissions apply: root may read and write everything."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    root = os.name == "posix" and os.geteuid() == 0
+    nobody = 65534
+    if root:
+        os.chown(folder, nobody, nobody)
+        os.seteuid(nobody)
+    try:
+        yield folder
+    finally:
+        if root:
+            os.seteuid(0)
+        shutil.rmtree(folder)

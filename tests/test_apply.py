@@ -6,23 +6,13 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from disentree import COFHAE, MIMOSA, _blocks, cli
+from disentree import COFHAE, MIMOSA, _blocks
 from disentree.datasets import load_dataset
 from disentree.run import Run, RunConfig
+from shell import invoke
 
 NAME = "chopsticks-depth2-slope"
-
-
-def invoke(*args):
-    return CliRunner(env={"NO_COLOR": "1"}).invoke(cli.app, [str(arg) for arg in args])
-
-
-@pytest.fixture(autouse=True)
-def _no_handlers_left():
-    yield
-    cli.log.handlers.clear()
 
 
 @pytest.fixture(scope="module")

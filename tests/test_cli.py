@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from disentree import __version__, cli
 from disentree.datasets import list_datasets
 from disentree.errors import UserError
+from shell import invoke
 
 # Coverage tools and pytest plugins have no business in the child; colours and widths must not depend on us.
 CLEAN = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "100"}
@@ -21,11 +22,6 @@ CLEAN = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "100"}
 def disentree(*args, **kwargs):
     command = [sys.executable, "-m", "disentree", *map(str, args)]
     return subprocess.run(command, capture_output=True, text=True, env=CLEAN, check=False, **kwargs)
-
-
-def invoke(*args):
-    """In this process, with types checked at run time."""
-    return CliRunner(env={"NO_COLOR": "1"}).invoke(cli.app, [str(arg) for arg in args])
 
 
 def is_one_sentence(stderr):

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from contract import checks_of, keeps_any_parameter
 from disentree import COFHAE, Hierarchy
 from disentree.autoencoders import COFHAESearch
 
@@ -119,14 +119,10 @@ class FlatCOFHAE(COFHAE):
         return super().fit(X, hierarchy=FLAT)
 
 
-NOT_FOR_US = {
-    "check_do_not_raise_errors_in_init_or_set_params": "passes -1 for everything, which the type checks that "
-    "are switched on in this suite refuse; without them __init__ only stores",
-}
-
-
-@parametrize_with_checks(
-    [FlatCOFHAE(epochs=1, hidden=(4,), device="cpu")], expected_failed_checks=lambda estimator: NOT_FOR_US
-)
+@checks_of(FlatCOFHAE(epochs=1, hidden=(4,), device="cpu"))
 def test_scikit_learn_agrees(estimator, check):
     check(estimator)
+
+
+def test_any_parameter_is_only_stored():
+    keeps_any_parameter("COFHAE()", "AE()", "VAE()", "BetaTCVAE()", "FactorVAE()", "JointVAE()", "CascadeVAE()")

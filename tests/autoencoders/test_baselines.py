@@ -9,8 +9,8 @@ import pytest
 import torch
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from contract import checks_of
 from disentree import AE, COFHAE, VAE, BetaTCVAE, CascadeVAE, FactorVAE, Hierarchy, JointVAE
 from disentree.autoencoders.balanced import assign
 from disentree.autoencoders.cascadevae import let_through
@@ -352,15 +352,6 @@ def test_images(cls):
     assert 0 <= again.min() <= again.max() <= 1
 
 
-NOT_FOR_US = {
-    "check_do_not_raise_errors_in_init_or_set_params": "passes -1 for everything, which the type checks that "
-    "are switched on in this suite refuse; without them __init__ only stores",
-}
-
-
-@parametrize_with_checks(
-    [JointVAE(categories=2, n_continuous=2, epochs=1, hidden=(4,), device="cpu")],
-    expected_failed_checks=lambda estimator: NOT_FOR_US,
-)
+@checks_of(JointVAE(categories=2, n_continuous=2, epochs=1, hidden=(4,), device="cpu"))
 def test_scikit_learn_agrees(estimator, check):
     check(estimator)

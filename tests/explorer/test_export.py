@@ -7,32 +7,22 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from typer.testing import CliRunner
 
-from disentree import Hierarchy, cli
+import shell
+from disentree import Hierarchy
 from disentree.autoencoders import VAE
 from disentree.datasets import load_dataset
 from disentree.errors import UserError
 from disentree.explorer import Page, from_model, from_run
 from disentree.explorer.program import NotInBrowser
 from disentree.mimosa.autoencoder import autoencoder_representation
+from shell import invoke
 
 from .conftest import make_run, quick_model, settled
 
 
-@pytest.fixture(autouse=True)
-def _no_handlers_left():
-    yield
-    cli.log.handlers.clear()
-
-
-def invoke(*args):
-    return CliRunner(env={"NO_COLOR": "1"}).invoke(cli.app, [str(arg) for arg in args])
-
-
 def is_one_sentence(result):
-    last = result.stderr.splitlines()[-1]
-    return result.exit_code == 2 and last.startswith("disentree: ") and "Traceback" not in result.stderr
+    return result.exit_code == 2 and shell.is_one_sentence(result)
 
 
 # ------------------------------------------------------------------ networks of every kind

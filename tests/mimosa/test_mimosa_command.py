@@ -4,15 +4,15 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from disentree import Hierarchy, cli
+import shell
+from disentree import Hierarchy
 from disentree.commands.mimosa import FIGURES
 from disentree.datasets import load_dataset, save_dataset
 
 
 def invoke(*args):
-    return CliRunner(env={"NO_COLOR": "1"}).invoke(cli.app, ["-q", "mimosa", *map(str, args)])
+    return shell.invoke("-q", "mimosa", *args)
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,7 @@ import json
 import math
 
 import pytest
-from typer.testing import CliRunner
 
-from disentree import cli
 from disentree.datasets import dataset_info
 from disentree.errors import UserError
 from disentree.studies import STUDIES, get_study, published, structures
@@ -18,16 +16,7 @@ from disentree.studies.published import BENCHMARKS, MIMOSA_SETTINGS, TABLE1
 from disentree.studies.results import Results, deviation, mean, spread, write_tables
 from disentree.studies.study import planned
 from disentree.studies.task import Task
-
-
-def invoke(*args):
-    return CliRunner(env={"NO_COLOR": "1"}).invoke(cli.app, [str(arg) for arg in args])
-
-
-@pytest.fixture(autouse=True)
-def _no_handlers_left():
-    yield
-    cli.log.handlers.clear()
+from shell import invoke
 
 
 def made_up(study, options, folder):

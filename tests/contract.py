@@ -1,0 +1,35 @@
+"""scikit-learn's own checks of the estimator contract, where annotations are checked at run time."""
+
+import subprocess
+import sys
+
+import pytest
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+# It hands -1 and 'helloworld' to every parameter, which the type checks of this suite refuse. Users have no such
+# checks: `keeps_any_parameter` runs it as they would.
+WITHOUT_TYPE_CHECKS = "check_do_not_raise_errors_in_init_or_set_params"
+
+
+def checks_of(estimator):
+    """A mark that parametrises a test over all checks but that one."""
+    found = [
+        (each, check)
+        for each, check in estimator_checks_generator(estimator)
+        if name_of(check) != WITHOUT_TYPE_CHECKS
+    ]
+    return pytest.mark.parametrize(("estimator", "check"), found, ids=[name_of(check) for _, check in found])
+
+
+def name_of(check):
+    return check.func.__name__
+
+
+def keeps_any_parameter(*expressions):
+    """Run that check on estimators, given as Python, in a process without type checks."""
+    lines = [
+        f"from sklearn.utils.estimator_checks import {WITHOUT_TYPE_CHECKS} as check",
+        "from disentree import *",
+    ]
+    lines += [f"check(type({it}).__name__, {it})" for it in expressions]
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
