@@ -24,38 +24,18 @@ from disentree import MIMOSA, __version__
 from disentree.datasets import list_datasets, load_dataset
 from disentree.metrics import coverage_score, h_error, purity_score
 from disentree.run import Run
-
-# The paper's settings for each data set, which come from knowing the truth.
-PAPER = {
-    "chopsticks-depth2-inter": {"initial_dim": 3},
-    "chopsticks-depth2-slope": {"initial_dim": 3},
-    "chopsticks-depth2-both": {"initial_dim": 5},
-    "chopsticks-depth2-either": {"initial_dim": 4},
-    "chopsticks-depth3-inter": {"initial_dim": 4},
-    "chopsticks-depth3-slope": {"initial_dim": 4},
-    "chopsticks-depth3-both": {"initial_dim": 7},
-    "chopsticks-depth3-either": {"initial_dim": 5},
-    "spaceshapes": {"initial_dim": 7, "cos_simil_thresh": 0.95, "contagion_num": 3},
-}
-# Table 1 of the paper: purity, coverage, H-error, means over five restarts.
-PUBLISHED = {
-    "chopsticks-depth2-inter": ("1.0", ".99", "0"),
-    "chopsticks-depth2-slope": ("1.0", ".99", "0"),
-    "chopsticks-depth2-both": ("1.0", ".96", "0"),
-    "chopsticks-depth2-either": ("1.0", ".94", "0"),
-    "chopsticks-depth3-inter": (".98", ".98", "0"),
-    "chopsticks-depth3-slope": (".95", ".98", "0"),
-    "chopsticks-depth3-both": (".94", ".82", "0"),
-    "chopsticks-depth3-either": (".93", ".75", "2.4"),
-    "spaceshapes": ("1.0", "1.0", "0"),
-}
+from disentree.studies.published import MIMOSA_SETTINGS, TABLE1
 
 
 def run(name: str, seed: int, model: str, n_samples: int) -> dict:
     ds = load_dataset(name, n_samples, seed=seed)
     n_train = round(0.9 * n_samples)
     X, true = ds.X[:n_train], ds.paths[:n_train]
-    m = MIMOSA(random_state=seed) if model == "default" else MIMOSA.paper(random_state=seed, **PAPER[name])
+    m = (
+        MIMOSA(random_state=seed)
+        if model == "default"
+        else MIMOSA.paper(random_state=seed, **MIMOSA_SETTINGS[name])
+    )
     start = time.perf_counter()
     m.fit(X)
     return {
@@ -108,7 +88,7 @@ def table(lines: list[dict]) -> str:
                 return f"{values.mean():.{digits}f} ± {values.std():.{digits}f}"
 
             seconds = np.median([line["seconds"] for line in runs])
-            published = " / ".join(PUBLISHED[info.name])
+            published = " / ".join(f"{TABLE1[info.name][key][0]:g}" for key in ("purity", "coverage", "h_error"))
             rows.append(
                 f"| {info.name} | {model} | {len(runs)} | {spread('h_error', 2)} | {spread('core_purity', 4)} "
                 f"| {spread('core_coverage', 4)} | {spread('purity', 4)} | {seconds:.0f} "

@@ -134,3 +134,8 @@ def test_a_representation_of_other_data_is_refused():
     seen = autoencoder_representation(X, np.random.SeedSequence(0), steps=5)
     with pytest.raises(ValueError, match="the representation is of rows of 128 numbers"):
         COFHAE(steps=1).fit(X[:, :4], hierarchy=Hierarchy.flat(1), representation=seen)
+
+
+def test_points_that_are_all_the_same_have_no_guide():
+    rows = np.arange(600)
+    assert guide_of(np.ones((600, 3)), rows, 0, 2, np.random.default_rng(0)) is None

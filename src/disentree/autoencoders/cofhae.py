@@ -289,9 +289,7 @@ class COFHAE(Autoencoder):
         aims = find_targets(self, source, np.random.default_rng(seeds[2]), codes)
         self.trust_ = aims.trust
 
-        settings = settings_of(
-            self, source.n_rows, guided=bool(aims.guided.any() or (aims.kept[aims.trust == 0] > 0).any())
-        )
+        settings = settings_of(self, source.n_rows, guided=aims.has_guides)
         build = partial(self._build, with_adversary=settings.penalty in ("adversarial", "marginal"))
         self.autoencoder_, D = build(int(seeds[3].generate_state(1)[0]))
         generator = torch.Generator().manual_seed(int(seeds[3].generate_state(2)[1]))

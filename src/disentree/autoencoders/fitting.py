@@ -50,12 +50,12 @@ def find_targets(
         none = np.full((source.n_rows, hierarchy.n_variables), np.nan)
         return Targets.trusted(none, np.zeros(len(hierarchy.paths)))
     Z = np.concatenate([layer.geometry(block) for block in source.blocks()])
+    flats = fit_flats(Z, hierarchy, paths)
     if model.encoder in ("auto", "mlp") and layer.network is None:
-        flats = fit_flats(Z, hierarchy, paths)
         layer.add_flats([(flat.centre, flat.basis) for flat in flats if flat.trust > 0])
     if codes is not None:
         return given_targets(codes, hierarchy)
-    targets = leaf_targets(Z, hierarchy, paths, rng)
+    targets = leaf_targets(Z, hierarchy, paths, rng, flats)
     curved = np.flatnonzero(targets.trust == 0)
     if not len(curved) or not model.guided:
         return targets
@@ -67,12 +67,9 @@ def find_targets(
 
 def find_representation(model: COFHAE, source: Source, seed: int) -> Representation:
     """The autoencoder that MIMOSA with this seed looks at the data with."""
-    X = (
-        source.X
-        if isinstance(source, ArraySource)
-        else sample_rows(source, _MIMOSA_ROWS, np.random.default_rng(seed))
-    )
-    return autoencoder_representation(np.asarray(X), np.random.SeedSequence(seed).spawn(3)[0], model.verbose)
+    whole = isinstance(source, ArraySource)
+    X = np.asarray(source.X) if whole else sample_rows(source, _MIMOSA_ROWS, np.random.default_rng(seed))
+    return autoencoder_representation(X, np.random.SeedSequence(seed).spawn(3)[0], model.verbose)
 
 
 def settings_of(model: COFHAE, n_rows: int, guided: bool = False) -> Settings:

@@ -31,6 +31,11 @@ class Targets(NamedTuple):
     kept: Float[np.ndarray, "paths v"]  # weights of the targets all through training
     guided: Float[np.ndarray, "paths v"]  # weights of those that are there to begin with, not to be kept
 
+    @property
+    def has_guides(self) -> bool:
+        """Whether some curved path has coordinates to begin with or to keep."""
+        return bool(self.guided.any() or self.kept[self.trust == 0].any())
+
     @classmethod
     def trusted(cls, values: Float[np.ndarray, "n v"], trust: Float[np.ndarray, " paths"]) -> Targets:
         """Targets that count as much as they are trusted."""
@@ -78,6 +83,7 @@ def leaf_targets(
     hierarchy: Hierarchy,
     paths: Int[np.ndarray, " n"],
     random_state: int | np.random.Generator = 0,
+    flats: list[Flat] | None = None,
 ) -> Targets:
     """Independent components of every path's rows of `Z`, laid out as codes for the hierarchy.
 
@@ -88,9 +94,11 @@ def leaf_targets(
     paths
         The path of each row, -1 for none. Rows without a path get no target, nor do rows that lie far off the
         flat piece of their own path.
+    flats
+        What `fit_flats` gives for the same arguments, if it is known already.
     """
     rng = np.random.default_rng(random_state)
-    leaves = {flat.path: _unmix(Z, flat, rng) for flat in fit_flats(Z, hierarchy, paths)}
+    leaves = {flat.path: _unmix(Z, flat, rng) for flat in flats or fit_flats(Z, hierarchy, paths)}
     columns = _assign_columns(hierarchy, leaves)
 
     values = np.full((len(Z), hierarchy.n_variables), np.nan)

@@ -54,12 +54,14 @@ def lay_out(
     graph = csr_array(links, shape=(m, m))
     landmarks = rng.choice(m, min(_LANDMARKS, m), replace=False)
     squared = dijkstra(graph, directed=False, indices=landmarks) ** 2
-    if not np.isfinite(squared).all():  # the leaf is in pieces: lay out the largest
+    if not np.isfinite(squared).all():  # the leaf is in pieces: as far apart as any two points of one
         squared[~np.isfinite(squared)] = squared[np.isfinite(squared)].max()
     among = squared[:, landmarks]
     mean = among.mean(axis=0)
     values, vectors = np.linalg.eigh(-0.5 * (among - mean - among.mean(axis=1)[:, None] + among.mean()))
     values, vectors = values[::-1].clip(min=0), vectors[:, ::-1]
+    if values[0] == 0:  # all points are one point
+        return np.zeros((m, 1)), values[: d + 1]
     kept = max(1, int((values[:d] > 1e-9 * values[0]).sum()))
     layout = -0.5 * (squared.T - mean) @ (vectors[:, :kept] / np.sqrt(values[:kept]))
     return layout, values[: d + 1] / len(landmarks)
