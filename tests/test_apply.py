@@ -115,7 +115,16 @@ def test_the_header_is_numpys(tmp_path):
     for shape in ((0,), (123_456_789_012, 40)):
         (tmp_path / "h.npy").write_bytes(_blocks.npy_start(shape, np.dtype("<f8")))
         with (tmp_path / "h.npy").open("rb") as file:
-            assert _blocks.npy_header(file, tmp_path / "h.npy") == (shape, np.dtype("<f8"), 128)
+            assert _blocks.npy_header(file, tmp_path / "h.npy") == (shape, np.dtype("<f8"), _blocks.HEADER)
+
+
+def test_rows_are_written_to_their_place(tmp_path):
+    for values in (np.arange(6.0).reshape(3, 2), np.arange(3)):
+        _blocks.create_npy(tmp_path / "a.npy", values.shape, values.dtype)
+        np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), 0 * values)
+        _blocks.write_rows(tmp_path / "a.npy", 1, values[1:])
+        _blocks.write_rows(tmp_path / "a.npy", 0, values[:1])
+        np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), values)
 
 
 def test_dask_arrays(run, rows):

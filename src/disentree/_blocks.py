@@ -16,6 +16,7 @@ from disentree.autoencoders.data import rows_per_block
 from disentree.errors import UserError
 
 CODE_DTYPE = np.dtype("<f8")
+HEADER = 128  # bytes before the numbers of a .npy that is written here
 
 
 # ------------------------------------------------------------------ reading
@@ -181,9 +182,23 @@ def npy_layouts(n_rows: int, n_variables: int) -> list[tuple[tuple[int, ...], np
 
 
 def npy_start(shape: tuple[int, ...], dtype: np.dtype) -> bytes:
-    """A header of 128 bytes, whatever the number of rows."""
+    """A header of the same size whatever the number of rows."""
     text = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': {shape}, }}"
-    return b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + text.ljust(117).encode("ascii") + b"\n"
+    length = HEADER - 10  # without the magic string, the version and the length itself
+    return b"\x93NUMPY\x01\x00" + length.to_bytes(2, "little") + text.ljust(length - 1).encode("ascii") + b"\n"
+
+
+def create_npy(path: Path, shape: tuple[int, ...], dtype: np.dtype) -> None:
+    """A file of zeros, for `write_rows` to fill."""
+    with path.open("wb") as file:
+        file.write(npy_start(shape, dtype))
+        file.truncate(HEADER + dtype.itemsize * int(np.prod(shape)))
+
+
+def write_rows(path: Path, start: int, values: Shaped[np.ndarray, "n ..."]) -> None:
+    with path.open("r+b") as file:
+        file.seek(HEADER + start * values.itemsize * int(np.prod(values.shape[1:])))
+        file.write(np.ascontiguousarray(values).data)
 
 
 def _csv_writer(stack: ExitStack, temporary: Path, names: list[str]) -> Write:

@@ -18,12 +18,13 @@ from jaxtyping import Float, Int, Shaped
 from disentree._blocks import (
     CODE_DTYPE,
     check_shape,
+    create_npy,
     npy_header,
     npy_layouts,
-    npy_start,
     open_writer,
     paths_file,
     read_blocks,
+    write_rows,
 )
 from disentree._files import atomic_path
 from disentree._pools import in_processes
@@ -125,9 +126,7 @@ def _apply_parts(
     with ExitStack() as stack:
         targets = [stack.enter_context(atomic_path(path)) for path in (out, paths_file(out))]
         for target, (whole, dtype) in zip(targets, npy_layouts(n_rows, n_variables), strict=True):
-            with target.open("wb") as file:
-                file.write(npy_start(whole, dtype))
-                file.truncate(128 + dtype.itemsize * int(np.prod(whole)))
+            create_npy(target, whole, dtype)
         where = [str(path.resolve()) for path in (run.folder, source, *targets)]
         starts = range(0, n_rows, step)
         in_processes(
@@ -153,8 +152,6 @@ def apply_part(folder: str, source: str, codes_to: str, paths_to: str, start: in
     if about["scale"] is not None:
         block = (block - np.array(about["centre"])) / np.array(about["scale"])
     codes, paths = _codes_and_paths(_models[folder], block)
-    for name, values in ((codes_to, codes.astype(CODE_DTYPE)), (paths_to, paths.astype("<i8"))):
-        with open(name, "r+b") as file:
-            file.seek(128 + start * (values.itemsize * (values.shape[1] if values.ndim > 1 else 1)))
-            file.write(np.ascontiguousarray(values).data)
+    write_rows(Path(codes_to), start, codes.astype(CODE_DTYPE))
+    write_rows(Path(paths_to), start, paths.astype("<i8"))
     return n
