@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from disentree import COFHAE, MIMOSA, _blocks
+from disentree import COFHAE, MIMOSA, _blocks, _stages
+from disentree.apply import apply_run
 from disentree.datasets import load_dataset
 from disentree.run import Run, RunConfig
-from shell import invoke
+from shell import invoke, is_one_sentence
 
 NAME = "chopsticks-depth2-slope"
 
@@ -51,6 +52,20 @@ def test_npy_to_npy(run, rows, tmp_path, jobs):
     np.testing.assert_array_equal(np.load(tmp_path / "z.paths.npy", mmap_mode="r"), paths)
 
 
+def test_every_process_uses_the_device_asked_for(run, rows, tmp_path, monkeypatch):
+    asked = []
+
+    def model(self, device="auto"):
+        asked.append(device)
+        return _stages.load_model(self.config.model, self.folder, "cpu")
+
+    monkeypatch.setattr(Run, "model", model)
+    monkeypatch.setattr("disentree.apply.in_processes", lambda f, calls, *_: [f(*call) for call in calls])
+    np.save(tmp_path / "x.npy", rows)
+    apply_run(run, tmp_path / "x.npy", tmp_path / "z.npy", jobs=2, device="cuda")
+    assert asked == ["cuda", "cuda"]
+
+
 def test_npz_to_parquet_and_csv(run, rows, tmp_path):
     np.savez_compressed(tmp_path / "x.npz", X=rows)
     codes, paths = expected(run, rows)
@@ -63,13 +78,23 @@ def test_npz_to_parquet_and_csv(run, rows, tmp_path):
         np.testing.assert_array_equal(table[names].to_numpy(), codes)
 
 
-def test_a_table_is_standardised_as_it_was(tmp_path):
+@pytest.fixture(scope="module")
+def frame():
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(400, 2)) @ rng.normal(size=(2, 5)) + 3, columns=list("abcde"))
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    config = RunConfig.of(str(tmp_path / "t.csv"), preset="quick", epochs=1)
-    run = Run.start(config, tmp_path / "r")
-    run.finish(report=False, device="cpu")
+    return pd.DataFrame(rng.normal(size=(400, 2)) @ rng.normal(size=(2, 5)) + 3, columns=list("abcde"))
+
+
+@pytest.fixture(scope="module")
+def table_run(frame, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("table")
+    frame.to_csv(folder / "t.csv", index=False)
+    made = Run.start(RunConfig.of(str(folder / "t.csv"), preset="quick", epochs=1), folder / "r")
+    made.finish(report=False, device="cpu")
+    return made
+
+
+def test_a_table_is_standardised_as_it_was(table_run, frame, tmp_path):
+    run = table_run
     other = frame[["e", "b", "a", "d", "c"]].assign(name="x")
     other.loc[7, "b"] = np.nan
     other.to_parquet(tmp_path / "o.parquet")
@@ -86,6 +111,29 @@ def test_a_table_is_standardised_as_it_was(tmp_path):
     assert not (tmp_path / "y.csv").exists()
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_array_for_a_run_made_from_a_table(table_run, frame, tmp_path, jobs):
+    np.save(tmp_path / "x.npy", frame.to_numpy())
+    result = invoke("apply", table_run.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy", "--jobs", jobs)
+    assert (result.exit_code, is_one_sentence(result)) == (2, True)
+    assert "the run was made from a table with columns a, b, c ...: give a table" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--jobs", 2, "--device", "nonsense"], "device 'nonsense' is not available"),
+        (["--address", "tcp://here:8786"], "--address is that of a Dask scheduler and needs --engine dask"),
+    ],
+)
+def test_options_are_not_ignored(run, rows, tmp_path, options, sentence):
+    np.save(tmp_path / "x.npy", rows[:20])
+    result = invoke("apply", run.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy", *options)
+    assert (result.exit_code, is_one_sentence(result)) == (2, True)
+    assert sentence in result.stderr
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize(
     ("file", "out", "sentence"),
     [
@@ -97,17 +145,16 @@ def test_a_table_is_standardised_as_it_was(tmp_path):
         ("x.npy", "there.npy", "is there already"),
     ],
 )
-def test_mistakes_are_one_sentence(run, rows, tmp_path, file, out, sentence):
+def test_mistakes_are_one_sentence(run, rows, tmp_path, file, out, sentence, jobs):
     np.save(tmp_path / "x.npy", rows[:20])
     np.save(tmp_path / "narrow.npy", rows[:20, :3])
     shutil.copy(tmp_path / "x.npy", tmp_path / "cut.npy")
     (tmp_path / "cut.npy").write_bytes((tmp_path / "x.npy").read_bytes()[:-8])
     (tmp_path / "text.npy").write_text("no numbers")
     (tmp_path / "there.npy").write_text("")
-    result = invoke("apply", run.folder, tmp_path / file, "--out", tmp_path / out)
-    assert result.exit_code == 2
+    result = invoke("apply", run.folder, tmp_path / file, "--out", tmp_path / out, "--jobs", jobs)
+    assert (result.exit_code, is_one_sentence(result)) == (2, True)
     assert sentence in result.stderr
-    assert "Traceback" not in result.stderr
     assert not (tmp_path / "z.npy").exists()
 
 

@@ -3,8 +3,9 @@ map, whose pages would count as memory for as long as the system likes to keep t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,23 +25,28 @@ HEADER = 128  # bytes before the numbers of a .npy that is written here
 
 def read_blocks(source: Path, about: dict[str, Any]) -> Iterator[Shaped[np.ndarray, "n ..."]]:
     """Rows as the run's model knows them: the same columns, standardised as they were for training."""
-    shape, names = tuple(about["shape"]), list(about["feature_names"])
-    step = rows_per_block(shape)
+    names, step = list(about["feature_names"]), rows_per_block(tuple(about["shape"]))
     suffix = source.suffix.lower()
-    if suffix in (".npy", ".npz"):
-        if names and about["kind"] == "table":
-            raise UserError(f"the run was made from a table with columns {', '.join(names[:3])} ...: give a table")
-        blocks: Iterator[np.ndarray] = (_npy_blocks if suffix == ".npy" else _npz_blocks)(source, shape, step)
-    elif suffix == ".parquet":
+    if suffix == ".npy":
+        with source.open("rb") as file:
+            yield from _array_blocks(file, source, about, step)
+        return
+    if suffix == ".npz":
+        with _open_npz(source) as file:
+            yield from _array_blocks(file, source, about, step)
+        return
+    if suffix == ".parquet":
         blocks = _parquet_blocks(source, names, step)
     else:
         blocks = _csv_blocks(source, names, step, "\t" if suffix == ".tsv" else ",")
-    if about["scale"] is None:
-        yield from blocks
-        return
-    centre, scale = np.array(about["centre"]), np.array(about["scale"])
     for block in blocks:
-        yield (block - centre) / scale
+        yield _standardised(block, about)
+
+
+def _standardised(block: Shaped[np.ndarray, "n ..."], about: dict[str, Any]) -> Shaped[np.ndarray, "n ..."]:
+    if about["scale"] is None:
+        return block
+    return (block - np.array(about["centre"])) / np.array(about["scale"])
 
 
 def npy_header(file: Any, path: Path) -> tuple[tuple[int, ...], np.dtype, int]:
@@ -56,17 +62,44 @@ def npy_header(file: Any, path: Path) -> tuple[tuple[int, ...], np.dtype, int]:
     return shape, dtype, file.tell()
 
 
-def check_shape(got: tuple[int, ...], asked: tuple[int, ...], path: Path) -> None:
+def open_rows(file: Any, path: Path, about: dict[str, Any]) -> tuple[int, np.dtype]:
+    """How many rows an array has and their type; the file then stands at the first of them. An error if they are
+    not of the kind that the run was made from."""
+    if about["kind"] == "table":
+        names = ", ".join(about["feature_names"][:3])
+        raise UserError(f"the run was made from a table with columns {names} ...: give a table")
+    shape, dtype, _ = npy_header(file, path)
+    _check_shape(shape, about, path)
+    return shape[0], dtype
+
+
+def read_rows(
+    file: Any, path: Path, about: dict[str, Any], dtype: np.dtype, n: int, skip: int = 0
+) -> Shaped[np.ndarray, "n ..."]:
+    """The next `n` rows of an array after `skip` others, as the run's model knows them."""
+    row = dtype.itemsize * int(np.prod(about["shape"]))
+    if skip:
+        file.seek(skip * row, os.SEEK_CUR)
+    data = file.read(n * row)
+    if len(data) < n * row:
+        raise UserError(f"{path} ends before its last row")
+    return _standardised(np.frombuffer(data, dtype).reshape(n, *about["shape"]), about)
+
+
+def _check_shape(got: tuple[int, ...], about: dict[str, Any], path: Path) -> None:
+    asked = tuple(about["shape"])
     if got[1:] != asked:
         raise UserError(f"{path} has rows of shape {got[1:]}; the run was made from rows of shape {asked}")
 
 
-def _npy_blocks(path: Path, shape: tuple[int, ...], step: int) -> Iterator[np.ndarray]:
-    with path.open("rb") as file:
-        yield from _stream(file, path, shape, step)
+def _array_blocks(file: Any, path: Path, about: dict[str, Any], step: int) -> Iterator[np.ndarray]:
+    n_rows, dtype = open_rows(file, path, about)
+    for start in range(0, n_rows, step):
+        yield read_rows(file, path, about, dtype, min(step, n_rows - start))
 
 
-def _npz_blocks(path: Path, shape: tuple[int, ...], step: int) -> Iterator[np.ndarray]:
+@contextmanager
+def _open_npz(path: Path) -> Iterator[Any]:
     import zipfile
 
     try:
@@ -76,21 +109,9 @@ def _npz_blocks(path: Path, shape: tuple[int, ...], step: int) -> Iterator[np.nd
             if name is None:
                 raise UserError(f"{path} must have an array 'X', or only one array")
             with archive.open(name) as file:
-                yield from _stream(file, path, shape, step)
+                yield file
     except zipfile.BadZipFile as error:
         raise UserError(f"{path} cannot be read: {error}") from None
-
-
-def _stream(file: Any, path: Path, shape: tuple[int, ...], step: int) -> Iterator[np.ndarray]:
-    whole, dtype, _ = npy_header(file, path)
-    check_shape(whole, shape, path)
-    row = dtype.itemsize * int(np.prod(shape))
-    for start in range(0, whole[0], step):
-        n = min(step, whole[0] - start)
-        data = file.read(n * row)
-        if len(data) < n * row:
-            raise UserError(f"{path} ends before its last row")
-        yield np.frombuffer(data, dtype).reshape(n, *shape)
 
 
 def _csv_blocks(path: Path, names: list[str], step: int, separator: str) -> Iterator[np.ndarray]:

@@ -17,13 +17,13 @@ from jaxtyping import Float, Int, Shaped
 
 from disentree._blocks import (
     CODE_DTYPE,
-    check_shape,
     create_npy,
-    npy_header,
     npy_layouts,
+    open_rows,
     open_writer,
     paths_file,
     read_blocks,
+    read_rows,
     write_rows,
 )
 from disentree._files import atomic_path
@@ -64,12 +64,14 @@ def apply_run(
             raise UserError(f"{path} must end in {', '.join(known[:-1])} or {known[-1]}")
     if not source.is_file():
         raise UserError(f"there is no file {source}")
+    if address is not None and engine != "dask":
+        raise UserError("--address is that of a Dask scheduler and needs --engine dask")
     if "model" not in run.finished():
         raise UserError(f"{run.folder} has no trained model yet; `{run.about['command']}` makes one")
     began = time.perf_counter()
     arrays = source.suffix.lower() == out.suffix.lower() == ".npy"
     if arrays and (jobs > 1 or engine != "local"):
-        n_rows, files = _apply_parts(run, source, out, engine, jobs, address)
+        n_rows, files = _apply_parts(run, source, out, engine, jobs, address, device)
     else:
         if engine != "local" or jobs > 1:
             raise UserError(
@@ -114,44 +116,38 @@ def _codes_and_paths(
 
 
 def _apply_parts(
-    run: Run, source: Path, out: Path, engine: str, jobs: int, address: str | None
+    run: Run, source: Path, out: Path, engine: str, jobs: int, address: str | None, device: str
 ) -> tuple[int, tuple[Path, ...]]:
     """Every process reads blocks of its own and writes them where they belong."""
-    with source.open("rb") as file:
-        shape, _, _ = npy_header(file, source)
     about = run.read_json("data.json")
-    check_shape(shape, tuple(about["shape"]), source)
-    n_rows, n_variables = shape[0], run.model("cpu").hierarchy_.n_variables
-    step = rows_per_block(shape[1:])
+    with source.open("rb") as file:
+        n_rows, _ = open_rows(file, source, about)
+    # A cluster has devices of its own; on this machine a wrong one is told before processes start.
+    n_variables = run.model("cpu" if engine == "dask" else device).hierarchy_.n_variables
+    step = rows_per_block(tuple(about["shape"]))
     with ExitStack() as stack:
         targets = [stack.enter_context(atomic_path(path)) for path in (out, paths_file(out))]
         for target, (whole, dtype) in zip(targets, npy_layouts(n_rows, n_variables), strict=True):
             create_npy(target, whole, dtype)
         where = [str(path.resolve()) for path in (run.folder, source, *targets)]
-        starts = range(0, n_rows, step)
-        in_processes(
-            apply_part, [(*where, start, min(step, n_rows - start)) for start in starts], engine, jobs, address
-        )
+        calls = [(*where, device, start, min(step, n_rows - start)) for start in range(0, n_rows, step)]
+        in_processes(apply_part, calls, engine, jobs, address)
     return n_rows, (out, paths_file(out))
 
 
-_models: dict[str, Any] = {}  # of this process, by folder
+_models: dict[tuple[str, str], Any] = {}  # of this process, by folder and device
 
 
-def apply_part(folder: str, source: str, codes_to: str, paths_to: str, start: int, n: int) -> int:
+def apply_part(folder: str, source: str, codes_to: str, paths_to: str, device: str, start: int, n: int) -> int:
     """Codes and paths of rows `start` to `start + n`, written to their place in both files."""
-    run = Run.open(folder)
-    if folder not in _models:
-        _models[folder] = run.model("cpu")
+    run, path = Run.open(folder), Path(source)
+    if (folder, device) not in _models:
+        _models[folder, device] = run.model(device)
     about = run.read_json("data.json")
-    with open(source, "rb") as file:
-        shape, dtype, offset = npy_header(file, Path(source))
-        row = dtype.itemsize * int(np.prod(shape[1:]))
-        file.seek(offset + start * row)
-        block = np.frombuffer(file.read(n * row), dtype).reshape(n, *shape[1:])
-    if about["scale"] is not None:
-        block = (block - np.array(about["centre"])) / np.array(about["scale"])
-    codes, paths = _codes_and_paths(_models[folder], block)
+    with path.open("rb") as file:
+        _, dtype = open_rows(file, path, about)
+        block = read_rows(file, path, about, dtype, n, skip=start)
+    codes, paths = _codes_and_paths(_models[folder, device], block)
     write_rows(Path(codes_to), start, codes.astype(CODE_DTYPE))
     write_rows(Path(paths_to), start, paths.astype("<i8"))
     return n
