@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from disentree import Hierarchy, __version__, _files
-from disentree._files import atomic_path, sha256_of, write_npz
+from disentree._files import atomic_path, locked, sha256_of, write_npz
 from disentree.datasets import load_dataset, save_dataset
+from disentree.errors import UserError
 
 
 def test_a_block_that_ends_well_leaves_the_file(tmp_path):
@@ -43,6 +44,20 @@ def test_errors_name_the_file_the_user_asked_for(tmp_path):
     with pytest.raises(OSError, match="No space left") as caught, atomic_path(tmp_path / "a.npz"):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert caught.value.filename == str(tmp_path / "a.npz")
+
+
+def test_a_lock_that_another_has_and_one_that_cannot_be_had(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+    path = tmp_path / ".lock"
+    with locked(path, shared=True), locked(path, shared=True), pytest.raises(UserError, match="is in use"):
+        locked(path).__enter__()
+
+    def no_locks(*args):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    with pytest.raises(OSError, match="No locks available"), locked(path):
+        pass
 
 
 def test_npz_is_what_numpy_reads_and_has_no_time_in_it(tmp_path, monkeypatch):

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+
+from disentree.errors import UserError
 
 
 @contextmanager
@@ -34,6 +37,28 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path, *, shared: bool = False, patience: float = 0.0) -> Iterator[None]:
+    """Hold the lock of a folder, which is the file `path` in it. While others have it, wait for it as many
+    seconds as there is patience for."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows; there it is up to the user
+        yield
+        return
+    until = time.monotonic() + patience
+    with path.open("w") as file:
+        while True:
+            try:
+                fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= until:
+                    raise UserError(f"{path.parent} is in use by another process") from None
+            time.sleep(0.5)
+        yield
 
 
 def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:

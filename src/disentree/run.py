@@ -26,8 +26,8 @@ import logging
 import os
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from importlib import metadata
@@ -37,7 +37,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import ValidationError
 
-from disentree._files import atomic_path, write_npz
+from disentree._files import atomic_path, locked, write_npz
 from disentree._version import __version__
 from disentree.datasets import UserData, load_dataset, load_file
 from disentree.datasets.user_files import digest_of
@@ -96,8 +96,8 @@ class Run:
                 if "structure" in run.stages:  # else nothing was done that could be lost
                     told = f"{folder} holds a run with {'; '.join(other)}"
                     raise UserError(f"{told}: choose another folder, or --force to start over")
-            _clear(folder)
-        elif folder.is_dir() and any(p.name != ".lock" for p in folder.iterdir()):
+            clear(folder)
+        elif folder.is_dir() and any(not p.name.startswith(".") for p in folder.iterdir()):
             raise UserError(f"{folder} is not empty and not a run folder: choose another folder")
         about = {
             "format": FORMAT,
@@ -150,7 +150,7 @@ class Run:
         if until is not None and until not in STAGES:
             raise UserError(f"there is no stage {until!r}; a run has {', '.join(STAGES)}")
         last = until or ("report" if report else "scores")
-        with self._locked():
+        with locked(self.folder / ".lock"):
             made_by = self.about.get("versions", {}).get("disentree")
             if made_by != __version__:
                 log.warning("%s was begun with disentree %s; this is %s", self.folder, made_by, __version__)
@@ -301,21 +301,6 @@ class Run:
         with (self.folder / "events.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Keep a second process from working in the same folder."""
-        try:
-            import fcntl
-        except ImportError:  # not on Windows; there it is up to the user
-            yield
-            return
-        with (self.folder / ".lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise UserError(f"{self.folder} is in use by another process") from None
-            yield
-
 
 def read_json(path: Path) -> Any:
     try:
@@ -330,7 +315,7 @@ def _damaged(path: Path, error: Exception) -> str:
     return f"{path} is damaged ({error}): delete it, and the same `disentree run` makes it again"
 
 
-def _clear(folder: Path) -> None:
+def clear(folder: Path) -> None:
     """Remove the files of a run, and nothing else."""
     names = [*OTHER_FILES, *(file for files in STAGES.values() for file in files)]
     # config.json last: what is left of a folder whose clearing was interrupted is still a run
@@ -340,3 +325,6 @@ def _clear(folder: Path) -> None:
             for picture in (folder / "figures").glob("*.png"):
                 picture.unlink()
             (folder / "checkpoint" / "checkpoint.safetensors").unlink(missing_ok=True)
+            for emptied in ("figures", "checkpoint"):
+                with suppress(OSError):  # someone's own files are in it
+                    (folder / emptied).rmdir()

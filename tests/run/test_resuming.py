@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from disentree import _stages
+from disentree._files import locked
 from disentree.run import STAGES, Run
 from fakes import FakeModel
 from shell import invoke, is_one_sentence
@@ -121,8 +122,7 @@ def test_a_damaged_file_is_named(file, copy_of_finished, one_picture):
 
 
 def test_a_folder_in_use_is_left_alone(copy_of_finished):
-    run = Run.open(copy_of_finished)
-    with run._locked():
+    with locked(copy_of_finished / ".lock"):
         result = invoke("report", copy_of_finished)
     assert result.exit_code == 2
     assert "is in use by another process" in result.stderr

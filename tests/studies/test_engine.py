@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,9 +14,11 @@ from pathlib import Path
 import pytest
 
 from disentree import _pools
+from disentree._files import locked
 from disentree.errors import UserError
 from disentree.studies import worker
-from disentree.studies.study import collect, planned, run_study
+from disentree.studies.progress import Progress
+from disentree.studies.study import collect, planned, resumed_options, run_study
 from disentree.studies.task import Options, make_task
 from studies.tiny import DATASETS, OPTIONS, STUDY, plan
 
@@ -86,6 +89,62 @@ def test_more_seeds_keep_what_is_there(tmp_path):
     after = finished(tmp_path)
     assert len(after) == 4
     assert before.items() <= after.items()
+
+
+def test_force_does_runs_again_and_only_those_asked_for(inline, tmp_path):
+    shutil.copytree(inline, tmp_path, dirs_exist_ok=True)
+    before = finished(tmp_path)
+    events = {name: (tmp_path / "runs" / name / "events.jsonl").read_text() for name in before}
+    run_study(STUDY, OPTIONS, tmp_path, jobs=0, only=[3], force=True)
+    after = finished(tmp_path)
+    again = "chopsticks-depth2-slope_cofhae_seed1"
+    assert {name for name in before if after[name] != before[name]} == {again}
+    assert (tmp_path / "runs" / again / "events.jsonl").read_text() != events[again]  # all of its stages
+    run_study(STUDY, ONE, tmp_path, jobs=0, force=True)
+    last = finished(tmp_path)
+    assert {name for name in after if last[name] != after[name]} == {task.name for task in plan(ONE)}
+    run_study(STUDY, OPTIONS, tmp_path, jobs=0)
+    assert (tmp_path / "table.csv").read_bytes() == (inline / "table.csv").read_bytes()
+
+
+def test_a_job_waits_for_the_run_that_another_does(inline, tmp_path, monkeypatch):
+    monkeypatch.setattr("disentree.studies.study.PATIENCE", 0)
+    base = tmp_path / "runs" / plan(ONE)[0].name
+    shutil.copytree(inline / "runs" / base.name, base)
+    result = (base / "result.json").read_text()
+    (base / "result.json").unlink()
+    held = threading.Event()
+
+    def other():
+        with locked(base / worker.LOCK):
+            held.set()
+            time.sleep(1)
+            (base / "result.json").write_text(result + " ")
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    held.wait()
+    results = run_study(STUDY, ONE, tmp_path, jobs=0, only=[1])
+    thread.join()
+    assert not results.failed
+    assert (base / "result.json").read_text() == result + " "
+
+
+def test_progress_counts_the_runs_asked_for(inline, tmp_path, caplog):
+    shutil.copytree(inline, tmp_path, dirs_exist_ok=True)
+    with caplog.at_level("INFO", "disentree"):
+        run_study(STUDY, OPTIONS, tmp_path, jobs=0, only=[3])
+    assert "2 of 2 runs are finished already" in caplog.text
+    assert Progress(plan(OPTIONS), 2, [3], [1.0] * 8, 1).n_done == 1
+
+
+def test_what_a_kill_left_behind_blocks_nothing(tmp_path):
+    """A folder with nothing but the half of a first file."""
+    run = tmp_path / "runs" / plan(ONE)[0].name
+    run.mkdir(parents=True)
+    (run / ".config-abcd.json").write_text("{")
+    (tmp_path / ".study-abcd.json").write_text("{")
+    assert not run_study(STUDY, ONE, tmp_path, jobs=0, only=[0]).failed
 
 
 # ------------------------------------------------------------------ what dies
@@ -193,6 +252,7 @@ def test_some_runs_only(tmp_path):
         "chopsticks-depth2-slope_cofhae_seed1",
     }
     assert not (tmp_path / "report.html").exists()
+    assert resumed_options(STUDY, tmp_path) == OPTIONS
     with pytest.raises(UserError, match="tiny has runs 0 to 7, got 8"):
         run_study(STUDY, OPTIONS, tmp_path, jobs=0, only=[8])
 

@@ -17,12 +17,12 @@ ATTEMPTS = 2
 
 
 def run_all(
-    tasks: Sequence[Task], todo: Sequence[int], folder: Path, pool: Pool, progress: Progress
+    tasks: Sequence[Task], todo: Sequence[int], folder: Path, pool: Pool, progress: Progress, patience: float
 ) -> dict[int, str]:
     """Do the runs `todo`, each at most twice; returns those that failed, and how.
 
     The longest first, so that no long run is left alone at the end; a run waits for the one whose structure
-    or representation it shares.
+    or representation it shares, and with `patience`, in seconds, for other processes that are at it.
     """
     index_of = {task.name: i for i, task in enumerate(tasks)}
     waiting = sorted(todo, key=lambda i: (-progress.estimates[i], i))
@@ -49,7 +49,7 @@ def run_all(
             waiting.remove(i)
             attempts[i] += 1
             progress.started(i)
-            running[pool.submit(execute, str(folder), tasks[i].model_dump(mode="json"))] = i
+            running[pool.submit(execute, str(folder), tasks[i].model_dump(mode="json"), patience)] = i
         if not running:
             continue
         for future in wait(running, timeout=1.0, return_when=FIRST_COMPLETED).done:

@@ -19,10 +19,13 @@ SHOWN = ("r4c", "h_error", "purity", "coverage")
 class Progress:
     """Counts, and tells. On a terminal a bar, elsewhere a line for every run and one every half minute."""
 
-    def __init__(self, tasks: Sequence[Task], todo: Sequence[int], estimates: Sequence[float], jobs: int) -> None:
+    def __init__(
+        self, tasks: Sequence[Task], n_asked: int, todo: Sequence[int], estimates: Sequence[float], jobs: int
+    ) -> None:
         self.tasks, self.estimates, self.jobs = tasks, estimates, max(1, jobs)
+        self.n_asked = n_asked  # runs of the list that are to be finished in the end
         self.left = set(todo)
-        self.n_done = len(tasks) - len(todo)
+        self.n_done = n_asked - len(todo)
         self.n_failed = 0
         self.seconds: dict[int, float] = {}  # of runs done now
         self._since: dict[int, float] = {}
@@ -41,7 +44,7 @@ class Progress:
             console = next((h.console for h in handlers if hasattr(h, "console")), Console(stderr=True))
             self._bar = Bar(*columns, console=console)
             self._bar.start()
-            self._bar.add_task("", total=len(self.tasks), completed=self.n_done, words=self.words())
+            self._bar.add_task("", total=self.n_asked, completed=self.n_done, words=self.words())
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -76,7 +79,7 @@ class Progress:
             self._bar.update(self._bar.task_ids[0], completed=self.n_done, words=self.words())
         elif time.monotonic() - self._last_line > SECONDS_BETWEEN_LINES:
             self._last_line = time.monotonic()
-            log.info("%d of %d done, %s", self.n_done, len(self.tasks), self.words())
+            log.info("%d of %d done, %s", self.n_done, self.n_asked, self.words())
 
     # ---------------------------------------------------------------- in words
 

@@ -16,14 +16,15 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import shlex
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from disentree._files import locked
 from disentree._pools import open_pool
 from disentree._version import __version__
 from disentree.errors import UserError
@@ -33,7 +34,7 @@ from disentree.studies.engine import run_all
 from disentree.studies.progress import Progress, duration
 from disentree.studies.results import Results, write_tables
 from disentree.studies.task import Options, Study, Task
-from disentree.studies.worker import read_result, versions, write_json
+from disentree.studies.worker import PATIENCE, forget, read_result, versions, write_json
 
 log = logging.getLogger(__name__)
 
@@ -98,25 +99,27 @@ def run_study(
     only: Sequence[int] | None = None,
     force: bool = False,
 ) -> Results:
-    """Do what is left of a study and write its report. With `only`, do these runs and leave the report."""
+    """Do what is left of a study and write its report. With `only`, do these runs and leave the report: many
+    processes can each do some, and one that needs a run that another is doing waits for it."""
     tasks = planned(study, options)
     if only is not None and (beyond := [i for i in only if i >= len(tasks)]):
         raise UserError(f"{study.name} has runs 0 to {len(tasks) - 1}, got {', '.join(map(str, beyond))}")
     _check_folder(study, options, folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder, shared=only is not None):
+    with locked(folder / ".lock", shared=only is not None):
         if force:
-            for task in tasks:
-                (folder / "runs" / task.name / "result.json").unlink(missing_ok=True)
+            for i in range(len(tasks)) if only is None else only:
+                forget(folder / "runs" / tasks[i].name)
         before = collect(options, folder, tasks)
         _warn_of_other_versions(before)
-        asked = _with_needed(tasks, only) if only is not None else range(len(tasks))
+        asked = range(len(tasks)) if only is None else _with_needed(tasks, only)
         todo = [i for i in asked if i not in before.found]
-        if only is None:
+        if only is None or not (folder / "study.json").is_file():
             write_study(study, before)
-        if before.found:
-            log.info("%d of %d runs are finished already", len(before.found), len(tasks))
-        failed = _run(tasks, todo, folder, engine, jobs, address) if todo else {}
+        if len(todo) < len(asked):
+            log.info("%d of %d runs are finished already", len(asked) - len(todo), len(asked))
+        patience = PATIENCE if only is None else math.inf
+        failed = _run(tasks, asked, todo, folder, patience, engine, jobs, address) if todo else {}
         after = collect(options, folder, tasks, failed)
         if only is None:
             from disentree.studies.page import write_report
@@ -127,15 +130,22 @@ def run_study(
 
 
 def _run(
-    tasks: Sequence[Task], todo: Sequence[int], folder: Path, engine: str, jobs: int, address: str | None
+    tasks: Sequence[Task],
+    asked: Sequence[int],
+    todo: Sequence[int],
+    folder: Path,
+    patience: float,
+    engine: str,
+    jobs: int,
+    address: str | None,
 ) -> dict[int, str]:
     estimates = [estimate(task) for task in tasks]
     with open_pool(engine, jobs, address) as pool:
         room = pool.room()
         total = sum(estimates[i] for i in todo)
         log.info("%d runs to do, about %s with %d at a time", len(todo), duration(total / room), room)
-        with Progress(tasks, todo, estimates, room) as progress:
-            return run_all(tasks, todo, folder, pool, progress)
+        with Progress(tasks, len(asked), todo, estimates, room) as progress:
+            return run_all(tasks, todo, folder, pool, progress, patience)
 
 
 def _with_needed(tasks: Sequence[Task], only: Sequence[int]) -> list[int]:
@@ -205,7 +215,7 @@ def _check_folder(study: Study, options: Options, folder: Path) -> None:
         if (about["study"], about["scale"]) != (study.name, options.scale):
             held = f"{about['study']} at scale {about['scale']}"
             raise UserError(f"{folder} holds the study {held}: choose another folder with --out")
-    elif folder.is_dir() and any(name not in (".lock", "runs") for name in os.listdir(folder)):
+    elif folder.is_dir() and any(name != "runs" and not name.startswith(".") for name in os.listdir(folder)):
         raise UserError(f"{folder} is not empty and not the folder of a study: choose another with --out")
 
 
@@ -214,22 +224,6 @@ def _warn_of_other_versions(results: Results) -> None:
     if made_by:
         told = ", ".join(sorted(made_by))
         log.warning("some runs were made by disentree %s, this is %s; --force repeats them", told, __version__)
-
-
-@contextmanager
-def _locked(folder: Path, shared: bool) -> Iterator[None]:
-    """One process at a time for a study, or many that each do some of its runs."""
-    try:
-        import fcntl
-    except ImportError:  # not on Windows; there it is up to the user
-        yield
-        return
-    with (folder / ".lock").open("w") as file:
-        try:
-            fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-        except OSError:
-            raise UserError(f"{folder} is in use by another process") from None
-        yield
 
 
 def find_studies(home: Path) -> list[Path]:

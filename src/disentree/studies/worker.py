@@ -9,33 +9,42 @@ import platform
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from disentree._files import atomic_path
+from disentree._files import atomic_path, locked
 from disentree._version import __version__
 from disentree.studies.task import Task
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 30  # seconds
+PATIENCE = 30  # seconds: a process whose study was killed needs a moment to notice, and to let go of its run
+LOCK = ".worker.lock"  # that of the run, .lock, is held from stage to stage
+OWN_FILES = ("result.json", "failure.json", "embedding.npz", "representation.npz")  # beside those of the run
 SHOWN_POINTS = 6000  # of an embedding that are kept for pictures
 
 
-def execute(study: str, described: Mapping[str, Any]) -> dict[str, Any]:
+def execute(study: str, described: Mapping[str, Any], patience: float = PATIENCE) -> dict[str, Any]:
     """Do a run and write its `result.json`; a run that failed says how. Nothing is raised: exceptions of other
-    processes do not always survive the way home."""
+    processes do not always survive the way home. A run that another process is doing is waited for, as many
+    seconds as there is patience for."""
     task = Task(**described)
     folder = Path(study) / "runs" / task.name
     try:
-        with _one_thread(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they go to a log that nobody reads; what matters is in the result
-            result = _do(task, folder, Path(study))
-        write_json(folder / "result.json", result)
-        return result
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder / LOCK, patience=patience):
+            if (result := read_result(folder, task)) is not None:  # done while we waited
+                return result
+            with _one_thread(), warnings.catch_warnings():
+                warnings.simplefilter(
+                    "ignore"
+                )  # they go to a log that nobody reads; what matters is in the result
+                result = _do(task, folder, Path(study))
+            write_json(folder / "result.json", result)
+            return result
     except KeyboardInterrupt:
         return {"error": "stopped"}
     except Exception as error:
@@ -56,6 +65,17 @@ def read_result(folder: Path, task: Task) -> dict[str, Any] | None:
     if not isinstance(result, dict) or result.get("task") != task.model_dump(mode="json"):
         return None
     return result
+
+
+def forget(folder: Path) -> None:
+    """Remove the files of a run, so that it is done again."""
+    from disentree.run import clear
+
+    if folder.is_dir():
+        with locked(folder / LOCK, patience=PATIENCE):
+            for name in OWN_FILES:
+                (folder / name).unlink(missing_ok=True)
+            clear(folder)
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -83,7 +103,7 @@ def _do(task: Task, folder: Path, study: Path) -> dict[str, Any]:
     if task.embedding_from:
         run.embedding = Run.open(study / "runs" / task.embedding_from).read_npz("representation.npz", "Z")["Z"]
     try:
-        _when_free(lambda: run.finish(until=task.until, structure_from=shared, device="cpu"))
+        run.finish(until=task.until, structure_from=shared, device="cpu")
         values = _values(run, task)
     except ValueError as error:
         if task.until != "structure" or "no component was found" not in str(error):
@@ -101,20 +121,6 @@ def _do(task: Task, folder: Path, study: Path) -> dict[str, Any]:
         "host": platform.node(),
         "pid": os.getpid(),
     }
-
-
-def _when_free(work: Callable[[], None]) -> None:
-    """A process whose study was killed needs a moment to notice, and to let go of the run it was doing."""
-    from disentree.errors import UserError
-
-    until = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return work()
-        except UserError as error:
-            if "in use by another process" not in str(error) or time.monotonic() > until:
-                raise
-            time.sleep(0.5)
 
 
 def versions() -> dict[str, str]:
