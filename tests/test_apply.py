@@ -142,6 +142,9 @@ def test_options_are_not_ignored(run, rows, tmp_path, options, sentence):
         ("narrow.npy", "z.npy", "has rows of shape (3,); the run was made from rows of shape (64,)"),
         ("cut.npy", "z.npy", "ends before its last row"),
         ("text.npy", "z.npy", "cannot be read"),
+        ("words.npy", "z.npy", "words.npy must hold real numbers, got text"),
+        ("complex.npy", "z.npy", "complex.npy must hold real numbers, got complex128"),
+        ("columns.npy", "z.npy", "columns.npy is stored by columns and must be by rows"),
         ("x.npy", "there.npy", "is there already"),
     ],
 )
@@ -151,6 +154,9 @@ def test_mistakes_are_one_sentence(run, rows, tmp_path, file, out, sentence, job
     shutil.copy(tmp_path / "x.npy", tmp_path / "cut.npy")
     (tmp_path / "cut.npy").write_bytes((tmp_path / "x.npy").read_bytes()[:-8])
     (tmp_path / "text.npy").write_text("no numbers")
+    np.save(tmp_path / "words.npy", np.array([["a", "b"]]))
+    np.save(tmp_path / "complex.npy", rows[:20] + 1j)
+    np.save(tmp_path / "columns.npy", np.asfortranarray(rows[:20]))
     (tmp_path / "there.npy").write_text("")
     result = invoke("apply", run.folder, tmp_path / file, "--out", tmp_path / out, "--jobs", jobs)
     assert (result.exit_code, is_one_sentence(result)) == (2, True)

@@ -57,8 +57,10 @@ def npy_header(file: Any, path: Path) -> tuple[tuple[int, ...], np.dtype, int]:
         shape, fortran, dtype = read(file)
     except ValueError as error:
         raise UserError(f"{path} cannot be read: {error}") from None
-    if fortran or dtype.kind not in "biuf":
-        raise UserError(f"{path} must hold rows of numbers one after the other, got {dtype} by columns")
+    if dtype.kind not in "biuf":
+        raise UserError(f"{path} must hold real numbers, got {'text' if dtype.kind in 'SU' else dtype}")
+    if fortran:
+        raise UserError(f"{path} is stored by columns and must be by rows: np.save(file, np.ascontiguousarray(X))")
     return shape, dtype, file.tell()
 
 
