@@ -164,6 +164,20 @@ def test_mistakes_are_one_sentence(run, rows, tmp_path, file, out, sentence, job
     assert not (tmp_path / "z.npy").exists()
 
 
+def test_paths_that_are_there_are_not_written_over(run, rows, tmp_path):
+    np.save(tmp_path / "x.npy", rows[:20])
+    (tmp_path / "z.paths.npy").write_text("mine")
+    command = ("apply", run.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy")
+    result = invoke(*command)
+    assert (result.exit_code, is_one_sentence(result)) == (2, True)
+    assert "z.paths.npy is there already" in result.stderr
+    assert (tmp_path / "z.paths.npy").read_text() == "mine"
+    assert not (tmp_path / "z.npy").exists()
+    assert invoke(*command, "--force").exit_code == 0
+    assert len(np.load(tmp_path / "z.paths.npy")) == 20
+    assert invoke(*command[:-1], tmp_path / "z.csv").exit_code == 0  # has its paths inside
+
+
 def test_the_header_is_numpys(tmp_path):
     for shape in ((0,), (123_456_789_012, 40)):
         (tmp_path / "h.npy").write_bytes(_blocks.npy_start(shape, np.dtype("<f8")))

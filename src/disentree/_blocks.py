@@ -162,21 +162,22 @@ def _numbers(frame: Any, path: Path) -> Float[np.ndarray, "n p"]:
 Write = Callable[[np.ndarray, np.ndarray], None]
 
 
-def open_writer(stack: ExitStack, out: Path, hierarchy: Any) -> tuple[Write, tuple[Path, ...]]:
+def open_writer(stack: ExitStack, out: Path, hierarchy: Any) -> Write:
     names = [variable.name for variable in hierarchy.variables]
+    temporary = [stack.enter_context(atomic_path(path)) for path in out_files(out)]
     if out.suffix.lower() == ".npy":
-        return _npy_writer(stack, out, len(names))
-    temporary = stack.enter_context(atomic_path(out))
-    return (_csv_writer if out.suffix.lower() == ".csv" else _parquet_writer)(stack, temporary, names), (out,)
+        return _npy_writer(stack, temporary, len(names))
+    return (_csv_writer if out.suffix.lower() == ".csv" else _parquet_writer)(stack, temporary[0], names)
 
 
-def paths_file(out: Path) -> Path:
-    return out.with_name(f"{out.stem}.paths.npy")
+def out_files(out: Path) -> tuple[Path, ...]:
+    """What is written: of a .npy the codes, and the paths to a second one."""
+    return (out, out.with_name(f"{out.stem}.paths.npy")) if out.suffix.lower() == ".npy" else (out,)
 
 
-def _npy_writer(stack: ExitStack, out: Path, n_variables: int) -> tuple[Write, tuple[Path, ...]]:
+def _npy_writer(stack: ExitStack, temporary: list[Path], n_variables: int) -> Write:
     """The number of rows is known at the end; the header has room for it."""
-    files = [stack.enter_context(atomic_path(path)).open("wb") for path in (out, paths_file(out))]
+    files = [path.open("wb") for path in temporary]
     n_rows = 0
 
     def finish(error: Any, *more: Any) -> None:
@@ -197,7 +198,7 @@ def _npy_writer(stack: ExitStack, out: Path, n_variables: int) -> tuple[Write, t
         files[1].write(np.ascontiguousarray(paths, "<i8").data)
         n_rows += len(codes)
 
-    return write, (out, paths_file(out))
+    return write
 
 
 def npy_layouts(n_rows: int, n_variables: int) -> list[tuple[tuple[int, ...], np.dtype]]:

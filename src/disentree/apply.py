@@ -21,7 +21,7 @@ from disentree._blocks import (
     npy_layouts,
     open_rows,
     open_writer,
-    paths_file,
+    out_files,
     read_blocks,
     read_rows,
     write_rows,
@@ -71,30 +71,30 @@ def apply_run(
     began = time.perf_counter()
     arrays = source.suffix.lower() == out.suffix.lower() == ".npy"
     if arrays and (jobs > 1 or engine != "local"):
-        n_rows, files = _apply_parts(run, source, out, engine, jobs, address, device)
+        n_rows = _apply_parts(run, source, out, engine, jobs, address, device)
     else:
         if engine != "local" or jobs > 1:
             raise UserError(
                 "several processes and --engine dask are for .npy to .npy; leave --engine and --jobs out"
             )
-        n_rows, files = _apply_in_order(run, source, out, device)
-    return Applied(n_rows, time.perf_counter() - began, files)
+        n_rows = _apply_in_order(run, source, out, device)
+    return Applied(n_rows, time.perf_counter() - began, out_files(out))
 
 
 # ------------------------------------------------------------------ one block after the other
 
 
-def _apply_in_order(run: Run, source: Path, out: Path, device: str) -> tuple[int, tuple[Path, ...]]:
+def _apply_in_order(run: Run, source: Path, out: Path, device: str) -> int:
     model = run.model(device)
     about = run.read_json("data.json")
     n_rows = 0
     with ExitStack() as stack:
-        write, files = open_writer(stack, out, model.hierarchy_)
+        write = open_writer(stack, out, model.hierarchy_)
         for block in read_blocks(source, about):
             codes, paths = _codes_and_paths(model, block)
             write(codes, paths)
             n_rows += len(block)
-    return n_rows, files
+    return n_rows
 
 
 def _codes_and_paths(
@@ -117,7 +117,7 @@ def _codes_and_paths(
 
 def _apply_parts(
     run: Run, source: Path, out: Path, engine: str, jobs: int, address: str | None, device: str
-) -> tuple[int, tuple[Path, ...]]:
+) -> int:
     """Every process reads blocks of its own and writes them where they belong."""
     about = run.read_json("data.json")
     with source.open("rb") as file:
@@ -126,13 +126,13 @@ def _apply_parts(
     n_variables = run.model("cpu" if engine == "dask" else device).hierarchy_.n_variables
     step = rows_per_block(tuple(about["shape"]))
     with ExitStack() as stack:
-        targets = [stack.enter_context(atomic_path(path)) for path in (out, paths_file(out))]
+        targets = [stack.enter_context(atomic_path(path)) for path in out_files(out)]
         for target, (whole, dtype) in zip(targets, npy_layouts(n_rows, n_variables), strict=True):
             create_npy(target, whole, dtype)
         where = [str(path.resolve()) for path in (run.folder, source, *targets)]
         calls = [(*where, device, start, min(step, n_rows - start)) for start in range(0, n_rows, step)]
         in_processes(apply_part, calls, engine, jobs, address)
-    return n_rows, (out, paths_file(out))
+    return n_rows
 
 
 _models: dict[tuple[str, str], Any] = {}  # of this process, by folder and device

@@ -24,11 +24,13 @@ def apply(
 
     Memory does not grow with the file. A .npy gets the codes, and a second one ending in .paths.npy the paths.
     """
+    from disentree._blocks import out_files
     from disentree.apply import apply_run
     from disentree.run import Run
 
-    if out.exists() and not force:
-        raise UserError(f"{out} is there already: choose another name, or --force to write over it")
+    there = [path for path in out_files(out) if path.exists()]
+    if there and not force:
+        raise UserError(f"{there[0]} is there already: choose another name, or --force to write over it")
     if jobs < 1:
         raise UserError(f"--jobs must be 1 or more, got {jobs}")
     done = apply_run(Run.open(run), file, out, engine=engine, jobs=jobs, address=address, device=device)
