@@ -169,7 +169,7 @@ class Run:
         if stage in self.stages:
             self.redo(stage)
         self.event("start", stage=stage)
-        began = time.perf_counter()
+        began = time.perf_counter() - (self._trained_before() if stage == "model" else 0.0)
         try:
             told = work()
         except BaseException as error:  # Ctrl-C too; what is finished stays finished
@@ -182,6 +182,20 @@ class Run:
         self.write_json("stages.json", {**self.stages, stage: {"seconds": round(seconds, 3)}})
         self.event("done", stage=stage, seconds=round(seconds, 3))
         log.info("%s: %.1f s%s", stage, seconds, f", {told}" if told else "")
+
+    def _trained_before(self) -> float:
+        """Seconds of the epochs that an interrupted training has left in its checkpoint."""
+        if not (self.folder / "checkpoint" / "checkpoint.safetensors").is_file():
+            return 0.0
+        seconds: dict[int, float] = {}
+        for line in (self.folder / "events.jsonl").read_text(encoding="utf-8").splitlines():
+            with suppress(json.JSONDecodeError):  # half of a line, if the power went
+                event = json.loads(line)
+                if event["event"] == "epoch":
+                    seconds[event["epoch"]] = event["seconds"]
+                elif event["event"] == "done" and event["stage"] == "model":
+                    seconds.clear()
+        return sum(seconds.values())
 
     @property
     def stages(self) -> dict[str, dict[str, Any]]:

@@ -121,6 +121,26 @@ def test_a_damaged_file_is_named(file, copy_of_finished, one_picture):
     assert invoke("run", *STICKS, "--out", copy_of_finished, "--structure", "true").exit_code == 0
 
 
+def test_the_time_of_a_training_is_that_of_all_its_sessions(copy_of_finished, monkeypatch, fakes):
+    run = Run.open(copy_of_finished)
+    run.redo("model")
+    for event in ({"event": "epoch", "epoch": 1, "seconds": 70.0}, {"event": "done", "stage": "model"}):
+        run.event(**event)  # an earlier training, that came to its end
+    for epoch in (1, 2):
+        run.event("epoch", epoch=epoch, seconds=100.0)
+    with (copy_of_finished / "events.jsonl").open("a") as file:
+        file.write('{"event": "epo\n')
+    run.finish(until="model")
+    assert run.stages["model"]["seconds"] < 70  # without a checkpoint it began anew
+    run.redo("model")
+    for epoch in (1, 2):
+        run.event("epoch", epoch=epoch, seconds=100.0)
+    (copy_of_finished / "checkpoint").mkdir()
+    (copy_of_finished / "checkpoint" / "checkpoint.safetensors").write_bytes(b"")
+    run.finish(until="model")
+    assert 200 < run.stages["model"]["seconds"] < 270
+
+
 def test_a_folder_in_use_is_left_alone(copy_of_finished):
     with locked(copy_of_finished / ".lock"):
         result = invoke("report", copy_of_finished)
