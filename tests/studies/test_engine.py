@@ -147,6 +147,19 @@ def test_what_a_kill_left_behind_blocks_nothing(tmp_path):
     assert not run_study(STUDY, ONE, tmp_path, jobs=0, only=[0]).failed
 
 
+def test_more_metrics_leave_the_others_as_they_are(inline, tmp_path):
+    shared, model = plan(ONE)
+    more = model.model_copy(update={"extras": ("metrics",)})
+    study = type(STUDY)(**{**vars(STUDY), "plan": lambda options: [shared, more]})
+    found = run_study(study, ONE, tmp_path, jobs=0).found[1]
+    usual = json.loads((inline / "runs" / model.name / "result.json").read_text())["values"]
+    assert {name: found["values"][name] for name in usual} == usual
+    assert set(found["values"]) - set(usual) >= {"mig", "sap", "factor_vae", "dci"}
+    assert usual["diverged"] is False
+    assert sum(usual["r4_factors"].values()) / len(usual["r4_factors"]) == pytest.approx(usual["r4"])
+    assert found["seconds"]["total"] == pytest.approx(sum(found["seconds"]["stages"].values()))
+
+
 # ------------------------------------------------------------------ what dies
 
 
@@ -219,6 +232,15 @@ def test_a_run_that_fails_is_tried_twice_and_told(tmp_path, caplog):
     assert [run["status"] for run in about["runs"]] == ["failed", "failed", "done", "done"]
     assert "failed" in (tmp_path / "report.html").read_text()
     assert "Traceback" in json.loads((tmp_path / "runs/broken_seed0/failure.json").read_text())["traceback"]
+
+
+def test_failures_do_not_tell_where_the_study_lies(tmp_path):
+    blocked = tmp_path / "runs" / plan(ONE)[0].name
+    blocked.mkdir(parents=True)
+    (blocked / "thesis.tex").write_text("")
+    results = run_study(STUDY, ONE, tmp_path, jobs=0)
+    assert results.failed[0].startswith(f"UserError: runs/{blocked.name} is not empty and not a run folder")
+    assert str(tmp_path) not in (tmp_path / "report.md").read_text()
 
 
 def test_a_full_disk_costs_the_run_in_flight(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ import csv
 import html.parser
 import json
 import math
+import shutil
 
 import pytest
 
@@ -14,7 +15,7 @@ from disentree.studies.cost import estimate
 from disentree.studies.page import join_reports, write_report
 from disentree.studies.published import BENCHMARKS, MIMOSA_SETTINGS, TABLE1
 from disentree.studies.results import Results, deviation, mean, spread, write_tables
-from disentree.studies.study import planned
+from disentree.studies.study import planned, read_study, write_study
 from disentree.studies.task import Task
 from shell import invoke
 
@@ -27,9 +28,15 @@ def made_up(study, options, folder):
     for i, task in enumerate(tasks):
         values = dict.fromkeys(scores, 0.5 + 0.01 * (i % 40))
         values |= {"h_error": i % 3, "components": 2, "dimensions": [1, 2], "factors": {"slope1": 0.9}}
+        versions = {"disentree": "0.1", "torch": "2.1" if i else "2.0"}
         stages = {"data": 0.1, "structure": 1.0 + i, "model": 2.0, "scores": 0.5}
         seconds = {"total": 3.6, "stages": stages, "structure": {"components": 0.5}}
-        found[i] = {"task": task.model_dump(mode="json"), "values": values, "seconds": seconds}
+        found[i] = {
+            "task": task.model_dump(mode="json"),
+            "values": values,
+            "seconds": seconds,
+            "versions": versions,
+        }
     return Results(options, folder, tasks, found)
 
 
@@ -143,6 +150,30 @@ def test_every_study_reports(name, tmp_path):
     assert (tmp_path / "table.parquet").is_file()
 
 
+def test_a_report_says_what_the_runs_were_made_with_and_which_diverged(tmp_path):
+    study = get_study("table1")
+    results = made_up(study, study.options("quick", 1, ["chopsticks-depth2-slope"]), tmp_path)
+    results.found[1]["values"]["diverged"] = True
+    write_report(study, results)
+    page = (tmp_path / "report.md").read_text()
+    assert "versions: disentree 0.1, torch 2.0 and 2.1" in page
+    assert "the training of run 1 (chopsticks-depth2-slope_paper_seed0) diverged" in page
+    assert str(tmp_path) not in page + (tmp_path / "study.json").read_text()
+    before = read_study(tmp_path)
+    assert write_study(study, results)["sections"] == before["sections"] != []
+
+
+def test_tables_have_the_scores_of_single_variables(tmp_path):
+    study = get_study("disentanglement")
+    results = made_up(study, study.options("quick", 1, ["chopsticks-depth2-slope"]), tmp_path)
+    results.found[1]["values"]["r4_factors"] = {"slope1": 0.8}  # results of older versions have none
+    write_tables(results, tmp_path)
+    with (tmp_path / "table.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["r4c: slope1"] for row in rows} == {"0.9"}
+    assert [row["r4: slope1"] for row in rows[:3]] == ["", "0.8", ""]
+
+
 def test_reports_with_runs_missing(tmp_path):
     chosen = ("table1", "metrics", "qualitative")
     for name in STUDIES:
@@ -157,7 +188,9 @@ def test_reports_with_runs_missing(tmp_path):
         page = (tmp_path / name / "report.html").read_text()
         assert "it &lt;b&gt;broke&lt;/b&gt;" in page
         assert "runs have not been done yet" in page
+    shutil.copy(tmp_path / "table1" / "study.json", tmp_path)
     joined = join_reports(tmp_path)
+    assert joined.read_text().count("<article>") == len(chosen)  # the folder of all studies is not one of them
     page = Checker()
     page.feed(joined.read_text())
     assert page.open == []
@@ -184,6 +217,8 @@ def test_the_list_and_the_plan(tmp_path):
         (("table1", "--resume", "--out", "nowhere"), "is not the folder of a study"),
         (("table1", "--resume", "--seeds", "3"), "leave --seeds and --datasets out"),
         (("table1", "--only", "1-x"), "--only takes numbers and ranges as 0-9,12, got '1-x'"),
+        (("table1", "--only", "9-3"), "--only takes ranges from the lower to the higher number, got '9-3'"),
+        (("table1", "--out", "runs/studies"), "is where studies have their folders: choose one of its own"),
         (("report", "--out", "nowhere"), "there is no folder nowhere"),
         (("table1", "--out", "full"), "is not empty and not the folder of a study"),
         (("table1", "--scale", "quick", "--out", "noise"), "holds the study noise at scale quick"),

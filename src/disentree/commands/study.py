@@ -81,7 +81,7 @@ def study(
         chosen, options, folder, engine=engine, jobs=jobs, address=address, only=which, force=force
     )
     if which is None:
-        print_results(chosen, results)
+        print_results(results)
     if results.failed:
         raise UserError(f"{len(results.failed)} of {len(results.tasks)} runs failed; the same command tries again")
 
@@ -93,6 +93,8 @@ def indices_from(words: str) -> list[int]:
         first, dash, last = word.strip().partition("-")
         if not first.isdigit() or (dash and not last.isdigit()):
             raise UserError(f"--only takes numbers and ranges as 0-9,12, got {words!r}")
+        if int(last or first) < int(first):
+            raise UserError(f"--only takes ranges from the lower to the higher number, got {words!r}")
         out |= set(range(int(first), int(last or first) + 1))
     return sorted(out)
 
@@ -123,7 +125,7 @@ def print_plan(study: Study, options: Options, folder: Path, jobs: int) -> None:
     print(f"{len(tasks)} runs, {len(done)} finished, {told}, in {folder}")
 
 
-def print_results(study: Study, results: Results) -> None:
+def print_results(results: Results) -> None:
     """The tables of the report, for people."""
     from disentree.commands._tables import print_table
     from disentree.studies.study import read_study

@@ -14,7 +14,7 @@ from disentree._page import PAGE, STYLE
 from disentree.errors import UserError
 from disentree.studies.progress import duration
 from disentree.studies.results import Results, Section
-from disentree.studies.study import find_studies, read_study, write_study
+from disentree.studies.study import find_studies, write_study
 from disentree.studies.task import Study
 
 log = logging.getLogger(__name__)
@@ -31,16 +31,14 @@ def write_report(study: Study, results: Results) -> None:
 
 def join_reports(home: Path) -> Path:
     """One page for all studies in a folder."""
-    folders = find_studies(home)
-    if not folders:
+    studies = find_studies(home)
+    if not studies:
         raise UserError(f"{home} holds no studies: `disentree study NAME` makes one")
     html, markdown = [], ["# Studies\n"]
-    for folder in folders:
-        about = read_study(folder)
+    for folder, about in studies:
         html.append(f"<article>{_study_html(about, folder, 2)}</article>")
-        relative = "" if folder == home else f"{folder.relative_to(home).as_posix()}/"
-        markdown.append(f"## {about['title']}\n\n{_study_markdown(about, relative, '###')}")
-    contents = [(read_study(f)["title"], read_study(f)["reproduces"], read_study(f)["scale"]) for f in folders]
+        markdown.append(f"## {about['title']}\n\n{_study_markdown(about, f'{folder.name}/', '###')}")
+    contents = [(about["title"], about["reproduces"], about["scale"]) for _, about in studies]
     top = f"<header><h1>Studies</h1></header>{table_html(('study', 'reproduces', 'scale'), contents)}"
     _write(home / "report.html", _page("Studies", top + "".join(html)))
     _write(home / "report.md", "\n".join(markdown))
@@ -99,6 +97,11 @@ def _problems(about: Mapping[str, Any]) -> list[str]:
         f"run {run['index']} ({run['name']}) failed: {run['error']}"
         for run in about["runs"]
         if run["status"] == "failed"
+    ]
+    out += [
+        f"the training of run {run['index']} ({run['name']}) diverged: scored is the model of its last good epoch"
+        for run in about["runs"]
+        if run.get("diverged")
     ]
     left = sum(run["status"] == "left" for run in about["runs"])
     return [*out, f"{left} runs have not been done yet"] if left else out

@@ -104,8 +104,7 @@ def spread(values: Sequence[float], places: int = 3) -> str:
 def write_tables(results: Results, folder: Path) -> None:
     """`table.csv` with a row for each run, the same whoever computed it, and `times.csv`; both as parquet too
     where pyarrow is installed."""
-    rows = [{key: _cell(value) for key, value in row.items() if key != "factors"} for row in results.rows]
-    _write_table(folder / "table.csv", rows)
+    _write_table(folder / "table.csv", [_table_row(row) for row in results.rows])
     times = []
     for i, result in sorted(results.found.items()):
         seconds = result["seconds"]
@@ -117,10 +116,16 @@ def write_tables(results: Results, folder: Path) -> None:
     _write_table(folder / "times.csv", times)
 
 
-def _cell(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return " ".join(str(item) for item in value)
-    return value
+def _table_row(row: Row) -> Row:
+    """A row of plain cells: scores of single variables have columns of their own, after all others."""
+    out, single = {}, {}
+    for key, value in row.items():
+        if isinstance(value, dict):
+            score = {"factors": "r4c", "r4_factors": "r4"}[key]
+            single |= {f"{score}: {name}": number for name, number in value.items()}
+        else:
+            out[key] = " ".join(map(str, value)) if isinstance(value, list | tuple) else value
+    return out | single
 
 
 def _write_table(path: Path, rows: Sequence[Row]) -> None:

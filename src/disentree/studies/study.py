@@ -34,7 +34,7 @@ from disentree.studies.engine import run_all
 from disentree.studies.progress import Progress, duration
 from disentree.studies.results import Results, write_tables
 from disentree.studies.task import Options, Study, Task
-from disentree.studies.worker import PATIENCE, forget, read_result, versions, write_json
+from disentree.studies.worker import PATIENCE, forget, read_result, write_json
 
 log = logging.getLogger(__name__)
 
@@ -158,27 +158,28 @@ def _with_needed(tasks: Sequence[Task], only: Sequence[int]) -> list[int]:
     return sorted(out)
 
 
-def command_of(study: Study, options: Options, folder: Path) -> str:
-    """The command line that repeats a study."""
+def command_of(study: Study, options: Options) -> str:
+    """The command line that repeats a study, in a folder of anyone's choice."""
     words = ["disentree", "study", study.name, "--scale", options.scale, "--seeds", str(len(options.seeds))]
     if options.datasets != tuple(study.datasets[options.scale]):
         words += ["--datasets", ",".join(options.datasets)]
-    if folder != default_folder(study.name, options.scale):
-        words += ["--out", str(folder)]
     return shlex.join(words)
 
 
-def write_study(study: Study, results: Results, sections: Sequence[Any] = ()) -> dict[str, Any]:
-    """`study.json`: enough to go on from, and to join with other studies into one report."""
+def write_study(study: Study, results: Results, sections: Sequence[Any] | None = None) -> dict[str, Any]:
+    """`study.json`: enough to go on from, and to join with other studies into one report. Without new sections
+    it keeps those that it has."""
     options, folder = results.options, results.folder
     path = folder / "study.json"
-    created = read_study(folder)["created"] if path.is_file() else _now()
+    old = read_study(folder) if path.is_file() else {"created": _now(), "sections": []}
     runs = []
     for i, task in enumerate(results.tasks):
         status = "done" if i in results.found else "failed" if i in results.failed else "left"
         run: dict[str, Any] = {"index": i, "name": task.name, "status": status}
         if i in results.found:
             run["seconds"] = results.found[i]["seconds"]["total"]
+            if results.found[i]["values"].get("diverged"):
+                run["diverged"] = True
         elif i in results.failed:
             run["error"] = results.failed[i]
         runs.append(run)
@@ -191,15 +192,22 @@ def write_study(study: Study, results: Results, sections: Sequence[Any] = ()) ->
         "scale_means": study.about[options.scale],
         "seeds": list(options.seeds),
         "datasets": list(options.datasets),
-        "command": command_of(study, options, folder),
-        "versions": versions(),
-        "created": created,
+        "command": command_of(study, options),
+        "versions": versions_of(results),
+        "created": old["created"],
         "updated": _now(),
         "runs": runs,
-        "sections": list(sections),
+        "sections": old["sections"] if sections is None else list(sections),
     }
     write_json(path, about)
     return about
+
+
+def versions_of(results: Results) -> dict[str, str]:
+    """What the finished runs were made with; all of it where they differ."""
+    made = [result["versions"] for result in results.found.values()]
+    names = dict.fromkeys(name for versions in made for name in versions)
+    return {name: " and ".join(sorted({v[name] for v in made if name in v})) for name in names}
 
 
 def _now() -> str:
@@ -210,6 +218,8 @@ def _check_folder(study: Study, options: Options, folder: Path) -> None:
     """Refuse a folder that something else lives in."""
     if folder.is_file():
         raise UserError(f"{folder} is a file, not a folder")
+    if folder.resolve() == HOME.resolve():
+        raise UserError(f"{folder} is where studies have their folders: choose one of its own with --out")
     if (folder / "study.json").is_file():
         about = read_study(folder)
         if (about["study"], about["scale"]) != (study.name, options.scale):
@@ -226,16 +236,15 @@ def _warn_of_other_versions(results: Results) -> None:
         log.warning("some runs were made by disentree %s, this is %s; --force repeats them", told, __version__)
 
 
-def find_studies(home: Path) -> list[Path]:
-    """Folders of studies in a folder, in the order in which studies are listed."""
+def find_studies(home: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """Folders of studies in a folder and what their study.json says, in the order in which studies are listed."""
     from disentree.studies import STUDIES
 
     if not home.is_dir():
         raise UserError(f"there is no folder {home}")
-    folders = [home, *sorted(path for path in home.iterdir() if path.is_dir())]
-    found = [(read_study(path)["study"], path) for path in folders if (path / "study.json").is_file()]
+    found = [(path, read_study(path)) for path in sorted(home.iterdir()) if (path / "study.json").is_file()]
     order = {name: i for i, name in enumerate(STUDIES)}
-    return [path for _, path in sorted(found, key=lambda item: (order.get(item[0], len(order)), item[1]))]
+    return sorted(found, key=lambda item: order.get(item[1]["study"], len(order)))
 
 
 __all__ = ["default_folder", "find_studies", "get_study", "read_study", "run_study"]

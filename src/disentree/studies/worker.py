@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 PATIENCE = 30  # seconds: a process whose study was killed needs a moment to notice, and to let go of its run
 LOCK = ".worker.lock"  # that of the run, .lock, is held from stage to stage
 OWN_FILES = ("result.json", "failure.json", "embedding.npz", "representation.npz")  # beside those of the run
+MORE_METRICS = ("mig", "sap", "factor_vae", "dci")  # than every run has
 SHOWN_POINTS = 6000  # of an embedding that are kept for pictures
 
 
@@ -48,12 +49,20 @@ def execute(study: str, described: Mapping[str, Any], patience: float = PATIENCE
     except KeyboardInterrupt:
         return {"error": "stopped"}
     except Exception as error:
-        told = f"{type(error).__name__}: {error}"
+        told = _without_folder(f"{type(error).__name__}: {error}", study)
         try:
             write_json(folder / "failure.json", {"error": told, "traceback": traceback.format_exc()})
         except OSError:
             log.warning("%s: could not write down why it failed", folder)
         return {"error": told}
+
+
+def _without_folder(sentence: str, study: str) -> str:
+    """A sentence for the report: where the study lies on this machine concerns no reader."""
+    for folder in (study, str(Path(study).resolve())):
+        if Path(folder).is_absolute():
+            sentence = sentence.replace(f"{folder}{os.sep}", "").replace(folder, "the study's folder")
+    return sentence
 
 
 def read_result(folder: Path, task: Task) -> dict[str, Any] | None:
@@ -105,16 +114,18 @@ def _do(task: Task, folder: Path, study: Path) -> dict[str, Any]:
     try:
         run.finish(until=task.until, structure_from=shared, device="cpu")
         values = _values(run, task)
+        stages = {name: stage["seconds"] for name, stage in run.stages.items()}
     except ValueError as error:
         if task.until != "structure" or "no component was found" not in str(error):
             raise
         values = _nothing_found(run)
+        stages = {"structure": round(time.perf_counter() - began, 3)}
     return {
         "task": task.model_dump(mode="json"),
         "values": values,
         "seconds": {
-            "total": round(time.perf_counter() - began, 3),
-            "stages": {name: stage["seconds"] for name, stage in run.stages.items()},
+            "total": round(sum(stages.values()), 3),  # of all the times that it was stopped and went on
+            "stages": stages,
             "structure": _structure_timings(run),
         },
         "versions": versions(),
@@ -159,16 +170,18 @@ def _values(run: Any, task: Task) -> dict[str, Any]:
         metrics = run.metrics
         values |= {**metrics["scores"], **metrics["scores_without_truth"]}
         values["factors"] = {factor["factor"]: factor["score"] for factor in metrics["factors"]}
+        values["r4_factors"] = {factor["factor"]: factor["score"] for factor in metrics.get("r4_factors", ())}
         values["notes"] = metrics["notes"]
-        values["epochs"] = len(run.model("cpu").history_)
+        model = run.model("cpu")
+        values |= {"epochs": len(model.history_), "diverged": bool(getattr(model, "diverged_", False))}
     values["components"] = len(run.hierarchy.paths)
     values["dimensions"] = [path.dimension for path in run.hierarchy.paths]
-    for name in ("description_length",):
-        if name in structure:
-            values.setdefault(f"mimosa_{name}", structure[name])
+    if "description_length" in structure:
+        values.setdefault("mimosa_description_length", structure["description_length"])
     if "metrics" in task.extras:
         (V, v_tree), (Z, z_tree) = run.codes("true"), run.codes("learned")
-        values |= evaluate(V, Z, v_tree, z_tree, random_state=task.config.seed, n_jobs=1)["scores"]
+        seed = task.config.seed
+        values |= evaluate(V, Z, v_tree, z_tree, metrics=MORE_METRICS, random_state=seed, n_jobs=1)["scores"]
     return values
 
 
