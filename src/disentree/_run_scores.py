@@ -37,7 +37,7 @@ def score_against_truth(
         "h_error": scores["h_error"],
         "purity_held_out": scores["purity"],
     }
-    result |= {name: found[name] for name in ("factors", "estimator", "settings")}
+    result |= {name: found[name] for name in ("factors", "r4_factors", "estimator", "settings")}
 
 
 def score_structure(

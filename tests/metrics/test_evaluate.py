@@ -38,6 +38,7 @@ def test_ready_for_json(result):
     assert found["estimator"].startswith("fast")
     assert found["settings"]["random_state"] == 0
     assert len(found["factors"]) == 9
+    assert sum(factor["score"] for factor in found["r4_factors"]) / 9 == pytest.approx(found["scores"]["r4"])
     assert found["factors"][1]["matches"][0]["where"]
 
 

@@ -159,7 +159,7 @@ def _score(
     else:
         if needs_codes := [name for name in chosen or () if name not in WITHOUT_CODES]:
             raise UserError(f"{path} has labels but no codes, which {needs_codes[0]} needs")
-        result = {"scores": {}, "factors": [], "estimator": None, "disentree": __version__}
+        result = {"scores": {}, "factors": [], "r4_factors": [], "estimator": None, "disentree": __version__}
     if learned.labels is not None:
         # labels may hold -1 where the codes of a trained model have had to choose
         scores = {

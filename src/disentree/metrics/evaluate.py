@@ -47,8 +47,8 @@ def evaluate(
     dict
         ``scores`` with one number for each metric (``dci``: disentanglement, and ``dci_completeness`` and
         ``dci_informativeness`` beside it), ``factors`` with the R4c score of every true variable and the
-        learned variables that explain it, ``estimator`` with the name of the model behind R4, R4c and DCI,
-        and the settings that the numbers depend on.
+        learned variables that explain it, ``r4_factors`` with the same for R4, ``estimator`` with the name of
+        the model behind R4, R4c and DCI, and the settings that the numbers depend on.
 
     Examples
     --------
@@ -67,16 +67,17 @@ def evaluate(
         estimator=estimator, n_splits=n_splits, random_state=random_state, adjusted=adjusted, strict=strict
     )
     pairing = pair_up(V, Z, v_hierarchy, z_hierarchy, max_rows=max_rows, random_state=random_state)
-    factors: list[dict[str, Any]] = []
+    factors: dict[str, list[dict[str, Any]]] = {"r4c": [], "r4": []}
 
-    def r4c() -> float:
-        result = conditional_scores(pairing, scorer, n_jobs)
-        factors.extend(f.to_dict() for f in result.factors)
+    def right_representation(name: str) -> float:
+        scores_of = conditional_scores if name == "r4c" else marginal_scores
+        result = scores_of(pairing, scorer, n_jobs)
+        factors[name] = [f.to_dict() for f in result.factors]
         return result.mean
 
     compute: dict[str, Callable[[], Any]] = {
-        "r4c": r4c,
-        "r4": lambda: marginal_scores(pairing, scorer, n_jobs).mean,
+        "r4c": lambda: right_representation("r4c"),
+        "r4": lambda: right_representation("r4"),
         "h_error": lambda: h_error(v_hierarchy, z_hierarchy),
         "purity": lambda: purity_score(v_hierarchy.path_of(V), z_hierarchy.path_of(Z)),
         "coverage": lambda: coverage_score(z_hierarchy.path_of(Z)),
@@ -96,7 +97,8 @@ def evaluate(
             scores[name] = value
     return {
         "scores": scores,
-        "factors": factors,
+        "factors": factors["r4c"],
+        "r4_factors": factors["r4"],
         "estimator": estimator_name(estimator),
         "settings": {
             "n_splits": int(n_splits),
