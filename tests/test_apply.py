@@ -111,6 +111,26 @@ def test_a_table_is_standardised_as_it_was(table_run, frame, tmp_path):
     assert not (tmp_path / "y.csv").exists()
 
 
+@pytest.mark.parametrize("name", ["x.csv", "x.parquet"])
+def test_a_table_for_a_run_made_from_an_array(run, rows, tmp_path, name):
+    def write(X):
+        frame = pd.DataFrame(X).rename(columns=str)
+        if name == "x.csv":
+            frame.to_csv(tmp_path / name, index=False)
+        else:
+            frame.to_parquet(tmp_path / name)
+
+    write(rows[:20])
+    command = ("apply", run.folder, tmp_path / name, "--out")
+    result = invoke(*command, tmp_path / "z.npy")
+    assert result.exit_code == 0, result.stderr
+    np.testing.assert_allclose(np.load(tmp_path / "z.npy"), run.model("cpu").transform(rows[:20]))
+    write(rows[:20, :3])
+    result = invoke(*command, tmp_path / "y.npy")
+    assert (result.exit_code, is_one_sentence(result)) == (2, True)
+    assert f"{name} has rows of shape (3,); the run was made from rows of shape (64,)" in result.stderr
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_array_for_a_run_made_from_a_table(table_run, frame, tmp_path, jobs):
     np.save(tmp_path / "x.npy", frame.to_numpy())

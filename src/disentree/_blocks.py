@@ -40,6 +40,7 @@ def read_blocks(source: Path, about: dict[str, Any]) -> Iterator[Shaped[np.ndarr
     else:
         blocks = _csv_blocks(source, names, step, "\t" if suffix == ".tsv" else ",")
     for block in blocks:
+        _check_shape(block.shape, about, source)
         yield _standardised(block, about)
 
 
