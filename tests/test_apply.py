@@ -111,6 +111,23 @@ def test_a_table_is_standardised_as_it_was(table_run, frame, tmp_path):
     assert not (tmp_path / "y.csv").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "style"),
+    [
+        ("t.csv", {"sep": ";"}),
+        ("t.csv", {"sep": ";", "decimal": ","}),
+        ("t.csv", {"sep": "\t"}),
+        ("t.tsv", {"sep": "\t"}),
+    ],
+)
+def test_separators_and_decimal_commas_are_seen_as_by_run(table_run, frame, tmp_path, name, style):
+    frame.to_csv(tmp_path / name, index=False, **style)
+    result = invoke("apply", table_run.folder, tmp_path / name, "--out", tmp_path / "z.npy")
+    assert result.exit_code == 0, result.stderr
+    codes = table_run.model("cpu").transform(table_run.data.X)
+    np.testing.assert_allclose(np.load(tmp_path / "z.npy"), codes, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("name", ["x.csv", "x.parquet"])
 def test_a_table_for_a_run_made_from_an_array(run, rows, tmp_path, name):
     def write(X):

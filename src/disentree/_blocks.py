@@ -14,6 +14,7 @@ from jaxtyping import Float, Shaped
 
 from disentree._files import atomic_path
 from disentree.autoencoders.data import rows_per_block
+from disentree.datasets.user_files import csv_style, need
 from disentree.errors import UserError
 
 CODE_DTYPE = np.dtype("<f8")
@@ -35,10 +36,7 @@ def read_blocks(source: Path, about: dict[str, Any]) -> Iterator[Shaped[np.ndarr
         with _open_npz(source) as file:
             yield from _array_blocks(file, source, about, step)
         return
-    if suffix == ".parquet":
-        blocks = _parquet_blocks(source, names, step)
-    else:
-        blocks = _csv_blocks(source, names, step, "\t" if suffix == ".tsv" else ",")
+    blocks = _parquet_blocks(source, names, step) if suffix == ".parquet" else _csv_blocks(source, names, step)
     for block in blocks:
         _check_shape(block.shape, about, source)
         yield _standardised(block, about)
@@ -117,13 +115,12 @@ def _open_npz(path: Path) -> Iterator[Any]:
         raise UserError(f"{path} cannot be read: {error}") from None
 
 
-def _csv_blocks(path: Path, names: list[str], step: int, separator: str) -> Iterator[np.ndarray]:
-    import pandas as pd
-
+def _csv_blocks(path: Path, names: list[str], step: int) -> Iterator[np.ndarray]:
+    pd = need("pandas", path)
     try:
-        columns = list(pd.read_csv(path, sep=separator, nrows=0).columns)
-        _check_columns(path, names, columns)
-        with pd.read_csv(path, sep=separator, usecols=names or None, chunksize=step) as reader:
+        style = csv_style(path)
+        _check_columns(path, names, list(pd.read_csv(path, nrows=0, **style).columns))
+        with pd.read_csv(path, usecols=names or None, chunksize=step, **style) as reader:
             for frame in reader:
                 yield _numbers(frame[names] if names else frame, path)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:

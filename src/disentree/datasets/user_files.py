@@ -167,19 +167,11 @@ def _from_table(
 
 
 def _read_table(path: Path, suffix: str) -> Any:
-    pandas = _need("pandas", path)
+    pandas = need("pandas", path)
     if suffix == ".parquet":
-        _need("pyarrow", path)
+        need("pyarrow", path)
     try:
-        if suffix == ".parquet":
-            frame = pandas.read_parquet(path)
-        elif suffix == ".tsv":
-            frame = pandas.read_csv(path, sep="\t")
-        else:
-            with path.open(encoding="utf-8") as file:
-                head = file.readline()
-            sep = max(",;\t", key=head.count)  # the comma if none of them is there
-            frame = pandas.read_csv(path, sep=sep, decimal="," if sep == ";" and "," not in head else ".")
+        frame = pandas.read_parquet(path) if suffix == ".parquet" else pandas.read_csv(path, **csv_style(path))
     except OSError as error:
         if error.errno is not None:
             raise
@@ -190,6 +182,16 @@ def _read_table(path: Path, suffix: str) -> Any:
         raise UserError(f"{path} has no rows")
     frame.columns = [str(c) for c in frame.columns]
     return frame
+
+
+def csv_style(path: Path) -> dict[str, str]:
+    """What pandas must know to read a .csv or .tsv: the separator, by the first line, and the decimal mark."""
+    if path.suffix.lower() == ".tsv":
+        return {"sep": "\t"}
+    with path.open(encoding="utf-8") as file:
+        head = file.readline()
+    sep = max(",;\t", key=head.count)  # the comma if none of them is there
+    return {"sep": sep, "decimal": "," if sep == ";" and "," not in head else "."}
 
 
 def _numeric_columns(
@@ -365,8 +367,8 @@ def _from_images(folder: Path, image_size: int | None) -> UserData:
     files = _pictures(folder)
     if not files:
         raise UserError(f"{folder} holds no images ({', '.join(PICTURES)})")
-    image = _need("PIL.Image", folder)
-    ops = _need("PIL.ImageOps", folder)
+    image = need("PIL.Image", folder)
+    ops = need("PIL.ImageOps", folder)
     policy: list[str] = []
     sizes, colour = Counter(), False
     for file in files:
@@ -419,7 +421,7 @@ def _size(images: np.ndarray) -> str:
     return f"{images.shape[1]}x{images.shape[2]}"
 
 
-def _need(module: str, path: Path) -> Any:
+def need(module: str, path: Path) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError:
