@@ -14,7 +14,7 @@ from disentree.studies import STUDIES, get_study, published, structures
 from disentree.studies.cost import estimate
 from disentree.studies.page import join_reports, write_report
 from disentree.studies.published import BENCHMARKS, MIMOSA_SETTINGS, TABLE1
-from disentree.studies.results import Results, deviation, mean, spread, write_tables
+from disentree.studies.results import Results, change, deviation, mean, rise, spread, write_tables
 from disentree.studies.study import planned, read_study, write_study
 from disentree.studies.task import Task
 from shell import invoke
@@ -102,6 +102,65 @@ def test_deviations_are_the_papers():
     assert spread([]) == ""
     assert math.isnan(mean([]))
     assert math.isnan(deviation([]))
+
+
+def test_differences_count_beyond_what_seeds_do():
+    assert [rise([0.9], [0.5]), rise([0.5], [0.9]), rise([0.51], [0.5])] == [1, -1, 0]
+    noisy = [0.4, 0.6, 0.8]
+    assert rise([0.65, 0.75, 0.7], noisy) == 0
+    assert rise([0.7, 0.8, 0.75], [0.5, 0.55, 0.52]) == 1
+    assert change([0.9], [0.5]) == "+0.400, higher"
+    assert change([0.9], []) == ""
+
+
+def with_scores(name, score, folder, seeds=2, datasets=("chopsticks-depth2-both",), scale="quick"):
+    """Made-up results of a study with a score for each of its runs that has one."""
+    study = get_study(name)
+    results = made_up(study, study.options(scale, seeds, datasets), folder)
+    for i, task in enumerate(results.tasks):
+        if (value := score(task.columns)) is None:
+            del results.found[i]
+        else:
+            results.found[i]["values"]["r4c"] = value
+    return study.tell(results)
+
+
+def test_who_leads_is_decided_by_mean_and_by_best_run(tmp_path):
+    scores = {"cofhae": (0.8, 0.82), "vae": (0.7, 0.71), "ae": (0.3, 0.95)}  # the autoencoder was lucky once
+    datasets = ("chopsticks-depth2-both", "spaceshapes", "chopsticks-depth1-either")
+
+    def score(columns):
+        return scores[columns["model"]][columns["seed"]] if columns["model"] in scores else None
+
+    section = with_scores("disentanglement", score, tmp_path, 2, datasets)[1]
+    row = section.rows[0]
+    assert row[1:4] == ["0.810", "0.705 (VAE)", "+0.105, higher"]
+    assert row[4:7] == ["0.820", "0.950 (AE)", "-0.130, lower"]
+    assert [row[7] for row in section.rows] == ["near 1", "lower, 0.89 at best", ""]
+    assert "mean of COFHAE is above that of every baseline on 3 of 3" in section.text[0]
+    assert "on 0 of 3 data sets, and below that of one on 3" in section.text[1]
+    alone = with_scores("disentanglement", lambda c: 0.8 if c["model"] == "cofhae" else None, tmp_path)
+    assert not alone[1].rows
+
+
+def test_a_missing_weakest_penalty_decides_nothing(tmp_path):
+    def score(columns):
+        if columns["model"] in ("structure", "cofhae"):
+            return 0.9
+        return None if columns["model"] == "tcvae" and columns["value"] == 1 else 0.9 / columns["value"]
+
+    section = with_scores("baseline-hypers", score, tmp_path, 1)[0]
+    assert "in 3 of 3 cases and higher in 0." in section.text[1]
+    assert section.rows[0][4] == ""
+
+
+def test_reports_state_the_samples_of_their_data_sets():
+    study = get_study("disentanglement")
+    assert "100,000 samples, the default" in study.scale_means(study.options("default"))
+    both = study.options("default", 1, ["chopsticks-depth2-slope", "spaceshapes"])
+    assert "100,000 samples (60,000 of spaceshapes), the default" in study.scale_means(both)
+    assert "60,000 samples, the" in study.scale_means(study.options("default", 1, ["spaceshapes"]))
+    assert "20,000 samples, the" in study.scale_means(study.options("quick", 1, ["spaceshapes"]))
 
 
 # ------------------------------------------------------------------ reports

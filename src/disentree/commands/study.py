@@ -21,7 +21,7 @@ def study(
         typer.Argument(metavar="[NAME]", help="A study, or `report` to join finished ones; none to list them."),
     ] = None,
     scale: Annotated[
-        str | None, typer.Option(help="quick, default, or paper for everything as in the paper.")
+        str | None, typer.Option(help="quick, default, or paper for data and trainings of its size.")
     ] = None,
     seeds: Annotated[int | None, typer.Option(help="Restarts, with the seeds 0, 1, 2, ...")] = None,
     datasets: Annotated[
@@ -120,7 +120,7 @@ def print_plan(study: Study, options: Options, folder: Path, jobs: int) -> None:
         seconds = estimate(task)
         left += 0 if i in done else seconds
         print(f"{i:4} {task!s:70} {'finished' if i in done else f'about {duration(seconds)}'}")
-    print(f"{study.name} at scale {options.scale}: {study.about[options.scale]}")
+    print(f"{study.name} at scale {options.scale}: {study.scale_means(options)}")
     told = f"about {duration(left / max(1, jobs))} with {max(1, jobs)} at a time" if left else "all finished"
     print(f"{len(tasks)} runs, {len(done)} finished, {told}, in {folder}")
 

@@ -100,7 +100,11 @@ STUDY = Study(
         "paper": ("chopsticks-depth2-slope", "chopsticks-depth2-both", "chopsticks-depth2-either"),
     },
     seeds={"quick": 1, "default": 2, "paper": 5},
-    about=STEPS_MEAN,
+    about={
+        "quick": f"{STEPS_MEAN['quick']}; COFHAE by its quick preset",
+        "default": f"{STEPS_MEAN['default']}; COFHAE by its default preset",
+        "paper": f"{STEPS_MEAN['paper']}; COFHAE by its default preset",
+    },
     plan=plan,
     tell=tell,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from disentree.studies.models import BASELINES, model_task, structure_task, title
 from disentree.studies.published import BENCHMARKS, CHOPSTICKS, NEAR_PERFECT, R4C, short
-from disentree.studies.results import Picture, Results, Section, mean, spread
+from disentree.studies.results import COUNTS, Picture, Results, Section, change, mean, rise, spread
 from disentree.studies.task import Options, Study, Task
 
 
@@ -22,35 +22,46 @@ def plan(options: Options) -> list[Task]:
 def tell(results: Results) -> list[Section]:
     models = [model for model in results.levels("model") if model != "structure"]
     scores = score_table(results, "r4c", models)
-    leaders, paper = [], []
+    leaders, by_mean, at_best = [], [], []
     for dataset in results.levels("dataset"):
-        means = {m: results.mean("r4c", dataset=dataset, model=m) for m in models}
-        means = {m: value for m, value in means.items() if value == value}
-        if "cofhae" not in means or len(means) < 2:
+        found = {m: results.values("r4c", dataset=dataset, model=m) for m in models}
+        own = found.get("cofhae", [])
+        baselines = {m: values for m, values in found.items() if values and not m.startswith("cofhae")}
+        if not own or not baselines:
             continue
-        second = max((m for m in means if not m.startswith("cofhae")), key=lambda m: means[m])
-        best = max(results.values("r4c", dataset=dataset, model=second))
-        own = max(results.values("r4c", dataset=dataset, model="cofhae"))
+        second = max(baselines, key=lambda m: mean(baselines[m]))
+        luckiest = max(baselines, key=lambda m: max(baselines[m]))
+        best = [max(own)], [max(baselines[luckiest])]
+        by_mean.append(rise(own, baselines[second]))
+        at_best.append(rise(*best))
         leaders.append(
             [
                 dataset,
-                f"{means['cofhae']:.3f}",
-                f"{own:.3f}",
-                title(second),
-                f"{means[second]:.3f}",
-                f"{best:.3f}",
-                "COFHAE" if means["cofhae"] > means[second] else title(second),
-                "near 1" if dataset in NEAR_PERFECT else "lower" + _stated(dataset),
+                f"{mean(own):.3f}",
+                f"{mean(baselines[second]):.3f} ({title(second)})",
+                change(own, baselines[second]),
+                f"{max(own):.3f}",
+                f"{max(baselines[luckiest]):.3f} ({title(luckiest)})",
+                change(*best),
+                _stated(dataset),
             ]
         )
-        paper.append(means["cofhae"] > means[second])
-    text = [f"COFHAE has the highest mean on {sum(paper)} of {len(paper)} data sets."] if paper else []
-    header = ["data set", "COFHAE, mean", "best", "best baseline", "mean", "best", "leads", "paper's COFHAE"]
+    text = [_verdict("mean", by_mean), _verdict("best run", at_best), COUNTS] if leaders else []
+    header = [
+        "data set",
+        "mean of COFHAE",
+        "highest mean of a baseline",
+        "COFHAE against it",
+        "best run of COFHAE",
+        "best run of a baseline",
+        "COFHAE against it",
+        "paper's COFHAE",
+    ]
     return [
         Section(
             "R4c", [WHAT], *scores, pictures=[Picture("disentanglement", CAPTION, lambda: draw(results, models))]
         ),
-        Section("Who leads", text, header, leaders, numbers=[1, 2, 4, 5]),
+        Section("Who leads", text, header, leaders, numbers=[1, 4]),
         Section("R4", ["Without regard to where variables are active."], *score_table(results, "r4", models)),
     ]
 
@@ -68,9 +79,20 @@ def score_table(results: Results, name: str, models: list[str], places: int = 3)
     return ["data set", *map(title, models)], rows, list(range(1, len(models) + 1))
 
 
+def _verdict(of: str, rises: list[int]) -> str:
+    higher, lower = sum(r > 0 for r in rises), sum(r < 0 for r in rises)
+    return (
+        f"The {of} of COFHAE is above that of every baseline on {higher} of {len(rises)} data sets, and below "
+        f"that of one on {lower}."
+    )
+
+
 def _stated(dataset: str) -> str:
+    """What the paper says of COFHAE, which is something only of its own benchmarks."""
+    if dataset not in BENCHMARKS:
+        return ""
     value = R4C.get((dataset, "cofhae"))
-    return "" if value is None else f", {value:g} at best"
+    return "near 1" if dataset in NEAR_PERFECT else "lower" if value is None else f"lower, {value:g} at best"
 
 
 def draw(results: Results, models: list[str], name: str = "r4c", label: str = "R4c"):
@@ -95,9 +117,9 @@ STUDY = Study(
     datasets={"quick": CHOPSTICKS, "default": CHOPSTICKS, "paper": BENCHMARKS},
     seeds={"quick": 2, "default": 3, "paper": 5},
     about={
-        "quick": "20,000 samples, the quick presets (1000 steps for each model)",
-        "default": "100,000 samples, the default presets (4000 steps for each model)",
-        "paper": "100,000 samples, the paper's presets for baselines (50 epochs); COFHAE by its default and as in "
+        "quick": "{samples}, the quick presets (1000 steps for each model)",
+        "default": "{samples}, the default presets (4000 steps for each model)",
+        "paper": "{samples}, the paper's presets for baselines (50 epochs); COFHAE by its default and as in "
         "the paper, with one setting of its grid (tau 2/3, lambda1 1000, lambda2 10)",
     },
     plan=plan,

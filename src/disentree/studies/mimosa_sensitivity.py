@@ -6,6 +6,7 @@ from typing import Any
 
 from disentree.studies.published import mimosa_settings, n_samples, short
 from disentree.studies.results import Picture, Results, Section, spread
+from disentree.studies.structures import EPOCHS, NAMES
 from disentree.studies.task import Options, Study, Task, make_task
 
 # Values around the paper's; ransac_frac 1 is no second SVD, contagion_num 1 no contagion.
@@ -34,8 +35,7 @@ USUAL: dict[str, float] = {
     "neighbor_lengthscale_mult": 10,
 }
 MORE_DIMENSIONS = (-1, 0, 1, 2, 4)  # than the paper's initial_dim
-EPOCHS = {"quick": 20, "default": 10, "paper": 50}
-NAMES = {"coverage": "coverage", "purity": "purity", "h_error": "H-error"}
+PLACES = {"purity": 2, "coverage": 2, "h_error": 1}
 
 
 def plan(options: Options) -> list[Task]:
@@ -81,7 +81,7 @@ def tell(results: Results) -> list[Section]:
             if len(line) > 1:
                 cells = [
                     ", ".join(f"{value:g}: {spread(found[name], places)}" for value, found in line.items())
-                    for name, places in (("coverage", 2), ("purity", 2), ("h_error", 1))
+                    for name, places in PLACES.items()
                 ]
                 rows.append([setting, dataset, *cells])
     steps = []
@@ -149,7 +149,7 @@ WHAT = (
     "min_common_edge_frac is a multiple of the paper's 2^-(d+1) + 2^-(d+2)."
 )
 CAPTION = (
-    "Coverage, purity and H-error when one setting differs from its usual value (dotted; initial_dim: that of the "
+    "Purity, coverage and H-error when one setting differs from its usual value (dotted; initial_dim: that of the "
     "first data set)."
 )
 
@@ -163,9 +163,9 @@ STUDY = Study(
     ),
     seeds={"quick": 1, "default": 1, "paper": 5},
     about={
-        "quick": "20,000 samples, 20 epochs of the initial autoencoder; the paper does not name its data sets",
-        "default": "100,000 samples, 10 epochs of the initial autoencoder; the paper does not name its data sets",
-        "paper": "100,000 samples, 50 epochs of the initial autoencoder; the paper does not name its data sets",
+        "quick": "{samples}, 20 epochs of the initial autoencoder; the paper does not name its data sets",
+        "default": "{samples}, 10 epochs of the initial autoencoder; the paper does not name its data sets",
+        "paper": "{samples}, 50 epochs of the initial autoencoder; the paper does not name its data sets",
     },
     plan=plan,
     tell=tell,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from disentree.studies.task import Scale
+from disentree.studies.task import Options, Scale
 
 CHOPSTICKS = tuple(f"chopsticks-depth{d}-{v}" for d in (2, 3) for v in ("inter", "slope", "both", "either"))
 BENCHMARKS = (*CHOPSTICKS, "spaceshapes")
@@ -48,7 +48,15 @@ def n_samples(dataset: str, scale: Scale) -> int:
     return (SPACESHAPES_SAMPLES if dataset == "spaceshapes" else N_SAMPLES)[scale]
 
 
-def mimosa_settings(dataset: str, truth_dimension: int | None = None) -> dict[str, Any]:
+def samples(options: Options) -> str:
+    """How many samples of each data set a study takes, in words."""
+    numbers = {dataset: n_samples(dataset, options.scale) for dataset in options.datasets}
+    most = max(numbers.values())
+    fewer = [f"{n:,} of {dataset}" for dataset, n in numbers.items() if n < most]
+    return f"{most:,} samples" + (f" ({', '.join(fewer)})" if fewer else "")
+
+
+def mimosa_settings(dataset: str) -> dict[str, Any]:
     """The paper's settings for a benchmark; for other data its rule, the largest dimension plus one."""
     if dataset in MIMOSA_SETTINGS:
         return dict(MIMOSA_SETTINGS[dataset])

@@ -98,6 +98,29 @@ def spread(values: Sequence[float], places: int = 3) -> str:
     return f"{mean(values):.{places}f} ± {deviation(values):.{places}f}"
 
 
+MARGIN = 0.02
+COUNTS = (
+    "A difference of means counts if it is above the pooled standard deviation over seeds; one of single runs, if "
+    "it is above .02."
+)
+
+
+def rise(a: Sequence[float], b: Sequence[float]) -> int:
+    """1 if `a` is higher than `b`, -1 if it is lower, 0 if the difference does not count."""
+    degrees = len(a) + len(b) - 2
+    squares = (len(a) - 1) * deviation(a) ** 2 + (len(b) - 1) * deviation(b) ** 2
+    margin = math.sqrt(squares / degrees) if degrees else MARGIN
+    difference = mean(a) - mean(b)
+    return (difference > margin) - (difference < -margin)
+
+
+def change(a: Sequence[float], b: Sequence[float]) -> str:
+    """How much higher `a` is than `b`, in words; nothing where one of them is missing."""
+    if not a or not b:
+        return ""
+    return f"{mean(a) - mean(b):+.3f}, {('about equal', 'higher', 'lower')[rise(a, b)]}"
+
+
 # ------------------------------------------------------------------ files
 
 

@@ -15,9 +15,9 @@ PLACES = {"purity": 4, "coverage": 4, "h_error": 2}
 # 100,000 samples 10 epochs are 3520.
 EPOCHS = {"quick": 20, "default": 10, "paper": 50}
 STEPS_MEAN = {
-    "quick": "20,000 samples; the paper's initial autoencoder is trained for 20 epochs instead of 50",
-    "default": "100,000 samples; the paper's initial autoencoder is trained for 10 epochs instead of 50",
-    "paper": "100,000 samples, 50 epochs of the paper's initial autoencoder",
+    "quick": "{samples}; the paper's initial autoencoder is trained for 20 epochs instead of 50",
+    "default": "{samples}; the paper's initial autoencoder is trained for 10 epochs instead of 50",
+    "paper": "{samples}, 50 epochs of the paper's initial autoencoder",
 }
 
 

@@ -189,7 +189,7 @@ def write_study(study: Study, results: Results, sections: Sequence[Any] | None =
         "title": study.title,
         "reproduces": study.reproduces,
         "scale": options.scale,
-        "scale_means": study.about[options.scale],
+        "scale_means": study.scale_means(options),
         "seeds": list(options.seeds),
         "datasets": list(options.datasets),
         "command": command_of(study, options),

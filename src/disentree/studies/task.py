@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -64,10 +64,9 @@ class Study:
     reproduces: str
     datasets: Mapping[str, Sequence[str]]  # by scale
     seeds: Mapping[str, int]
-    about: Mapping[str, str]  # what a scale stands for, in a sentence
+    about: Mapping[str, str]  # what a scale stands for, in a sentence, with {samples} for their number
     plan: Callable[[Options], list[Task]]
     tell: Callable[[Results], list[Section]]
-    stated: Sequence[str] = field(default=())  # sentences of the paper that it is about
 
     def options(
         self, scale: str = "default", seeds: int | None = None, datasets: Sequence[str] | None = None
@@ -83,6 +82,11 @@ class Study:
             dataset_info(name)
         chosen = tuple(dict.fromkeys(datasets or self.datasets[scale]))
         return Options(scale, tuple(range(seeds or self.seeds[scale])), chosen)
+
+    def scale_means(self, options: Options) -> str:
+        from disentree.studies.published import samples
+
+        return self.about[options.scale].replace("{samples}", samples(options))
 
 
 def make_task(
