@@ -163,6 +163,30 @@ def test_reports_state_the_samples_of_their_data_sets():
     assert "20,000 samples, the" in study.scale_means(study.options("quick", 1, ["spaceshapes"]))
 
 
+def test_the_papers_trainings_count_in_full(tmp_path):
+    study = get_study("runtimes")
+    results = made_up(study, study.options("default", 1, ["chopsticks-depth2-either"]), tmp_path)
+    for i, task in enumerate(results.tasks):
+        steps = {"representation": 0.002, "components": 0.5} if task.columns["method"] == "paper" else {}
+        model = task.columns["n"] / 10_000
+        stages = {"structure": 1.0, "model": model, "scores": 0.5}
+        results.found[i]["seconds"] |= {"stages": stages, "structure": steps}
+    times, inside, growth = study.tell(results)
+    paper = {row[2]: row for row in times.rows if row[1] == "paper"}
+    assert list(paper) == ["25,000", "50,000", "100,000"]
+    assert paper["100,000"][3:] == ["1.0 s (0%)", "250.0 s (99%)", "0.5 s (0%)", "251.5 s", paper["25,000"][-1]]
+    assert paper["25,000"][-1] == "2 of 50 epochs, multiplied by 25"
+    assert next(row for row in times.rows if row[1] == "default")[-1] == "all"
+    assert inside.rows[1][-1] == "representation 0.1 s, components 0.5 s"
+    assert growth.rows[1][3] == "1.00"
+    measured = {
+        task.columns["n"]: task.config.epochs
+        for task in planned(study, study.options("paper", 1, ["spaceshapes"]))
+        if task.columns["method"] == "paper"
+    }
+    assert measured == {25_000: 2, 50_000: 2, 100_000: 50}
+
+
 # ------------------------------------------------------------------ reports
 
 
