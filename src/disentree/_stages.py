@@ -101,7 +101,12 @@ def do_structure(run: Run, device: str, verbose: bool) -> str:
         if run.embedding is not None:
             X = run.embedding
             mimosa.set_params(representation="given")
-        mimosa.fit(X[train])
+        try:
+            mimosa.fit(X[train])
+        except ValueError:  # no component was found; others may be glad of what it looked at
+            if run.on_mimosa is not None:
+                run.on_mimosa(mimosa)
+            raise
         hierarchy = mimosa.hierarchy_
         labels, core = mimosa.labels_, mimosa.core_labels_
         test_labels = mimosa.predict(X[test])

@@ -75,7 +75,7 @@ class Run:
         self.config = config
         self.about = about  # command, versions, time of creation
         self.n_jobs: int | None = None  # threads and processes; None for all there are
-        self.on_mimosa: Callable[[Any], None] | None = None  # called with the fitted MIMOSA
+        self.on_mimosa: Callable[[Any], None] | None = None  # called with MIMOSA, fitted or as far as it came
         self.embedding: np.ndarray | None = None  # of all rows, where the paper's MIMOSA need not train for it
 
     # ---------------------------------------------------------------- making and opening

@@ -160,6 +160,23 @@ def test_more_metrics_leave_the_others_as_they_are(inline, tmp_path):
     assert found["seconds"]["total"] == pytest.approx(sum(found["seconds"]["stages"].values()))
 
 
+def test_a_representation_is_shared_though_nothing_was_found_in_it(tmp_path):
+    same = {"dataset": DATASETS[0], "seed": 0, "n_samples": 600, "until": "structure", "structure": "mimosa-paper"}
+    own = {"initial_dim": 3, "epochs": 1}
+    base = make_task(
+        {"method": "usual"},
+        structure_settings={**own, "min_size_merged": 0.999},
+        extras=("representation",),
+        **same,
+    )
+    other = make_task({"method": "other"}, structure_settings=own, embedding_from=base, **same)
+    study = type(STUDY)(**{**vars(STUDY), "plan": lambda options: [base, other]})
+    results = run_study(study, ONE, tmp_path, jobs=0)
+    assert not results.failed
+    assert results.found[0]["values"]["components"] == 0
+    assert results.found[0]["seconds"]["total"] > 0
+
+
 # ------------------------------------------------------------------ what dies
 
 

@@ -206,8 +206,10 @@ def _keep_mimosa(run: Any, mimosa: Any, task: Task) -> None:
     data = run.data
     train, _ = run.split(len(data))
     true = data.hierarchy.path_of(data.codes[train])
-    if "representation" in task.extras:
+    if "representation" in task.extras and hasattr(mimosa, "representation_"):
         run.write_npz("representation.npz", Z=mimosa.representation_.transform(data.X))
+    if not hasattr(mimosa, "labels_"):  # no component was found
+        return
     if "embedding" in task.extras:
         rng = np.random.default_rng(task.config.seed)
         some = np.sort(rng.choice(len(true), min(len(true), SHOWN_POINTS), replace=False))
