@@ -128,6 +128,72 @@ def test_separators_and_decimal_commas_are_seen_as_by_run(table_run, frame, tmp_
     np.testing.assert_allclose(np.load(tmp_path / "z.npy"), codes, rtol=1e-4, atol=1e-5)
 
 
+@pytest.fixture(scope="module")
+def coloured(frame):
+    colours = np.random.default_rng(1).choice(["red", "green", "2.50"], 400)
+    return frame.assign(colour=colours, yes=np.arange(400) % 3 == 0, key=[f"k{i}" for i in range(400)])
+
+
+@pytest.fixture(scope="module")
+def coloured_run(coloured, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("coloured")
+    coloured.to_csv(folder / "t.csv", index=False)
+    options = {"categorical": "onehot"}
+    made = Run.start(RunConfig.of(str(folder / "t.csv"), preset="quick", epochs=1, options=options), folder / "r")
+    made.finish(report=False, device="cpu")
+    return made
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_text_becomes_zeros_and_ones_as_it_did(coloured_run, coloured, tmp_path, name):
+    assert coloured_run.data.feature_names[5:] == ("colour=2.50", "colour=green", "colour=red", "yes=True")
+    other = coloured[coloured.columns[::-1]].drop(columns="key")
+    other.loc[300:, "colour"] = "2.50"  # a block that looks like numbers
+    other.loc[7, "colour"] = None
+    if name == "t.csv":
+        other.replace({"yes": {True: "TRUE", False: "false"}}).to_csv(tmp_path / name, index=False)
+    else:
+        other.to_parquet(tmp_path / name)
+    result = invoke("apply", coloured_run.folder, tmp_path / name, "--out", tmp_path / "z.npy")
+    assert result.exit_code == 0, result.stderr
+    assert "was not made from" not in result.stderr
+    codes = np.load(tmp_path / "z.npy")
+    assert np.isnan(codes[7]).all()
+    kept = np.flatnonzero(other["colour"] == coloured["colour"])
+    expected = coloured_run.model("cpu").transform(coloured_run.data.X[kept])
+    np.testing.assert_allclose(codes[kept], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_value_that_is_new_is_zeros_and_said_once(coloured_run, coloured, tmp_path):
+    other = coloured.copy()
+    other.loc[[3, 350], "colour"] = ["blue", "white"]  # in two blocks
+    other.to_parquet(tmp_path / "t.parquet")
+    result = invoke("apply", coloured_run.folder, tmp_path / "t.parquet", "--out", tmp_path / "z.npy")
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.count("column 'colour' has values that the run was not made from, such as 'blue'") == 1
+    assert result.stderr.count("was not made from") == 1
+    data = coloured_run.data
+    X = data.X[[3, 350]]
+    X[:, 5:8] = (0 - data.centre[5:8]) / data.scale[5:8]
+    expected = coloured_run.model("cpu").transform(X)
+    np.testing.assert_allclose(np.load(tmp_path / "z.npy")[[3, 350]], expected, rtol=1e-4, atol=1e-5)
+    other.drop(columns="colour").to_parquet(tmp_path / "t.parquet")
+    result = invoke("apply", coloured_run.folder, tmp_path / "t.parquet", "--out", tmp_path / "y.npy")
+    assert (result.exit_code, is_one_sentence(result)) == (2, True)
+    assert "has no column 'colour', which the run was made from" in result.stderr
+
+
+def test_a_run_that_did_not_keep_the_values_of_text(coloured_run, coloured, tmp_path):
+    old = Run.open(shutil.copytree(coloured_run.folder, tmp_path / "old"))
+    about = old.read_json("data.json")
+    del about["levels"]
+    old.write_json("data.json", about)
+    coloured.to_csv(tmp_path / "t.csv", index=False)
+    result = invoke("apply", old.folder, tmp_path / "t.csv", "--out", tmp_path / "z.npy")
+    assert (result.exit_code, is_one_sentence(result)) == (2, True)
+    assert "too old to tell what 'colour=2.50' was made from" in result.stderr
+
+
 @pytest.mark.parametrize("name", ["x.csv", "x.parquet"])
 def test_a_table_for_a_run_made_from_an_array(run, rows, tmp_path, name):
     def write(X):

@@ -3,6 +3,7 @@ map, whose pages would count as memory for as long as the system likes to keep t
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,8 +15,10 @@ from jaxtyping import Float, Shaped
 
 from disentree._files import atomic_path
 from disentree.autoencoders.data import rows_per_block
-from disentree.datasets.user_files import csv_style, need
+from disentree.datasets.user_files import csv_style, need, zeros_and_ones
 from disentree.errors import UserError
+
+log = logging.getLogger(__name__)
 
 CODE_DTYPE = np.dtype("<f8")
 HEADER = 128  # bytes before the numbers of a .npy that is written here
@@ -26,7 +29,7 @@ HEADER = 128  # bytes before the numbers of a .npy that is written here
 
 def read_blocks(source: Path, about: dict[str, Any]) -> Iterator[Shaped[np.ndarray, "n ..."]]:
     """Rows as the run's model knows them: the same columns, standardised as they were for training."""
-    names, step = list(about["feature_names"]), rows_per_block(tuple(about["shape"]))
+    step = rows_per_block(tuple(about["shape"]))
     suffix = source.suffix.lower()
     if suffix == ".npy":
         with source.open("rb") as file:
@@ -36,8 +39,11 @@ def read_blocks(source: Path, about: dict[str, Any]) -> Iterator[Shaped[np.ndarr
         with _open_npz(source) as file:
             yield from _array_blocks(file, source, about, step)
         return
-    blocks = _parquet_blocks(source, names, step) if suffix == ".parquet" else _csv_blocks(source, names, step)
-    for block in blocks:
+    levels = _levels_in_use(about)
+    told: set[str] = set()
+    for frame in (_parquet_frames if suffix == ".parquet" else _csv_frames)(source, about, levels, step):
+        _tell_new_values(frame, levels, source, told)
+        block = _numbers(frame, about, levels, source)
         _check_shape(block.shape, about, source)
         yield _standardised(block, about)
 
@@ -115,42 +121,83 @@ def _open_npz(path: Path) -> Iterator[Any]:
         raise UserError(f"{path} cannot be read: {error}") from None
 
 
-def _csv_blocks(path: Path, names: list[str], step: int) -> Iterator[np.ndarray]:
+Levels = dict[str, list[str]]  # by column: its values, each of which is a feature of zeros and ones
+
+
+def _levels_in_use(about: dict[str, Any]) -> Levels:
+    """Without columns that no feature is left of."""
+    names = about["feature_names"]
+    return {
+        column: values
+        for column, values in about.get("levels", {}).items()
+        if any(f"{column}={value}" in names for value in values)
+    }
+
+
+def _columns_for(about: dict[str, Any], levels: Levels, path: Path, there: list[str]) -> list[str] | None:
+    """The columns of a table that the run's features are made from; None for all, if features have no names."""
+    made = {f"{column}={value}" for column, values in levels.items() for value in values}
+    columns = [*(name for name in about["feature_names"] if name not in made), *levels]
+    missing = [column for column in columns if column not in there]
+    if missing and "=" in missing[0] and "levels" not in about:
+        raise UserError(f"the run is too old to tell what {missing[0]!r} was made from: run it again to apply it")
+    if missing:
+        raise UserError(f"{path} has no column {missing[0]!r}, which the run was made from")
+    return columns or None
+
+
+def _csv_frames(path: Path, about: dict[str, Any], levels: Levels, step: int) -> Iterator[Any]:
     pd = need("pandas", path)
     try:
         style = csv_style(path)
-        _check_columns(path, names, list(pd.read_csv(path, nrows=0, **style).columns))
-        with pd.read_csv(path, usecols=names or None, chunksize=step, **style) as reader:
-            for frame in reader:
-                yield _numbers(frame[names] if names else frame, path)
+        columns = _columns_for(about, levels, path, list(pd.read_csv(path, nrows=0, **style).columns))
+        as_text = dict.fromkeys(levels, str)  # whatever the values of a single block look like
+        with pd.read_csv(path, usecols=columns, dtype=as_text, chunksize=step, **style) as frames:
+            for frame in frames:
+                for column, values in levels.items():
+                    if set(values) <= {"True", "False"}:  # pandas takes true and TRUE for the same
+                        frame[column] = frame[column].str.capitalize()
+                yield frame
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise UserError(f"{path} cannot be read: {error}") from None
 
 
-def _parquet_blocks(path: Path, names: list[str], step: int) -> Iterator[np.ndarray]:
+def _parquet_frames(path: Path, about: dict[str, Any], levels: Levels, step: int) -> Iterator[Any]:
     try:
         from pyarrow import ArrowInvalid, parquet
     except ImportError:
         raise UserError("parquet files need pyarrow: pip install 'disentree[files]'") from None
     try:
         with parquet.ParquetFile(path) as file:
-            _check_columns(path, names, file.schema_arrow.names)
-            for batch in file.iter_batches(batch_size=step, columns=names or None):
-                frame = batch.to_pandas()
-                yield _numbers(frame[names] if names else frame, path)
+            columns = _columns_for(about, levels, path, file.schema_arrow.names)
+            for batch in file.iter_batches(batch_size=step, columns=columns):
+                yield batch.to_pandas()
     except ArrowInvalid as error:
         raise UserError(f"{path} cannot be read: {error}") from None
 
 
-def _check_columns(path: Path, names: list[str], columns: list[str]) -> None:
-    missing = [name for name in names if name not in columns]
-    if missing:
-        raise UserError(f"{path} has no column {missing[0]!r}, which the run was made from")
+def _tell_new_values(frame: Any, levels: Levels, path: Path, told: set[str]) -> None:
+    """Say once for a column that it has values which were not there when the run was made."""
+    for column, values in levels.items():
+        new = set(frame[column].dropna().astype(str)) - set(values)
+        if new and column not in told:
+            told.add(column)
+            sentence = "%s: column %r has values that the run was not made from, such as %r; they become zeros"
+            log.warning(sentence, path, column, min(new))
 
 
-def _numbers(frame: Any, path: Path) -> Float[np.ndarray, "n p"]:
+def _numbers(frame: Any, about: dict[str, Any], levels: Levels, path: Path) -> Float[np.ndarray, "n p"]:
+    """The run's features, in their order."""
+    made = {}
+    for column, values in levels.items():
+        made |= zeros_and_ones(frame[column], values)
+    names = about["feature_names"] or frame.columns
     try:
-        return np.ascontiguousarray(frame.to_numpy(dtype=np.float64))
+        columns = [
+            made[name] if name in made else frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+            for name in names
+        ]
+        return np.stack(columns, axis=1)
     except (ValueError, TypeError) as error:
         raise UserError(f"{path} must hold numbers in the run's columns: {error}") from None
 

@@ -78,6 +78,7 @@ def do_data(run: Run, device: str, verbose: bool) -> str:
             "dtype": str(data.X.dtype),
             "policy": list(data.policy),
             "feature_names": list(data.feature_names),
+            "levels": data.levels,
             "centre": None if data.centre is None else data.centre.tolist(),
             "scale": None if data.scale is None else data.scale.tolist(),
             "has_truth": data.has_truth,

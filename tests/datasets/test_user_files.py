@@ -55,6 +55,8 @@ def test_text_is_left_out_or_becomes_zeros_and_ones(tmp_path, table):
     hot = load_file(tmp_path / "t.parquet", categorical="onehot", standardise=False)
     assert hot.feature_names == ("a", "b", "c", "colour=blue", "colour=green", "colour=red", "yes=True")
     np.testing.assert_array_equal(hot.X[:4, 3:], [[0, 0, 1, 1], [0, 1, 0, 0], [1, 0, 0, 1], [0, 0, 1, 0]])
+    assert hot.levels == {"colour": ("blue", "green", "red"), "yes": ("False", "True")}
+    assert hot.take(np.arange(5)).levels == hot.levels
     assert "left out column 'key': 200 different values, more than 20" in hot.policy
     assert "column 'colour' became 3 columns of zeros and ones" in hot.policy
     assert "left out column 'when': not numbers" in hot.policy

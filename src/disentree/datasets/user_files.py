@@ -12,7 +12,7 @@ import os
 import zipfile
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -47,6 +47,7 @@ class UserData:
     scale: Float[np.ndarray, " d"] | None = None
     codes: Float[np.ndarray, "n v"] | None = None
     hierarchy: Hierarchy | None = None
+    levels: dict[str, tuple[str, ...]] = field(default_factory=dict)  # values of columns made zeros and ones
 
     @property
     def has_truth(self) -> bool:
@@ -59,10 +60,7 @@ class UserData:
         """Some of the rows, with everything else as it is."""
         kept = self.rows[rows] if self.rows is not None else rows
         codes = None if self.codes is None else self.codes[rows]
-        return UserData(
-            self.name, self.kind, self.X[rows], self.policy, self.feature_names, kept, self.centre,
-            self.scale, codes, self.hierarchy,
-        )  # fmt: skip
+        return replace(self, X=self.X[rows], rows=kept, codes=codes)
 
 
 def load_file(
@@ -158,12 +156,13 @@ def _from_table(
     if drop:
         frame = frame.drop(columns=list(drop))
         policy.append(f"left out {_columns(drop)}: as asked")
-    columns, names = _numeric_columns(frame, categorical, policy)
+    columns, names, levels = _numeric_columns(frame, categorical, policy)
     if not columns:
         raise UserError(f"{path} has no numeric column{'; ' + policy[-1] if policy else ''}")
     values = np.stack(columns, axis=1)
     X, kept, rows = _without_missing(values, names, max_missing, policy, path)
-    return _vectors(path, "table", X, [names[i] for i in kept], rows, scaled, policy)
+    data = _vectors(path, "table", X, [names[i] for i in kept], rows, scaled, policy)
+    return replace(data, levels=levels)
 
 
 def _read_table(path: Path, suffix: str) -> Any:
@@ -196,12 +195,14 @@ def csv_style(path: Path) -> dict[str, str]:
 
 def _numeric_columns(
     frame: Any, categorical: str, policy: list[str]
-) -> tuple[list[Float[np.ndarray, " n"]], list[str]]:
+) -> tuple[list[Float[np.ndarray, " n"]], list[str], dict[str, tuple[str, ...]]]:
+    """Columns, their names, and the values of those that became zeros and ones."""
     from pandas.api import types
 
     columns: list[np.ndarray] = []
     names: list[str] = []
     skipped: list[str] = []
+    hot: dict[str, tuple[str, ...]] = {}
     for name, column in frame.items():
         if types.is_numeric_dtype(column) and not types.is_bool_dtype(column):
             if types.is_complex_dtype(column):
@@ -213,13 +214,12 @@ def _numeric_columns(
             if len(levels) > MAX_LEVELS:
                 policy.append(f"left out column {name!r}: {len(levels)} different values, more than {MAX_LEVELS}")
                 continue
-            missing = column.isna().to_numpy()
-            text = column.astype(str).to_numpy()
+            hot[name] = tuple(levels)
             # two values need one column: the other would be its mirror image
             shown = levels[1:] if len(levels) == 2 else levels
-            for level in shown:
-                columns.append(np.where(missing, np.nan, (text == level).astype(np.float64)))
-                names.append(f"{name}={level}")
+            made = zeros_and_ones(column, shown)
+            columns.extend(made.values())
+            names.extend(made)
             policy.append(f"column {name!r} became {len(shown)} column{'s' * (len(shown) != 1)} of zeros and ones")
         else:
             skipped.append(name)
@@ -227,7 +227,16 @@ def _numeric_columns(
         hint = "" if categorical == "onehot" else " (onehot would turn {} into columns of zeros and ones)"
         hint = hint.format("it" if len(skipped) == 1 else "them")
         policy.append(f"left out {_columns(skipped)}: not numbers{hint}")
-    return columns, names
+    return columns, names, hot
+
+
+def zeros_and_ones(column: Any, levels: Sequence[str]) -> dict[str, Float[np.ndarray, " n"]]:
+    """A column for each of these values of a pandas column, by name; NaN where the value is missing."""
+    missing = column.isna().to_numpy()
+    text = column.astype(str).to_numpy()
+    return {
+        f"{column.name}={level}": np.where(missing, np.nan, (text == level).astype(np.float64)) for level in levels
+    }
 
 
 # ------------------------------------------------------------------ arrays
