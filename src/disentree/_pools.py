@@ -90,7 +90,13 @@ class LocalPool:
     def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
         self._take_back()
         executor = self._free.pop()
-        future: Future[Any] = executor.submit(_watched, function, *args)
+        try:
+            future: Future[Any] = executor.submit(_watched, function, *args)
+        except Exception as error:
+            if not _died(error):
+                raise
+            executor = self._instead_of(executor)  # its process died while it had nothing to do
+            future = executor.submit(_watched, function, *args)
         self._busy.append((executor, future))
         return future
 
@@ -99,9 +105,12 @@ class LocalPool:
         for executor, future in [item for item in self._busy if item[1].done()]:
             self._busy.remove((executor, future))
             if _died(future.exception()):
-                executor.shutdown(wait=False, kill_workers=True)
-                executor = self._executor()
+                executor = self._instead_of(executor)
             self._free.append(executor)
+
+    def _instead_of(self, broken: Any) -> Any:
+        broken.shutdown(wait=False, kill_workers=True)
+        return self._executor()
 
     def close(self, kill: bool) -> None:
         for executor in [*self._free, *(executor for executor, _ in self._busy)]:
@@ -122,6 +131,7 @@ class DaskPool:
         except ImportError:
             raise UserError("--engine dask needs Dask: pip install 'disentree[dask]'") from None
         self._cluster = None
+        self._running: set[Any] = set()
         if address is None:
             settings = {
                 # A call whose worker died comes back to us, to be tried once more and not three times.
@@ -140,10 +150,17 @@ class DaskPool:
                 self._client = distributed.Client(address, timeout="20s")
             except (OSError, ValueError) as error:
                 raise UserError(f"there is no Dask scheduler at {address}: {error}") from None
+            if any(worker["nthreads"] > 1 for worker in self._workers()):
+                self._client.close(timeout=5)
+                raise UserError(
+                    f"workers of {address} have more than one thread: start them with dask worker --nthreads 1"
+                )
+
+    def _workers(self) -> list[dict[str, Any]]:
+        return list(self._client.scheduler_info(n_workers=-1)["workers"].values())
 
     def room(self) -> int:
-        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
-        return max(1, sum(worker["nthreads"] for worker in workers))
+        return max(1, len(self._workers()))
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
         future: Future[Any] = Future()
@@ -151,15 +168,19 @@ class DaskPool:
         remote = self._client.submit(*first, function, *args, pure=False)
 
         def done(remote: Any) -> None:
+            self._running.discard(remote)
             try:
                 future.set_result(remote.result())
             except BaseException as error:
                 future.set_exception(error)
 
+        self._running.add(remote)
         remote.add_done_callback(done)
         return future
 
     def close(self, kill: bool) -> None:
+        if kill:
+            self._client.cancel(list(self._running))  # what has not begun; a worker ends what it is doing
         self._client.close(timeout=5)
         if self._cluster is not None:
             self._cluster.close(timeout=5)

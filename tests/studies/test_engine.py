@@ -203,6 +203,34 @@ def test_local_processes_give_the_same_table_though_one_is_killed(inline, tmp_pa
     assert os.getpid() not in pids
 
 
+def test_a_local_process_that_dies_with_nothing_to_do_is_replaced():
+    with _pools.open_pool("local", 1) as pool:
+        pid = pool.submit(os.getpid).result()
+        os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + 20
+        while not pool._free and not pool._busy[0][0]._flags.broken and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert pool.submit(os.getpid).result() != pid
+
+
+def test_dask_workers_have_one_thread_and_are_told_to_stop(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    same = {"n_workers": 1, "processes": False, "dashboard_address": None}
+    with (
+        distributed.LocalCluster(threads_per_worker=2, **same) as c,
+        pytest.raises(UserError, match="have more than one thread: start them with dask worker --nthreads 1"),
+    ):
+        run_study(STUDY, ONE, tmp_path, engine="dask", address=c.scheduler_address)
+    with distributed.LocalCluster(threads_per_worker=1, **same) as c:
+        pool = _pools.DaskPool(1, c.scheduler_address)
+        pool.submit(time.sleep, 1)
+        never = pool.submit((tmp_path / "begun").touch)
+        pool.close(kill=True)
+        time.sleep(1.5)
+        assert not (tmp_path / "begun").exists()
+        assert never.done()
+
+
 def test_dask_gives_the_same_table_though_a_worker_is_killed(inline, tmp_path, monkeypatch, caplog):
     pools = []
     start = _pools.DaskPool.__init__
