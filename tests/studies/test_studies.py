@@ -257,6 +257,16 @@ def test_tables_have_the_scores_of_single_variables(tmp_path):
     assert [row["r4: slope1"] for row in rows[:3]] == ["", "0.8", ""]
 
 
+def test_pictures_of_runs_are_taken_as_they_are(tmp_path):
+    study = get_study("qualitative")
+    results = made_up(study, study.options("quick", 1, ["chopsticks-depth2-slope"]), tmp_path)
+    drawn = tmp_path / "runs" / "chopsticks-depth2-slope_cofhae_seed0" / "figures" / "mimosa.png"
+    drawn.parent.mkdir(parents=True)
+    drawn.write_bytes(b"a picture")
+    write_report(study, results)
+    assert (tmp_path / "figures" / "chopsticks-depth2-slope-cofhae-mimosa.png").read_bytes() == b"a picture"
+
+
 def test_reports_with_runs_missing(tmp_path):
     chosen = ("table1", "metrics", "qualitative")
     for name in STUDIES:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from disentree.studies.published import short
 from disentree.studies.results import Picture, Results, Section
 from disentree.studies.structures import NAMES, STEPS_MEAN, draw_embeddings, mimosa_task, score_cells
 from disentree.studies.task import Options, Study, Task
@@ -37,19 +36,8 @@ def tell(results: Results) -> list[Section]:
                 rows.append([dataset, activation, *score_cells(results, **columns), numbers])
     header = ["data set", "activation", *NAMES.values(), "components, by seed"]
     caption = "Latents of the initial autoencoder, coloured by true path."
-    picture = Picture("activations", caption, lambda: draw_embeddings(results, _grid(results)))
+    picture = Picture("activations", caption, lambda: draw_embeddings(results, "activation"))
     return [Section("The paper's MIMOSA", [WHAT], header, rows, numbers=range(2, 5), pictures=[picture])]
-
-
-def _grid(results: Results):
-    grid = []
-    for dataset in results.levels("dataset"):
-        line = []
-        for activation in results.levels("activation"):
-            found = results.where(dataset=dataset, activation=activation, seed=results.options.seeds[0])
-            line.append((f"{short(dataset)}, {activation}", found[0] if found else None))
-        grid.append(line)
-    return grid
 
 
 WHAT = (

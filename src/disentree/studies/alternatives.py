@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from disentree.studies.published import n_samples, short
+from disentree.studies.published import n_samples
 from disentree.studies.results import Picture, Results, Section, spread
 from disentree.studies.structures import NAMES, STEPS_MEAN, draw_embeddings, mimosa_task, score_cells
 from disentree.studies.task import Options, Study, Task, make_task
@@ -65,23 +65,12 @@ def tell(results: Results) -> list[Section]:
         Picture(
             f"alternatives-{method}",
             f"Initial representations, {title}, coloured by true path.",
-            lambda method=method: draw_embeddings(results, _grid(results, method)),
+            lambda method=method: draw_embeddings(results, "variant", method=method),
         )
         for method, title in (("paper", "the paper's autoencoder"), ("default", "the default's"))
     ]
     header = ["data set", "variant", "MIMOSA", *NAMES.values(), "R4c of COFHAE"]
     return [Section("Structure and disentanglement", [WHAT], header, rows, numbers=range(3, 7), pictures=pictures)]
-
-
-def _grid(results: Results, method: str):
-    grid = []
-    for dataset in results.levels("dataset"):
-        line = []
-        for variant in variants_of(dataset):
-            found = results.where(dataset=dataset, variant=variant, method=method, seed=results.options.seeds[0])
-            line.append((f"{short(dataset)}, {variant}", found[0] if found else None))
-        grid.append(line)
-    return grid
 
 
 WHAT = (

@@ -43,7 +43,7 @@ def tell(results: Results) -> list[Section]:
         Picture(
             "noise-embeddings",
             "Initial representations of the paper's autoencoder, coloured by true path.",
-            lambda: draw_embeddings(results, _grid(results, "paper")),
+            lambda: draw_embeddings(results, "noise", "noise ", method="paper"),
         ),
         Picture("noise", "Purity, coverage and H-error against noise.", lambda: _draw(results)),
     ]
@@ -58,18 +58,6 @@ def tell(results: Results) -> list[Section]:
 def _dimensions(row: dict) -> str:
     dims = row.get("dimensions") or []
     return " ".join(map(str, sorted(dims))) if len(dims) <= 16 else f"{len(dims)} components"
-
-
-def _grid(results: Results, method: str):
-    seed = results.options.seeds[0]
-    grid = []
-    for dataset in results.levels("dataset"):
-        line = []
-        for level in results.levels("noise"):
-            found = results.where(dataset=dataset, method=method, noise=level, seed=seed)
-            line.append((f"{short(dataset)}, noise {level:g}", found[0] if found else None))
-        grid.append(line)
-    return grid
 
 
 def _draw(results: Results):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,7 @@ def _drawn(section: Section, folder: Path) -> dict[str, Any]:
     for picture in section.pictures:
         path = folder / "figures" / f"{picture.name}.png"
         try:
-            _save(picture.draw(), path)
+            _save(picture.draw, path)
         except Exception:  # a report without one picture is better than none
             log.warning("%s could not be drawn", path, exc_info=log.isEnabledFor(logging.DEBUG))
             continue
@@ -66,9 +67,14 @@ def _drawn(section: Section, folder: Path) -> dict[str, Any]:
     }
 
 
-def _save(figure: Any, path: Path) -> None:
+def _save(draw: Callable[[], Any] | Path, path: Path) -> None:
     from matplotlib import pyplot as plt
 
+    if isinstance(draw, Path):
+        with atomic_path(path) as temporary:
+            shutil.copyfile(draw, temporary)
+        return
+    figure = draw()
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=110, facecolor="white", bbox_inches="tight", pad_inches=0.08)
     plt.close(figure)

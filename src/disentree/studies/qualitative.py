@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 from disentree.studies.models import model_task, title
 from disentree.studies.published import BENCHMARKS, CHOPSTICKS, R4, R4C, n_samples
@@ -79,23 +78,10 @@ def _pictures(results: Results, row: Row, dataset: str, model: str) -> list[Pict
     """The pictures that the run drew, for the best seed of each model."""
     folder = results.run_folder(row) / "figures"
     return [
-        Picture(f"{dataset}-{model}-{name}", f"{title(model)}, seed {row['seed']}: {caption}", _show(path))
+        Picture(f"{dataset}-{model}-{name}", f"{title(model)}, seed {row['seed']}: {caption}", path)
         for name, caption in PICTURES.items()
         if (path := folder / f"{name}.png").is_file() and (model == "cofhae" or name == "pairwise")
     ]
-
-
-def _show(path: Path):
-    def draw():
-        from matplotlib import pyplot as plt
-
-        pixels = plt.imread(path)
-        height, width = pixels.shape[:2]
-        figure = plt.figure(figsize=(width / 110, height / 110), dpi=110)
-        figure.figimage(pixels)
-        return figure
-
-    return draw
 
 
 STUDY = Study(

@@ -22,7 +22,7 @@ Row = dict[str, Any]
 class Picture:
     name: str
     caption: str
-    draw: Callable[[], Figure]
+    draw: Callable[[], Figure] | Path  # or one that is drawn already
 
 
 @dataclass(frozen=True)

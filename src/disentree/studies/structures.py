@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from disentree.studies.published import mimosa_settings, n_samples
+from disentree.studies.published import mimosa_settings, n_samples, short
 from disentree.studies.results import Results, Row, spread
 from disentree.studies.task import Extra, Options, Task, make_task
 
@@ -54,26 +54,29 @@ def score_cells(results: Results, **columns: Any) -> list[str]:
     return [spread(results.values(name, **columns), PLACES[name]) for name in NAMES]
 
 
-def draw_embeddings(results: Results, grid: Sequence[Sequence[tuple[str, Row | None]]]):
-    """Points of embeddings, coloured by their true path; a title and a run for each place of a grid."""
+def draw_embeddings(results: Results, column: str, word: str = "", **columns: Any):
+    """Points of embeddings, coloured by their true path: data sets down, what `column` holds across, for the
+    first seed."""
     from matplotlib import pyplot as plt
 
     from disentree.plots import draw_embedding
 
-    n_rows, n_columns = len(grid), max(map(len, grid))
+    datasets, levels = results.levels("dataset"), results.levels(column)
+    n_rows, n_columns = len(datasets), len(levels)
     figure = plt.figure(figsize=(3.4 * n_columns, 3.2 * n_rows), layout="constrained")
-    for r, line in enumerate(grid):
-        for c, (title, row) in enumerate(line):
-            found = None if row is None else read_embedding(results, row)
-            if found is None:
+    for r, dataset in enumerate(datasets):
+        for c, level in enumerate(levels):
+            here = {"dataset": dataset, column: level, "seed": results.options.seeds[0], **columns}
+            kept = [found for row in results.where(**here) if (found := read_embedding(results, row)) is not None]
+            if not kept:
                 continue
-            Z, paths = found
+            Z, paths = kept[0]
             three = Z.shape[1] > 2
             ax = figure.add_subplot(n_rows, n_columns, r * n_columns + c + 1, projection="3d" if three else None)
             draw_embedding(Z, paths, ax=ax)
             if (legend := ax.get_legend()) is not None:
                 legend.remove()
-            ax.set_title(title, fontsize=9)
+            ax.set_title(f"{short(dataset)}, {word}{level}", fontsize=9)
     return figure
 
 
