@@ -226,6 +226,7 @@ def test_an_array_for_a_run_made_from_a_table(table_run, frame, tmp_path, jobs):
     ("options", "sentence"),
     [
         (["--jobs", 2, "--device", "nonsense"], "device 'nonsense' is not available"),
+        (["--engine", "dask", "--device", "nonsense"], "device 'nonsense' is not available"),
         (["--address", "tcp://here:8786"], "--address is that of a Dask scheduler and needs --engine dask"),
     ],
 )

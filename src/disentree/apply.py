@@ -121,9 +121,13 @@ def _apply_parts(
     """Every process reads blocks of its own and writes them where they belong."""
     about = run.read_json("data.json")
     with source.open("rb") as file:
-        n_rows, _ = open_rows(file, source, about)
-    # A cluster has devices of its own; on this machine a wrong one is told before processes start.
-    n_variables = run.model("cpu" if engine == "dask" else device).hierarchy_.n_variables
+        n_rows, dtype = open_rows(file, source, about)
+        if n_rows:
+            read_rows(
+                file, source, about, dtype, 1, skip=n_rows - 1
+            )  # a file cut short is told before work starts
+    # So is a device that is not there; a cluster elsewhere has its own.
+    n_variables = run.model(device if address is None else "cpu").hierarchy_.n_variables
     step = rows_per_block(tuple(about["shape"]))
     with ExitStack() as stack:
         targets = [stack.enter_context(atomic_path(path)) for path in out_files(out)]
