@@ -122,10 +122,8 @@ def _apply_parts(
     about = run.read_json("data.json")
     with source.open("rb") as file:
         n_rows, dtype = open_rows(file, source, about)
-        if n_rows:
-            read_rows(
-                file, source, about, dtype, 1, skip=n_rows - 1
-            )  # a file cut short is told before work starts
+        if n_rows:  # a file cut short is told before work starts
+            read_rows(file, source, about, dtype, 1, skip=n_rows - 1)
     # So is a device that is not there; a cluster elsewhere has its own.
     n_variables = run.model(device if address is None else "cpu").hierarchy_.n_variables
     step = rows_per_block(tuple(about["shape"]))
