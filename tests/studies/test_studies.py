@@ -250,9 +250,11 @@ def test_tables_have_the_scores_of_single_variables(tmp_path):
     study = get_study("disentanglement")
     results = made_up(study, study.options("quick", 1, ["chopsticks-depth2-slope"]), tmp_path)
     results.found[1]["values"]["r4_factors"] = {"slope1": 0.8}  # results of older versions have none
+    results.found[2]["values"]["epochs"] = 5
     write_tables(results, tmp_path)
     with (tmp_path / "table.csv").open() as file:
         rows = list(csv.DictReader(file))
+    assert list(rows[0])[-3:] == ["epochs", "r4c: slope1", "r4: slope1"]
     assert {row["r4c: slope1"] for row in rows} == {"0.9"}
     assert [row["r4: slope1"] for row in rows[:3]] == ["", "0.8", ""]
 

@@ -140,7 +140,7 @@ def write_tables(results: Results, folder: Path) -> None:
 
 
 def _table_row(row: Row) -> Row:
-    """A row of plain cells: scores of single variables have columns of their own, after all others."""
+    """A row of plain cells: scores of single variables have columns of their own."""
     out, single = {}, {}
     for key, value in row.items():
         if isinstance(value, dict):
@@ -152,7 +152,8 @@ def _table_row(row: Row) -> Row:
 
 
 def _write_table(path: Path, rows: Sequence[Row]) -> None:
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    # what single variables or steps have is last, also when the first row has none of it
+    names = sorted(dict.fromkeys(name for row in rows for name in row), key=lambda name: ": " in name)
     with atomic_path(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, names, restval="")
         writer.writeheader()

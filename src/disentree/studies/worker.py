@@ -10,7 +10,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,10 @@ def read_result(folder: Path, task: Task) -> dict[str, Any] | None:
         return None
     if not isinstance(result, dict) or result.get("task") != task.model_dump(mode="json"):
         return None
+    if "diverged" not in result["values"]:  # results did not always say so; models did
+        with suppress(OSError, ValueError, KeyError):
+            model = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+            result["values"]["diverged"] = model["diverged"]
     return result
 
 
