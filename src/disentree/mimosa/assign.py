@@ -7,11 +7,13 @@ from math import lgamma, log, pi
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from scipy import stats
 from scipy.spatial import KDTree
 
 from disentree.mimosa.curved import n_terms, sheet_offsets
 from disentree.mimosa.merge import distances_off_flats
 
+NOISY_NEARBY = 15  # core points that tell the density of a component in noise
 NEARBY = 40  # nearest core points that say which components a point may belong to
 
 
@@ -22,6 +24,7 @@ class Sheet:
     points: Float[np.ndarray, "m D"]
     bases: Float[np.ndarray, "m d D"]
     curved: bool = False
+    noise: Float[np.ndarray, " D"] | None = None  # along each axis; points are on one flat then, in its units
 
     @property
     def dimension(self) -> int:
@@ -37,6 +40,8 @@ def log_likelihood(
     Along the component the density is that of the m nearest core points, m / (V_d r^d) with r the distance of
     the m-th; across it, in the other D - d directions, Gaussian with standard deviation `tolerance` * r.
     """
+    if sheet.noise is not None:
+        return _noisy_likelihood(sheet, Z / sheet.noise, n_jobs)
     d, n_dims = sheet.dimension, Z.shape[1]
     m = min(d + 4, len(sheet.points))
     n_fit = min(max(25, 2 * n_terms(d)), len(sheet.points)) if sheet.curved else m
@@ -57,6 +62,29 @@ def log_likelihood(
     along = log(m) - log_ball - d * np.log(r)
     across = -(n_dims - d) * (0.5 * log(2 * pi) + log(tolerance) + np.log(r)) - 0.5 * (off / tolerance) ** 2
     return along + (across if d < n_dims else 0.0), off
+
+
+def _noisy_likelihood(
+    sheet: Sheet, Y: Float[np.ndarray, "n D"], n_jobs: int
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    """Likewise for points in noise of deviation 1; distances off the flat are relative to its reach."""
+    d, n_dims = sheet.dimension, Y.shape[1]
+    basis, y = sheet.bases[0], Y - sheet.points[0]
+    inside = y @ basis.T
+    square = np.maximum((y * y).sum(axis=1) - (inside * inside).sum(axis=1), 0.0)
+    along = np.full(len(Y), log(len(sheet.points)))
+    if d:
+        distances, _ = _others((sheet.points - sheet.points[0]) @ basis.T, inside, NOISY_NEARBY, n_jobs)
+        m = distances.shape[1]
+        log_ball = d / 2 * log(pi) - lgamma(d / 2 + 1)
+        along = log(m) - log_ball - d * np.log(np.maximum(distances[:, -1], 1e-300))
+    across = -(n_dims - d) * 0.5 * log(2 * pi) - 0.5 * square
+    return along + across, np.sqrt(square) / (reach(n_dims - d) + 1) if d < n_dims else np.zeros(len(Y))
+
+
+def reach(codimension: int) -> float:
+    """The distance from a flat within which 95 % of its points lie, in so many directions of noise."""
+    return float(np.sqrt(stats.chi2.ppf(0.95, codimension)))
 
 
 def _others(
@@ -113,6 +141,8 @@ def _nearby_sheets(
     sheets: list[Sheet], Z: Float[np.ndarray, "n D"], n_jobs: int, block: int
 ) -> Bool[np.ndarray, "n c"]:
     """Which components the nearest core points of every point belong to."""
+    if sheets[0].noise is not None:
+        Z = Z / sheets[0].noise
     points = np.concatenate([sheet.points for sheet in sheets])
     owner = np.repeat(np.arange(len(sheets)), [len(sheet.points) for sheet in sheets])
     near = np.zeros((len(Z), len(sheets)), dtype=bool)
@@ -128,6 +158,8 @@ def _nearby_sheets(
 def residuals(sheet: Sheet, n: int = 2000) -> Float[np.ndarray, " s"]:
     """Distances of some core points from the flats of their nearest fellow core points."""
     rows = np.linspace(0, len(sheet.points) - 1, min(len(sheet.points), n)).astype(int)
+    if sheet.noise is not None:
+        return np.full(len(rows), sheet.noise.mean())
     if len(sheet.points) < 2 or sheet.dimension == sheet.points.shape[1]:
         return np.zeros(len(rows))
     distances, nearest = _others(sheet.points, sheet.points[rows], 1, 1)

@@ -60,6 +60,8 @@ class Decomposition:
     tolerance: float
     saving: float
     bases: np.ndarray | None = None  # for sheets: of every dimension that was tried
+    points: Float[np.ndarray, "n D"] | None = None  # of data with noise: on the flats, in units of the noise
+    noise: Float[np.ndarray, " D"] | None = None  # its deviation along each axis
 
     @property
     def curved(self) -> bool:
@@ -160,39 +162,59 @@ def _candidates(
     decomposition so far has saved."""
     n_dims = Z.shape[1]
     some = np.random.default_rng(seed).choice(len(Z), min(len(Z), GLANCE_ROWS), replace=False)
-    promises: list[tuple[float, bool, float]] = []
-
-    def hopeless(tolerance: float) -> bool:
-        """Whether a promise that is likely kept beats this tolerance even if everything lay on curves."""
-        most = (n_dims - 1) * -np.log(tolerance if tolerance in FLAT else tolerance / 2)
-        return bool(promises) and bool(KEPT * max(promises)[0] >= most)
-
-    for tolerance in FLAT:
-        if hopeless(tolerance):
-            break
-        glance = anchored_flats(Z, neighbors, tolerance, np.random.default_rng(seed), rows=some)
-        promises.append((Local(glance, tolerance, 2 * tolerance).saving(n_dims), False, tolerance))
-    limits = np.ones(0)
-    if not hopeless(CURVED[0]):
-        limits = chance_residuals(neighbors.shape[1], n_dims)
-        residuals, bases = sheet_residuals(Z, neighbors, some)
-        for tolerance in CURVED:
-            glance = curved_tangents(residuals, bases, tolerance, limits)
-            saving = Local(glance, tolerance, 0, bases, residuals).saving(n_dims)
-            promises.append((saving, True, tolerance))
-
+    promises = [
+        (local.saving(n_dims), local.kind == "sheets", local.tolerance)
+        for local in _glances(Z, neighbors, some, seed)
+    ]
     sheets = None
     for promise, curved, tolerance in sorted(promises, reverse=True):
         if tried and promise <= tried[0].saving:
             return
         if curved:
             sheets = sheet_residuals(Z, neighbors) if sheets is None else sheets
-            tangents = curved_tangents(*sheets, tolerance, limits)
+            tangents = curved_tangents(*sheets, tolerance, chance_residuals(neighbors.shape[1], n_dims))
             yield Local(tangents, tolerance, _flatness(Z, neighbors, tangents), sheets[1], sheets[0])
         else:
             yield Local(
                 anchored_flats(Z, neighbors, tolerance, np.random.default_rng(seed)), tolerance, 2 * tolerance
             )
+
+
+def _glances(Z: np.ndarray, neighbors: np.ndarray, some: np.ndarray, seed: np.random.SeedSequence) -> list[Local]:
+    """Local models of some rows with every tolerance, but for those that have no hope."""
+    n_dims = Z.shape[1]
+    glances: list[Local] = []
+
+    def hopeless(tolerance: float) -> bool:
+        """Whether a promise that is likely kept beats this tolerance even if everything lay on curves."""
+        most = (n_dims - 1) * -np.log(tolerance if tolerance in FLAT else tolerance / 2)
+        return bool(glances) and bool(KEPT * max(local.saving(n_dims) for local in glances) >= most)
+
+    for tolerance in FLAT:
+        if hopeless(tolerance):
+            break
+        tangents = anchored_flats(Z, neighbors, tolerance, np.random.default_rng(seed), rows=some)
+        glances.append(Local(tangents, tolerance, 2 * tolerance))
+    if not hopeless(CURVED[0]):
+        limits = chance_residuals(neighbors.shape[1], n_dims)
+        residuals, bases = sheet_residuals(Z, neighbors, some)
+        for tolerance in CURVED:
+            tangents = curved_tangents(residuals, bases, tolerance, limits)
+            glances.append(Local(tangents, tolerance, 0, bases, residuals))
+    return glances
+
+
+def promised_saving(Z: Float[np.ndarray, "n D"], k: int, seed: np.random.SeedSequence, n_jobs: int = -1) -> float:
+    """Nats per point that the best local model saves by a glance at some rows, counted from unit length, not
+    from the size of a neighbourhood."""
+    distances, neighbors = nearest_neighbors(Z, k, n_jobs)
+    n_dims = Z.shape[1]
+    some = np.random.default_rng(seed).choice(len(Z), min(len(Z), GLANCE_ROWS), replace=False)
+    nearness = -np.log(np.maximum(distances[some, -1], 1e-300))
+    return max(
+        local.saving(n_dims) + float(np.mean((n_dims - local.tangents.dimensions) * nearness))
+        for local in _glances(Z, neighbors, some, seed)
+    )
 
 
 def _flatness(Z: np.ndarray, neighbors: np.ndarray, tangents: Tangents) -> float:

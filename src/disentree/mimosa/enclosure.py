@@ -17,11 +17,14 @@ SAMPLE = 500  # points of a component whose distances are averaged
 
 
 def enclosure_ratios(
-    Z: Float[np.ndarray, "n D"], cores: Sequence[Int[np.ndarray, " _"]], dimensions: Sequence[int]
+    Z: Float[np.ndarray, "n D"],
+    cores: Sequence[Int[np.ndarray, " _"]],
+    dimensions: Sequence[int],
+    noise: float = 0.0,
 ) -> Float[np.ndarray, "c c"]:
     """Entry [low, high]: the mean distance from points of `low` to their nearest points of `high`, relative to
-    the mean distance between nearest neighbours within `high`; infinite unless `high` has more dimensions.
-    Means are over at most SAMPLE points of a component."""
+    the mean distance between nearest neighbours within `high`, or to the noise if that is larger; infinite
+    unless `high` has more dimensions. Means are over at most SAMPLE points of a component."""
     ratios = np.full((len(cores), len(cores)), np.inf)
     for high in range(len(cores)):
         lower = [low for low in range(len(cores)) if dimensions[low] < dimensions[high]]
@@ -29,6 +32,7 @@ def enclosure_ratios(
             continue
         tree = KDTree(Z[cores[high]])
         scale = np.asarray(tree.query(Z[thinned(cores[high])], 2)[0])[:, 1].mean()
+        scale = max(scale, noise)
         for low in lower:
             distance = np.mean(tree.query(Z[thinned(cores[low])])[0])
             ratios[low, high] = distance / scale if scale > 0 else np.inf
@@ -41,9 +45,10 @@ def shares_on_flats(
     cores: Sequence[Int[np.ndarray, " _"]],
     dimensions: Sequence[int],
     tolerance: float,
+    noise: float = 0.0,
 ) -> Float[np.ndarray, "c c"]:
     """Entry [low, high]: the share of points of `low` that lie on the flat of the nearest point of `high`, no
-    further off than `tolerance` times their distance and no further away than `high` is wide."""
+    further off than `tolerance` times their distance, or `noise`, and no further away than `high` is wide."""
     shares = np.zeros((len(cores), len(cores)))
     for high in range(len(cores)):
         core, d = cores[high], dimensions[high]
@@ -56,7 +61,9 @@ def shares_on_flats(
                 distance, nearest = tree.query(Z[some])
                 anchor = core[nearest]
                 off = distances_off_flats(Z[some], Z[anchor], tangents.bases[anchor, :d])
-                shares[low, high] = np.mean((off <= tolerance) & (distance <= width))
+                shares[low, high] = np.mean(
+                    (off * distance <= np.maximum(tolerance * distance, noise)) & (distance <= width)
+                )
     return shares
 
 

@@ -25,6 +25,7 @@ from disentree.mimosa.enclosure import (
     tree_from_parents,
 )
 from disentree.mimosa.inputs import as_observations
+from disentree.mimosa.noisy import flats_in_noise
 from disentree.mimosa.reduce import Representation, represent
 from disentree.mimosa.tangents import Tangents
 
@@ -229,14 +230,21 @@ class MIMOSA(ClusterMixin, BaseEstimator):
         k = min(self.n_neighbors, len(Z) - 1)
         if Z.shape[1] == 0 or k < self.n_neighbors // 2:
             return _one_component(Z)  # too little to see structure in: one component
-        found = choose_decomposition(Z, k, seed, self._workers)
+        found = None
+        if (noise := self.representation_.noise) is not None:
+            found = flats_in_noise(Z, noise, k, seed, self._workers)
+        found = found or choose_decomposition(Z, k, seed, self._workers)
         return found if found.labels.max() >= 0 else _one_component(Z)
 
     def _build_tree(self, Z: Float[np.ndarray, "n D"], found: Decomposition) -> None:
         cores = [np.flatnonzero(found.labels == c) for c in range(found.labels.max() + 1)]
         dimensions = found.dimensions
-        ratios = enclosure_ratios(Z, cores, dimensions)
-        shares = shares_on_flats(Z, found.tangents, cores, dimensions, 3 * found.tolerance)
+        if found.points is None:
+            noise, tolerance = 0.0, 3 * found.tolerance
+        else:
+            Z, noise, tolerance = found.points, 1.0, 0.0
+        ratios = enclosure_ratios(Z, cores, dimensions, noise)
+        shares = shares_on_flats(Z, found.tangents, cores, dimensions, tolerance, noise)
         parents = choose_parents(dimensions, ratios, self._encloses(ratios, shares))
         self._set_tree(Z, found, cores, parents)
 
@@ -256,7 +264,8 @@ class MIMOSA(ClusterMixin, BaseEstimator):
         self._path_of_component = np.argsort(order)
         self._parents = [None if parents[c] is None else int(self._path_of_component[parents[c]]) for c in order]
         self.sheets_ = [
-            Sheet(Z[cores[c]], found.tangents.bases[cores[c], : dimensions[c]], found.curved) for c in order
+            Sheet(Z[cores[c]], found.tangents.bases[cores[c], : dimensions[c]], found.curved, found.noise)
+            for c in order
         ]
         self.tolerance_ = found.tolerance
         self.local_dimensions_ = found.tangents.dimensions

@@ -32,6 +32,7 @@ class Representation:
     spectrum: Float[np.ndarray, " s"]  # singular values of the data, largest first
     network: Any = None  # an `Autoencoder` between principal components and the latent
     history: list[dict[str, float]] = field(default_factory=list)
+    noise: Float[np.ndarray, " D"] | None = None  # deviation of white noise along each coordinate, where it shows
 
     def transform(self, X: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n D"]:
         flat = as_rows(X)
@@ -113,12 +114,15 @@ def linear_representation(X: Shaped[np.ndarray, "n ..."]) -> Representation | No
     # Rounding is seen best with columns of equal size, white noise in the units it came in.
     for divisor in (scale, np.ones_like(scale)):
         s, V = _right_singular(A / divisor)
-        rank = int((s > ROUNDING * s[0]).sum())
+        rank = above_rounding = int((s > ROUNDING * s[0]).sum())
         if divisor is not scale or rank > MAX_LINEAR:
             rank = _signal_rank(s[:rank], len(A))
         if rank <= MAX_LINEAR:
             weights = V[:, :rank] / s[:rank] * np.sqrt(len(A)) / divisor[:, None]
-            return Representation("linear", mean, weights, s)
+            noise = None
+            if 0 < rank < above_rounding:
+                noise = np.sqrt(np.mean(s[rank:above_rounding] ** 2)) / s[:rank]
+            return Representation("linear", mean, weights, s, noise=noise)
     return None
 
 
