@@ -72,7 +72,8 @@ class Autoencoder(nn.Module):
     def from_weights(cls, weights: Mapping[str, np.ndarray]) -> Autoencoder:
         """The network whose `state_dict` this is."""
         widths = [len(weights[name]) for name in sorted(weights) if re.fullmatch(r"encoder\.\d+\.bias", name)]
-        network = cls(len(weights["scale"]), len(weights["center"]), widths[:-1])
+        with torch.random.fork_rng(devices=[]):
+            network = cls(len(weights["scale"]), len(weights["center"]), widths[:-1])
         network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in weights.items()})
         return network.eval().requires_grad_(False)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -213,6 +215,26 @@ class MIMOSA(ClusterMixin, BaseEstimator):
             graph.add_node(c, dimension=component.dimension, size=component.size, path=name)
         graph.add_edges_from((c.parent, i) for i, c in enumerate(self.components_) if c.parent is not None)
         return graph
+
+    # ---------------------------------------------------------------- saving
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write `mimosa.json`, `mimosa.safetensors` and `representation.safetensors` into a folder, which is made
+        if need be."""
+        from disentree.mimosa.saving import save_mimosa
+
+        check_is_fitted(self, "description_length_")
+        save_mimosa(self, Path(folder))
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> MIMOSA:
+        """Read what `save` wrote: a `MIMOSA`, or a `PaperMIMOSA` if it was one."""
+        from disentree.mimosa.saving import load_mimosa
+
+        model = load_mimosa(Path(folder))
+        if not isinstance(model, cls):
+            raise ValueError(f"{os.fspath(folder)} holds a {type(model).__name__}, not a {cls.__name__}")
+        return model
 
     # ---------------------------------------------------------------- the steps
 

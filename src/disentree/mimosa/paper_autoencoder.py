@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,12 +25,24 @@ SQUARED_ERROR_WEIGHT = 100.0  # of the sum over features, as in the published ru
 class Latent(Representation):
     """A representation by an encoder alone; without one, the data represents itself."""
 
+    encoder: dict[str, Any] | None = None  # of its network: shape of a row, n_latent and activation
+
     def _block(self, rows: np.ndarray) -> np.ndarray:
         values = as_float(rows)
         if self.network is None:
             return values.astype(np.float64)
         with torch.no_grad(), flushed_denormals():
             return self.network(torch.from_numpy(values.astype(np.float32))).double().numpy()
+
+    def _about(self) -> dict[str, Any]:
+        return {**super()._about(), "encoder": self.encoder}
+
+    def _with_network(self, weights: Mapping[str, np.ndarray], about: Mapping[str, Any]) -> Latent:
+        shape, n_latent, activation = (about["encoder"][name] for name in ("shape", "n_latent", "activation"))
+        encoder, _ = _networks(_channels_first(shape), n_latent, 0, ACTIVATIONS[activation])
+        network = _from_rows(encoder, shape).eval()
+        network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in weights.items()})
+        return replace(self, network=network, encoder=about["encoder"])
 
 
 def given(X: Shaped[np.ndarray, "n ..."]) -> Latent:
@@ -61,7 +74,8 @@ def flat_autoencoder(
                 f"got {float(data.min()):g} to {float(data.max()):g}"
             )
     seeds = seed.generate_state(2)
-    encoder, decoder = _networks(tuple(data.shape[1:]), initial_dim, int(seeds[0]), ACTIVATIONS[activation])
+    shape = X.shape[1:]
+    encoder, decoder = _networks(_channels_first(shape), initial_dim, int(seeds[0]), ACTIVATIONS[activation])
     adam = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=learning_rate)
     drops = sorted({max(1, epochs // 2), max(1, (3 * epochs) // 4)})
     schedule = torch.optim.lr_scheduler.MultiStepLR(adam, drops, gamma=0.1)
@@ -86,9 +100,10 @@ def flat_autoencoder(
         raise ValueError(
             "the autoencoder diverged: X may need scaling to values around 1, or a lower learning_rate"
         )
-    p = math.prod(X.shape[1:])
-    network = _from_rows(encoder, X).eval()
-    latent = Latent("autoencoder", np.zeros(p), np.zeros((p, 0)), np.zeros(0), network, history)
+    p = math.prod(shape)
+    network = _from_rows(encoder, shape).eval()
+    about = {"shape": list(shape), "n_latent": int(initial_dim), "activation": activation}
+    latent = Latent("autoencoder", np.zeros(p), np.zeros((p, 0)), np.zeros(0), network, history, encoder=about)
     return replace(latent, spectrum=_spectrum(latent.transform(X)))
 
 
@@ -116,13 +131,18 @@ def _networks(
         return networks
 
 
-def _from_rows(encoder: nn.Module, X: Shaped[np.ndarray, "n ..."]) -> nn.Module:
-    """The encoder for flattened rows, channels last as X has them."""
-    if X.ndim == 2:
+def _channels_first(shape: Sequence[int]) -> tuple[int, ...]:
+    """The shape of a row as the networks take it."""
+    return tuple(shape) if len(shape) == 1 else (1, *shape) if len(shape) == 2 else (shape[2], *shape[:2])
+
+
+def _from_rows(encoder: nn.Module, shape: Sequence[int]) -> nn.Module:
+    """The encoder for flattened rows of a shape with channels last."""
+    if len(shape) == 1:
         return encoder
-    if X.ndim == 3:
-        return nn.Sequential(nn.Unflatten(1, (1, *X.shape[1:])), encoder)
-    return nn.Sequential(nn.Unflatten(1, X.shape[1:]), _ChannelsFirst(), encoder)
+    if len(shape) == 2:
+        return nn.Sequential(nn.Unflatten(1, (1, *shape)), encoder)
+    return nn.Sequential(nn.Unflatten(1, tuple(shape)), _ChannelsFirst(), encoder)
 
 
 class _ChannelsFirst(nn.Module):

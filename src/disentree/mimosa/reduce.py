@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -54,12 +55,18 @@ class Representation:
         from safetensors.numpy import save_file
 
         arrays = {name: np.asarray(getattr(self, name)) for name in ("mean", "weights", "spectrum")}
+        if self.noise is not None:
+            arrays["noise"] = self.noise
         if self.network is not None:
             arrays |= {f"network.{key}": value.numpy() for key, value in self.network.state_dict().items()}
-        about = {"kind": self.kind, "history": self.history}
         with atomic_path(path) as temporary:
             whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-            save_file(whole, temporary, metadata={"about": json.dumps(about)})
+            save_file(whole, temporary, metadata={"about": json.dumps(self._about())})
+
+    def _about(self) -> dict[str, Any]:
+        # Products are the same to the last bit only if the weights are in the same order in memory.
+        order = "F" if np.isfortran(self.weights) else "C"
+        return {"kind": self.kind, "history": self.history, "order": order}
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Representation:
@@ -72,13 +79,16 @@ class Representation:
                 about = json.loads((file.metadata() or {})["about"])
         except (SafetensorError, json.JSONDecodeError, KeyError) as error:
             raise ValueError(f"{os.fspath(path)} is cut short or damaged ({error})") from None
-        weights = {name[8:]: array for name, array in arrays.items() if name.startswith("network.")}
-        network = None
-        if weights:
-            from disentree.mimosa.autoencoder import Autoencoder
+        network = {name[8:]: array for name, array in arrays.items() if name.startswith("network.")}
+        weights = np.asarray(arrays["weights"], order=about.get("order"))  # the first files do not tell
+        parts = arrays["mean"], weights, arrays["spectrum"], None, about["history"], arrays.get("noise")
+        found = cls(about["kind"], *parts)
+        return found._with_network(network, about) if network else found
 
-            network = Autoencoder.from_weights(weights)
-        return cls(about["kind"], arrays["mean"], arrays["weights"], arrays["spectrum"], network, about["history"])
+    def _with_network(self, weights: Mapping[str, np.ndarray], about: Mapping[str, Any]) -> Representation:
+        from disentree.mimosa.autoencoder import Autoencoder
+
+        return replace(self, network=Autoencoder.from_weights(weights))
 
 
 def _through(network: Any, rows: np.ndarray) -> np.ndarray:

@@ -1,0 +1,142 @@
+"""A fitted MIMOSA on disk: safetensors for numbers, JSON for the rest."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from disentree._files import atomic_path, sha256_of
+from disentree._version import __version__
+from disentree.hierarchy import Hierarchy
+from disentree.mimosa.assign import Sheet
+from disentree.mimosa.estimator import MIMOSA, Component
+from disentree.mimosa.reduce import Representation
+
+FORMAT = 1  # of a saved MIMOSA
+ABOUT, NUMBERS, REPRESENTATION = "mimosa.json", "mimosa.safetensors", "representation.safetensors"
+ARRAYS = ("embedding", "labels", "core_labels", "local_dimensions")  # fitted attributes, without the underscore
+
+
+def save_mimosa(model: MIMOSA, folder: Path) -> None:
+    from safetensors.numpy import save_file
+
+    about = _about(model)
+    if not (folder / ABOUT).exists():
+        for name in (NUMBERS, REPRESENTATION):
+            if (folder / name).exists():
+                raise FileExistsError(f"{folder} has a {name} of something else: choose another folder")
+    # All is written before any file takes its name, mimosa.json last.
+    with (
+        atomic_path(folder / ABOUT) as text,
+        atomic_path(folder / REPRESENTATION) as representation,
+        atomic_path(folder / NUMBERS) as numbers,
+    ):
+        save_file({name: np.ascontiguousarray(array) for name, array in _arrays(model).items()}, numbers)
+        model.representation_.save(representation)
+        about["sha256"] = {NUMBERS: sha256_of(numbers), REPRESENTATION: sha256_of(representation)}
+        text.write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def load_mimosa(folder: Path) -> MIMOSA:
+    """What `save_mimosa` wrote, or an error that says what is missing or damaged."""
+    from safetensors.numpy import load_file
+
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder {folder}")
+    for name in (ABOUT, NUMBERS, REPRESENTATION):
+        if not (folder / name).is_file():
+            raise FileNotFoundError(f"{folder} holds no saved MIMOSA: it has no {name}")
+    try:
+        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        if about["format"] > FORMAT:
+            newer = f"was saved by disentree {about.get('version')}, in a format that is new to this {__version__}"
+            raise ValueError(f"{folder} {newer}")
+        for name in (NUMBERS, REPRESENTATION):
+            if sha256_of(folder / name) != about["sha256"][name]:
+                raise ValueError(f"{folder / name} is cut short or damaged: its checksum differs")
+        return _restore(about, load_file(folder / NUMBERS), folder / REPRESENTATION)
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{folder / ABOUT} is cut short or damaged ({error!r})") from None
+
+
+def _about(model: Any) -> dict[str, Any]:
+    if (name := type(model).__name__) not in ("MIMOSA", "PaperMIMOSA"):
+        raise ValueError(f"only MIMOSA and PaperMIMOSA can be saved, got {name}")
+    about = {
+        "format": FORMAT,
+        "class": name,
+        "version": __version__,
+        "parameters": {name: _plain(name, value) for name, value in model.get_params(deep=False).items()},
+        "shape": list(model.shape_),
+        "n_features_in": getattr(model, "n_features_in_", None),
+        "feature_names_in": list(getattr(model, "feature_names_in_", [])),
+        "hierarchy": model.hierarchy_.to_dict(),
+        "components": [
+            {"dimension": c.dimension, "parent": c.parent, "curved": sheet.curved}
+            for c, sheet in zip(model.components_, model.sheets_, strict=True)
+        ],
+        "tolerance": model.tolerance_,
+        "description_length": model.description_length_,
+        "timings": model.timings_,
+    }
+    return about | ({"n_pieces": model.n_pieces_} if hasattr(model, "n_pieces_") else {})
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A parameter as JSON has it."""
+    value = value.item() if isinstance(value, np.generic) else value
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} cannot be saved, being {value!r}: "
+            f"predict does not need it any more, so set_params({name}=None) helps"
+        ) from None
+    return value
+
+
+def _arrays(model: Any) -> dict[str, np.ndarray]:
+    arrays = {name: getattr(model, f"{name}_") for name in ARRAYS}
+    arrays["centers"] = np.stack([c.center for c in model.components_])
+    arrays["spreads"] = np.stack([c.spread for c in model.components_])
+    if (noise := model.sheets_[0].noise) is not None:
+        arrays["noise"] = noise
+    for c, sheet in enumerate(model.sheets_):
+        single = (sheet.bases == sheet.bases[0]).all()  # one flat for all
+        arrays[f"sheets.{c}.points"] = sheet.points
+        arrays[f"sheets.{c}.bases"] = sheet.bases[:1] if single else sheet.bases
+    return arrays
+
+
+def _restore(about: dict[str, Any], arrays: dict[str, np.ndarray], representation: Path) -> MIMOSA:
+    cls, seen = MIMOSA, Representation
+    if about["class"] == "PaperMIMOSA":
+        from disentree.mimosa.paper import PaperMIMOSA as cls
+        from disentree.mimosa.paper_autoencoder import Latent as seen
+    known = cls().get_params()
+    model: Any = cls(**{name: value for name, value in about["parameters"].items() if name in known})
+    model.shape_ = tuple(about["shape"])
+    if about["n_features_in"] is not None:  # images have none
+        model.n_features_in_ = about["n_features_in"]
+    if about["feature_names_in"]:
+        model.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
+    model.representation_ = seen.load(representation)
+    for name in ARRAYS:
+        setattr(model, f"{name}_", arrays[name])
+    model.hierarchy_ = Hierarchy.from_dict(about["hierarchy"])
+    model.sheets_, model.components_ = [], []
+    for c, component in enumerate(about["components"]):
+        points, bases = arrays[f"sheets.{c}.points"], arrays[f"sheets.{c}.bases"]
+        if len(bases) < len(points):
+            bases = np.repeat(bases, len(points), axis=0)
+        model.sheets_.append(Sheet(points, bases, component["curved"], arrays.get("noise")))
+        rows, core = np.flatnonzero(model.labels_ == c), np.flatnonzero(model.core_labels_ == c)
+        place = arrays["centers"][c], arrays["spreads"][c]
+        model.components_.append(Component(component["dimension"], rows, core, component["parent"], *place))
+    for name in ("tolerance", "description_length", "timings", "n_pieces"):
+        if name in about:
+            setattr(model, f"{name}_", about[name])
+    return model
