@@ -59,6 +59,45 @@ def test_noise_is_read_off_the_spectrum():
     assert found.noise == pytest.approx(0.02 / (found.spectrum[:3] / np.sqrt(len(X))), rel=0.02)
 
 
+@pytest.mark.parametrize("columns", [8, 20, 50])
+def test_noise_of_each_column_is_measured(columns):
+    rng = rng_of(columns)
+    X = rng.uniform(-1, 1, (5000, 2)) @ rng.normal(size=(2, columns)) + 0.05 * rng.normal(size=(5000, columns))
+    as_it_came = linear_representation(X)
+    standardised = linear_representation((X - X.mean(axis=0)) / X.std(axis=0))
+    assert as_it_came.noise.shape == (2,)
+    assert standardised.noise == pytest.approx(as_it_came.noise, rel=0.05)
+    signal, noise = as_it_came.spectrum[:2], 0.05 * np.sqrt(5000)
+    assert as_it_came.noise == pytest.approx(noise / signal, rel=0.05)
+
+
+@pytest.mark.parametrize("shape", ["box", "normal", "strong and weak"])
+def test_few_columns_of_equal_size_are_not_noise(shape):
+    rng = rng_of(0)
+    X = rng.normal(size=(4000, 8)) if shape == "normal" else rng.uniform(-1, 1, (4000, 8))
+    if shape == "strong and weak":
+        X = X * [5, 5, 1, 1, 1, 1, 1, 1] @ np.linalg.qr(rng.normal(size=(8, 8)))[0]
+    found = linear_representation(X)
+    assert found.noise is None
+    assert found.weights.shape == (8, 8)
+
+
+def test_the_smaller_direction_of_two_is_not_noise():
+    X = rng_of(1).normal(size=(2000, 2)) * [3, 1]
+    assert linear_representation(X).noise is None
+
+
+def test_a_noisy_table_of_few_columns():
+    rng = rng_of(5)
+    piece = rng.integers(2, size=4000)
+    Z = rng.uniform(-1, 1, (4000, 2))
+    Z[piece == 0, 1] = 0
+    X = Z @ rng.normal(size=(2, 10)) + 0.05 * rng.normal(size=(4000, 10))
+    m = MIMOSA(random_state=0).fit((X - X.mean(axis=0)) / X.std(axis=0))
+    assert [c.dimension for c in m.components_] == [1, 2]
+    assert purity_score(piece, m.labels_) > 0.9
+
+
 def test_lines_in_a_plane():
     X, piece = noisy_pieces()
     m = MIMOSA(random_state=0).fit(X)

@@ -14,12 +14,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Bool, Float, Shaped
 
 from disentree._files import atomic_path
 
 MAX_LINEAR = 20  # principal components that neighbours and flats can still be found in
 ROUNDING = 1e-7  # singular values below this part of the largest are rounding
+FEWEST_SPARED = 4  # directions of a table of few columns that may be noise
+FACTOR_ROUNDS = 60  # of the factor analysis that measures the noise of columns
 BLOCK = 8192
 
 
@@ -121,19 +123,70 @@ def linear_representation(X: Shaped[np.ndarray, "n ..."]) -> Representation | No
         return Representation("linear", mean, np.zeros((A.shape[1], 0)), np.zeros(0))
     scale = np.where(varies, scale, 1.0)
     A[:, ~varies] = 0.0
-    # Rounding is seen best with columns of equal size, white noise in the units it came in.
-    for divisor in (scale, np.ones_like(scale)):
-        s, V = _right_singular(A / divisor)
-        rank = above_rounding = int((s > ROUNDING * s[0]).sum())
-        if divisor is not scale or rank > MAX_LINEAR:
-            rank = _signal_rank(s[:rank], len(A))
-        if rank <= MAX_LINEAR:
-            weights = V[:, :rank] / s[:rank] * np.sqrt(len(A)) / divisor[:, None]
-            noise = None
-            if 0 < rank < above_rounding:
-                noise = np.sqrt(np.mean(s[rank:above_rounding] ** 2)) / s[:rank]
-            return Representation("linear", mean, weights, s, noise=noise)
+    # Rounding is seen best with columns of equal size.
+    s, V = _right_singular(A / scale)
+    rank = int((s > ROUNDING * s[0]).sum())
+    if rank < varies.sum() and rank <= MAX_LINEAR:
+        return Representation("linear", mean, _whitening(s, V, rank, scale, len(A)), s)
+    # White noise is seen in the units it came in, or in units in which it has been measured.
+    for units in (scale, np.ones_like(scale), _noise_of_columns(A, scale, varies)):
+        if units is None:
+            continue
+        t, U = (s, V) if units is scale else _right_singular(A / units)
+        above = _signal_rank(t[:rank], len(A))
+        if above > MAX_LINEAR or above == rank:
+            continue
+        if rank <= MAX_LINEAR:  # with so few columns, directions of equal size may be there by chance
+            spared = rank - above
+            if not above or spared < FEWEST_SPARED or not _is_gaussian(A / units @ U[:, above:rank]):
+                continue
+        noise = np.sqrt(np.mean(t[above:rank] ** 2)) / t[:above] if above else None
+        return Representation("linear", mean, _whitening(t, U, above, units, len(A)), t, noise=noise)
+    if rank <= MAX_LINEAR:
+        return Representation("linear", mean, _whitening(s, V, rank, scale, len(A)), s)
     return None
+
+
+def _whitening(s: np.ndarray, V: np.ndarray, rank: int, units: np.ndarray, n: int) -> Float[np.ndarray, "p q"]:
+    """From centred rows to their first principal components, each with deviation 1."""
+    return V[:, :rank] / s[:rank] * np.sqrt(n) / units[:, None]
+
+
+def _noise_of_columns(
+    A: Float[np.ndarray, "n p"], scale: Float[np.ndarray, " p"], varies: Bool[np.ndarray, " p"]
+) -> Float[np.ndarray, " p"] | None:
+    """The deviation of independent noise in every column: factor analysis with the fewest factors after which a
+    plateau of noise is left, or None."""
+    n, p = len(A), int(varies.sum())
+    if not 5 <= p <= 512 or n < 10 * p:
+        return None
+    S = np.cov((A / scale)[:, varies].T, bias=True)
+    first = 1 / np.diag(np.linalg.pinv(S, hermitian=True))  # what the other columns do not tell of each
+    for k in range(1, min(MAX_LINEAR, p // 2) + 1):
+        if (p - k) ** 2 <= p + k:
+            break
+        variances = first.clip(min=1e-9)
+        values = np.zeros(p)
+        for _ in range(FACTOR_ROUNDS):
+            root = np.sqrt(variances)
+            values, vectors = np.linalg.eigh(S / root / root[:, None])
+            values, vectors = values[::-1], vectors[:, ::-1]
+            common = ((vectors[:, :k] * root[:, None]) ** 2 * (values[:k] - 1).clip(min=0)).sum(axis=1)
+            before, variances = variances, (np.diag(S) - common).clip(min=1e-9)
+            if np.abs(variances - before).max() < 1e-4 * before.min():
+                break
+        if _signal_rank(np.sqrt(values.clip(min=0) * n), n) == k:
+            units = scale.copy()
+            units[varies] *= np.sqrt(variances)
+            return units
+    return None
+
+
+def _is_gaussian(noise: Float[np.ndarray, "n k"]) -> bool:
+    """Whether squared distances from the centre vary as much as those of Gaussian noise; those of a box or of a
+    few clusters do not."""
+    squares = (noise**2 / (noise**2).mean(axis=0)).sum(axis=1)
+    return bool(abs(squares.var() / (2 * noise.shape[1]) - 1) < 0.15 + 6 / np.sqrt(len(noise)))
 
 
 def _right_singular(A: Float[np.ndarray, "n p"]) -> tuple[Float[np.ndarray, " r"], Float[np.ndarray, "p r"]]:
