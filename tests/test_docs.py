@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,16 @@ def test_links_lead_somewhere(page):
 def test_the_readme_has_something_to_run():
     assert blocks(PAGES[0], "python")
     assert command_lines(PAGES[0])
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+def test_extras_that_are_named_exist(page):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for named in re.findall(r"pip install [^`\n]*\[([\w,]+)\]'", page.read_text(encoding="utf-8")):
+        assert set(named.split(",")) <= set(project["optional-dependencies"]), named
+
+
+def test_the_readme_says_how_to_call_the_program():
+    text = PAGES[0].read_text(encoding="utf-8")
+    assert ". .venv/bin/activate" in text
+    assert "'.[files,explorer]'" in text
