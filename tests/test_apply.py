@@ -245,7 +245,7 @@ def test_options_are_not_ignored(run, rows, tmp_path, options, sentence):
         ("none.npy", "z.npy", "there is no file"),
         ("narrow.npy", "z.npy", "has rows of shape (3,); the run was made from rows of shape (64,)"),
         ("cut.npy", "z.npy", "ends before its last row"),
-        ("text.npy", "z.npy", "cannot be read"),
+        ("text.npy", "z.npy", "text.npy is not an npy file"),
         ("words.npy", "z.npy", "words.npy must hold real numbers, got text"),
         ("complex.npy", "z.npy", "complex.npy must hold real numbers, got complex128"),
         ("columns.npy", "z.npy", "columns.npy is stored by columns and must be by rows"),

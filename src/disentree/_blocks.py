@@ -58,6 +58,9 @@ def npy_header(file: Any, path: Path) -> tuple[tuple[int, ...], np.dtype, int]:
     """Shape, type and where the numbers begin."""
     try:
         version = np.lib.format.read_magic(file)
+    except ValueError:
+        raise UserError(f"{path} is not an {path.suffix[1:].lower()} file") from None
+    try:
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, fortran, dtype = read(file)
     except ValueError as error:
@@ -117,8 +120,8 @@ def _open_npz(path: Path) -> Iterator[Any]:
                 raise UserError(f"{path} must have an array 'X', or only one array")
             with archive.open(name) as file:
                 yield file
-    except zipfile.BadZipFile as error:
-        raise UserError(f"{path} cannot be read: {error}") from None
+    except zipfile.BadZipFile:
+        raise UserError(f"{path} is not an npz file, or a damaged one") from None
 
 
 Levels = dict[str, list[str]]  # by column: its values, each of which is a feature of zeros and ones

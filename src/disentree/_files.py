@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -69,6 +70,15 @@ def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) ->
             entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
             with archive.open(entry, "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=False)
+
+
+def check_numpy(file: BinaryIO, path: Path) -> None:
+    """An error of our own for an open file that is neither an array nor an archive of arrays; numpy would take it
+    for a pickle and ask whether it is to be trusted."""
+    start = file.read(6)
+    file.seek(0)
+    if not start.startswith((b"\x93NUMPY", b"PK")):
+        raise UserError(f"{path} is not an {path.suffix[1:].lower() or 'npz'} file")
 
 
 def sha256_of(path: str | os.PathLike[str]) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Int
 
 from disentree import _run_scores as run_scores
-from disentree._files import atomic_path
+from disentree._files import atomic_path, check_numpy
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
 
@@ -196,6 +196,7 @@ def _read_labels(path: Path) -> Int[np.ndarray, " n"]:
 
     try:
         with path.open("rb") as file:
+            check_numpy(file, path)
             loaded = np.load(file, allow_pickle=False)
             if not isinstance(loaded, np.ndarray):
                 name = next((n for n in ("labels", "paths") if n in loaded), None)

@@ -166,6 +166,15 @@ def _write(tmp_path, name):
         path.write_text("a,b\n1,2\n1,2\n")
     elif name in ("cut.npz", "cut.parquet"):
         path.write_bytes(b"PK\x03\x04 and then nothing")
+    elif name in ("words.npz", "words.npy"):
+        path.write_text("a line of words\n")
+    elif name == "none.npz":
+        path.write_bytes(b"")
+    elif name == "array.npz":
+        with path.open("wb") as file:
+            np.save(file, np.eye(3))
+    elif name == "objects.npy":
+        np.save(path, np.array([[1, None]], dtype=object), allow_pickle=True)
     elif name == "word.npy":
         np.save(path, np.array([["a", "b"]]))
     elif name == "line.npy":
@@ -197,6 +206,11 @@ def _write(tmp_path, name):
         ("flat.csv", "has no column with more than one value"),
         ("cut.npz", "cannot be read as npz: "),
         ("cut.parquet", "cannot be read as parquet: "),
+        ("words.npz", "words.npz is not an npz file$"),
+        ("words.npy", "words.npy is not an npy file$"),
+        ("none.npz", "is not an npz file$"),
+        ("array.npz", "is not an npz file$"),
+        ("objects.npy", "must hold real numbers, got Python objects"),
         ("word.npy", "must hold real numbers, got <U1"),
         ("line.npy", r"must hold vectors \(n, d\) or images"),
         ("many.npz", "must have an array 'X'; it has a, b"),

@@ -84,7 +84,7 @@ def test_mistakes(files, tmp_path):
         ({"run": true}, "not a run folder"),
         ({"run": tmp_path, "true": true}, "not both"),
         ({"true": true, "learned": missing}, "no file"),
-        ({"true": true, "learned": text}, "cannot be read"),
+        ({"true": true, "learned": text}, "is not an"),
         ({"true": true, "learned": pickled}, "cannot be read"),
         ({"true": true, "learned": bare}, "hierarchy"),
         ({"true": true, "learned": other}, "'codes'"),

@@ -107,9 +107,12 @@ def _read(path: Path) -> _Codes:
 
     import numpy as np
 
+    from disentree._files import check_numpy
     from disentree.hierarchy import Hierarchy
 
     try:
+        with path.open("rb") as opened:
+            check_numpy(opened, path)
         with np.load(path, allow_pickle=False) as file:
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise UserError(f"{path} must be an .npz file with the array 'codes'")

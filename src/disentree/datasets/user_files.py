@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Bool, Float, Int, Num
 
-from disentree._files import sha256_of
+from disentree._files import check_numpy, sha256_of
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
 
@@ -278,10 +278,11 @@ def _from_array(path: Path, suffix: str, max_missing: float, scaled: bool) -> Us
 def _read_arrays(path: Path, suffix: str) -> dict[str, np.ndarray]:
     try:
         with path.open("rb") as file:  # opened here: numpy would leave a damaged file open
+            check_numpy(file, path)
             loaded = np.load(file, allow_pickle=False)
             if isinstance(loaded, np.ndarray):
                 if suffix != ".npy":
-                    raise UserError(f"{path} is no .npz file")
+                    raise UserError(f"{path} is not an npz file")
                 return {"X": loaded}
             found = list(loaded)
             key = "X" if "X" in found else found[0] if len(found) == 1 else None
@@ -292,6 +293,8 @@ def _read_arrays(path: Path, suffix: str) -> dict[str, np.ndarray]:
     except UserError:
         raise
     except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        if "allow_pickle" in str(error):
+            raise UserError(f"{path} must hold real numbers, got Python objects") from None
         raise UserError(f"{path} cannot be read as {suffix[1:]}: {_first_line(error)}") from None
 
 
