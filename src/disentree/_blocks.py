@@ -15,7 +15,7 @@ from jaxtyping import Float, Shaped
 
 from disentree._files import atomic_path
 from disentree.autoencoders.data import rows_per_block
-from disentree.datasets.user_files import csv_style, need, zeros_and_ones
+from disentree.datasets.user_files import csv_style, need, table_problem, zeros_and_ones
 from disentree.errors import UserError
 
 log = logging.getLogger(__name__)
@@ -162,7 +162,7 @@ def _csv_frames(path: Path, about: dict[str, Any], levels: Levels, step: int) ->
                         frame[column] = frame[column].str.capitalize()
                 yield frame
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} cannot be read: {error}") from None
+        raise UserError(table_problem(path, error)) from None
 
 
 def _parquet_frames(path: Path, about: dict[str, Any], levels: Levels, step: int) -> Iterator[Any]:

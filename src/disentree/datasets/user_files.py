@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Sequence
@@ -176,11 +177,21 @@ def _read_table(path: Path, suffix: str) -> Any:
             raise
         raise UserError(f"{path} cannot be read: {_first_line(error)}") from None
     except Exception as error:  # pandas and pyarrow raise errors of many kinds for damaged files
-        raise UserError(f"{path} cannot be read as {suffix[1:]}: {_first_line(error)}") from None
+        raise UserError(table_problem(path, error)) from None
     if not len(frame.columns) or not len(frame):
         raise UserError(f"{path} has no rows")
     frame.columns = [str(c) for c in frame.columns]
     return frame
+
+
+def table_problem(path: Path, error: Exception) -> str:
+    """Why a table cannot be read, in a sentence."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"{path} is not UTF-8 text: save it as UTF-8"
+    if ragged := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error)):
+        expected, line, found = ragged.groups()
+        return f"{path}: line {line} has {found} fields where {expected} are expected"
+    return f"{path} cannot be read as {path.suffix[1:].lower()}: {_first_line(error)}"
 
 
 def csv_style(path: Path) -> dict[str, str]:
