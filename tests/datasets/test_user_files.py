@@ -89,6 +89,20 @@ def test_columns_can_be_left_out(tmp_path, table):
         load_file(tmp_path / "t.csv", drop=["z"])
 
 
+def test_a_column_that_counts_the_rows_is_named(tmp_path, table):
+    order = np.random.default_rng(1).permutation(200)
+    table = table.assign(id=np.arange(1, 201), key=10 * order, almost=np.r_[np.arange(199), 300], half=order / 2)
+    table.loc[5, "a"] = np.nan  # the row goes, and a number with it
+    table.to_csv(tmp_path / "t.csv", index=False)
+    data = load_file(tmp_path / "t.csv")
+    assert data.feature_names == ("a", "b", "c", "id", "key", "almost", "half")
+    assert [sentence for sentence in data.policy if "counts" in sentence] == [
+        "column 'id' counts the rows: leave it out with --drop id",
+        "column 'key' counts the rows: leave it out with --drop key",
+    ]
+    assert not any("counts" in sentence for sentence in load_file(tmp_path / "t.csv", drop=["id", "key"]).policy)
+
+
 def test_a_written_benchmark_comes_back_with_its_truth(tmp_path):
     ds = load_dataset("chopsticks-depth2-inter", n_samples=300)
     save_dataset(ds, tmp_path / "a.npz")

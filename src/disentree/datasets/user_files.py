@@ -30,6 +30,7 @@ PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 
 MAX_MISSING = 0.2  # columns that miss more than this are dropped
 MAX_LEVELS = 20  # text columns with more values than this are dropped even with categorical="onehot"
+FEWEST_COUNTED = 10  # fewer values may be one step apart by chance
 MAX_SIDE = 128  # larger images are made smaller
 SIDE = 64  # to this, which the default networks are made for
 
@@ -162,6 +163,11 @@ def _from_table(
         raise UserError(f"{path} has no numeric column{'; ' + policy[-1] if policy else ''}")
     values = np.stack(columns, axis=1)
     X, kept, rows = _without_missing(values, names, max_missing, policy, path)
+    policy.extend(
+        f"column {names[j]!r} counts the rows: leave it out with --drop {names[j]}"
+        for j in kept
+        if _counts_rows(values[:, j])
+    )
     data = _vectors(path, "table", X, [names[i] for i in kept], rows, scaled, policy)
     return replace(data, levels=levels)
 
@@ -239,6 +245,15 @@ def _numeric_columns(
         hint = hint.format("it" if len(skipped) == 1 else "them")
         policy.append(f"left out {_columns(skipped)}: not numbers{hint}")
     return columns, names, hot
+
+
+def _counts_rows(column: Float[np.ndarray, " n"]) -> bool:
+    """Whether these are whole numbers one step apart, in any order, as an identifier's are."""
+    there = np.sort(column[np.isfinite(column)])
+    if len(there) < FEWEST_COUNTED or (there != np.round(there)).any():
+        return False
+    steps = np.diff(there)
+    return bool(steps[0] > 0 and (steps == steps[0]).all())
 
 
 def zeros_and_ones(column: Any, levels: Sequence[str]) -> dict[str, Float[np.ndarray, " n"]]:
