@@ -59,11 +59,10 @@ SHOWN_PATHS = 24  # the largest: flat models with many categoricals have one for
 
 
 def do_data(run: Run, device: str, verbose: bool) -> str:
-    from disentree.run import FEWEST_ROWS
+    from disentree.run import check_enough_rows
 
     data = run.data
-    if len(data) < FEWEST_ROWS:
-        raise UserError(f"{run.config.source} has {len(data)} usable rows; at least {FEWEST_ROWS} are needed")
+    check_enough_rows(data, run.config.source)
     if run.config.structure == "true" and not data.has_truth:
         raise UserError(f"{run.config.source} has no ground truth to take the structure from")
     for sentence in data.policy:
@@ -239,7 +238,8 @@ def do_model(run: Run, device: str, verbose: bool) -> str:
     (checkpoint / "checkpoint.safetensors").unlink(missing_ok=True)
     if checkpoint.is_dir() and not os.listdir(checkpoint):
         checkpoint.rmdir()
-    return f"{len(model.history_)} epochs"
+    n_epochs = len(model.history_)
+    return f"{n_epochs} epoch{'s' * (n_epochs != 1)}"
 
 
 def make_model(config: RunConfig, *, is_image: bool, device: str, verbose: bool, run: Run) -> Any:

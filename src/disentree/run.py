@@ -316,6 +316,11 @@ class Run:
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
+def check_enough_rows(data: UserData, source: str) -> None:
+    if len(data) < FEWEST_ROWS:
+        raise UserError(f"{source} has {len(data)} usable rows; at least {FEWEST_ROWS} are needed")
+
+
 def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))

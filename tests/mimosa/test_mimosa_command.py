@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shell
-from disentree import Hierarchy
+from disentree import MIMOSA, Hierarchy
 from disentree.commands.mimosa import FIGURES
 from disentree.datasets import load_dataset, save_dataset
 
@@ -92,6 +92,20 @@ def test_mistakes_are_one_sentence(args, sentence, tmp_path):
     assert sentence in result.stderr
     assert result.stderr.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_few_rows_are_refused_as_by_a_run(tmp_path):
+    (tmp_path / "five.csv").write_text("a,b\n1,2\n2,5\n3,1\n4,4\n5,9\n")
+    result = invoke(tmp_path / "five.csv", "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert result.stderr == (f"disentree: {tmp_path / 'five.csv'} has 5 usable rows; at least 100 are needed\n")
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_component_is_not_called_several():
+    X = np.random.default_rng(0).random((200, 1)) @ [[1.0, 2.0, 3.0]]
+    words = MIMOSA().fit(X).summary()
+    assert words.startswith("200 rows, 1 component, ")
 
 
 def test_a_file_is_no_folder(tmp_path):

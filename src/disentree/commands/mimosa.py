@@ -77,6 +77,8 @@ def mimosa(
     ] = None,
 ) -> None:
     """Find the tree of manifolds in a data set and write it down, with the path of every row."""
+    from disentree.run import check_enough_rows
+
     _check_folder(out, force)
     given = {
         "noise": noise,
@@ -89,6 +91,7 @@ def mimosa(
     chosen = _settings(paper, initial_dim, settings or [])
     estimator = _estimator(paper, chosen, seed, n_jobs)
     data = _load(source, n_samples, seed, options)
+    check_enough_rows(data, source)
     for sentence in data.policy:
         log.info("%s", sentence)
     log.info("%s rows of %s", f"{len(data):,}", "x".join(map(str, data.X.shape[1:])))

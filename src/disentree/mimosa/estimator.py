@@ -179,12 +179,12 @@ class MIMOSA(ClusterMixin, BaseEstimator):
     def summary(self) -> str:
         """The tree with sizes and dimensions, as text."""
         check_is_fitted(self)
-        n = len(self.labels_)
+        n, n_components = len(self.labels_), len(self.components_)
         children: dict[int | None, list[int]] = {}
         for c, component in enumerate(self.components_):
             children.setdefault(component.parent, []).append(c)
         lines = [
-            f"{n} rows, {len(self.components_)} components, "
+            f"{n} rows, {n_components} component{'s' * (n_components != 1)}, "
             f"{100 * np.mean(self.core_labels_ >= 0):.1f} % of rows in their cores, "
             f"{self.description_length_:.1f} bits per row"
         ]
@@ -197,7 +197,7 @@ class MIMOSA(ClusterMixin, BaseEstimator):
                 share = 100 * component.size / n
                 lines.append(
                     f"{indent}{'└── ' if last else '├── '}component {c}: {component.dimension}-D, "
-                    f"{component.size} rows ({share:.1f} %)"
+                    f"{component.size} row{'s' * (component.size != 1)} ({share:.1f} %)"
                 )
                 add(c, indent + ("    " if last else "│   "))
 
