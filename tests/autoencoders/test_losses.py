@@ -116,7 +116,8 @@ def test_target_loss_counts_known_targets_by_their_weight():
     z = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     target = torch.tensor([[0.0, math.nan], [3.0, 2.0]])
     weight = torch.tensor([[1.0, 1.0], [0.5, 0.5]])
-    assert target_loss(z, target, weight).item() == pytest.approx((1 + 0.5 * 4) / 2)
+    assert target_loss(z, target, weight, torch.zeros(2)).item() == pytest.approx((1 + 0.5 * 4) / 2)
+    assert target_loss(z, target, weight, torch.tensor([1.5, 0.5])).item() == pytest.approx(0.5 * 1.5**2 / 2)
 
 
 def test_hsic_tells_dependent_from_independent():

@@ -34,12 +34,13 @@ def target_loss(
     z_pre: Float[Tensor, "batch continuous"],
     target: Float[Tensor, "batch continuous"],
     weight: Float[Tensor, "batch continuous"],
+    slack: Float[Tensor, " batch"],
 ) -> Float[Tensor, ""]:
-    """Squared distance to the targets, weighted. It acts before the mask: a doubt about the path must not shrink
-    the value."""
+    """Squared distance to the targets beyond what a row has of slack, weighted. It acts before the mask: a doubt
+    about the path must not shrink the value."""
     known = ~target.isnan()
-    error = torch.where(known, z_pre - torch.where(known, target, 0.0), 0.0).square()
-    return (error * weight).sum() / len(target)
+    off = torch.where(known, z_pre - torch.where(known, target, 0.0), 0.0).abs()
+    return ((off - slack[:, None]).clamp(min=0).square() * weight).sum() / len(target)
 
 
 def permute_active(

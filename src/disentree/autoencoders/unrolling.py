@@ -31,7 +31,9 @@ _NEIGHBOURS = 12
 _FEWEST = 500  # points of a leaf; with fewer there is no use in chains of neighbours
 # A coordinate's variance over that of the first superfluous one: to begin with it, and to keep it.
 _CLEAR, _FIRM = 4.0, 12.0
-_WINDOW, _WINDOWS = 200, 600  # points in each window of `next_coordinate`, and how many there are
+# Windows of `next_coordinate`: at most so many points, and no wider than a fifth of each known coordinate; how many
+# windows a point is in on average.
+_WINDOW, _NARROW, _OVERLAP = 200, 5, 15
 _NEAREST_PAIRS = 0.3  # the part of the points of two leaves that tell how their coordinates correspond
 
 
@@ -98,12 +100,12 @@ def next_coordinate(
     turned to agree on the points that they share.
     """
     m, k = known.shape
-    size = min(_WINDOW, m // 10)
     terms = 1 + k + k * (k + 1) // 2
+    size = min(_WINDOW, m // 10, max(8 * terms, m // _NARROW**k))
     if size < 3 * terms:
         return None
     known = (known - known.mean(axis=0)) / known.std(axis=0)
-    centres = rng.choice(m, min(_WINDOWS, m), replace=False)
+    centres = rng.choice(m, min(max(600, _OVERLAP * m // size), m), replace=False)
     _, windows = NearestNeighbors(n_neighbors=size).fit(known).kneighbors(known[centres])
     upper = np.triu_indices(k)
     ranks = np.zeros((len(centres), m), dtype=np.float32)
