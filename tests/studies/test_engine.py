@@ -17,7 +17,7 @@ from disentree import _pools
 from disentree._files import locked
 from disentree.errors import UserError
 from disentree.studies import worker
-from disentree.studies.progress import Progress
+from disentree.studies.progress import Progress, time_for
 from disentree.studies.study import collect, planned, resumed_options, run_study
 from disentree.studies.task import Options, make_task
 from studies.tiny import DATASETS, OPTIONS, STUDY, plan
@@ -136,6 +136,20 @@ def test_progress_counts_the_runs_asked_for(inline, tmp_path, caplog):
         run_study(STUDY, OPTIONS, tmp_path, jobs=0, only=[3])
     assert "2 of 2 runs are finished already" in caplog.text
     assert Progress(plan(OPTIONS), 2, [3], [1.0] * 8, 1).n_done == 1
+
+
+def test_time_left_is_no_less_than_the_longest_run_and_never_zero(monkeypatch):
+    assert time_for([4, 13], 2) == 13
+    assert time_for([4, 4, 4], 2) == 6
+    assert time_for([], 2) == 0
+    now = 0.0
+    monkeypatch.setattr("disentree.studies.progress.time.monotonic", lambda: now)
+    progress = Progress(plan(OPTIONS), 2, [2, 3], [20.0] * 8, 2)
+    progress.started(2)
+    progress.started(3)
+    assert progress.words() == "2 running, 0 failed, about 20 s left"
+    now = 300.0
+    assert progress.words() == "2 running, 0 failed, longer than expected"
 
 
 def test_what_a_kill_left_behind_blocks_nothing(tmp_path):

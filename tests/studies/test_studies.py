@@ -4,6 +4,7 @@ import csv
 import html.parser
 import json
 import math
+import re
 import shutil
 
 import pytest
@@ -303,6 +304,23 @@ def test_the_list_and_the_plan(tmp_path):
     assert result.exit_code == 0, result.stderr
     assert "2 runs, 0 finished, about" in result.stdout
     assert "0 spaceshapes default seed 0" in result.stdout
+    lines = invoke(
+        "study",
+        "table1",
+        "--scale",
+        "quick",
+        "--datasets",
+        "chopsticks-depth2-slope",
+        "--seeds",
+        1,
+        "--dry-run",
+        "--jobs",
+        2,
+        "--out",
+        tmp_path / "s",
+    ).stdout.splitlines()
+    guessed = [float(word) for word in re.findall(r"about ([\d.]+) s", "\n".join(lines))]
+    assert guessed[-1] >= max(guessed[:-1])
 
 
 @pytest.mark.parametrize(

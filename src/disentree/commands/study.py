@@ -110,19 +110,18 @@ def print_list() -> None:
 
 def print_plan(study: Study, options: Options, folder: Path, jobs: int) -> None:
     from disentree.studies.cost import estimate
-    from disentree.studies.progress import duration
+    from disentree.studies.progress import duration, time_for
     from disentree.studies.study import collect, planned
 
     tasks = planned(study, options)
     done = collect(options, folder, tasks).found
-    left = 0.0
+    estimates = [estimate(task) for task in tasks]
     for i, task in enumerate(tasks):
-        seconds = estimate(task)
-        left += 0 if i in done else seconds
-        print(f"{i:4} {task!s:70} {'finished' if i in done else f'about {duration(seconds)}'}")
+        print(f"{i:4} {task!s:70} {'finished' if i in done else f'about {duration(estimates[i])}'}")
     print(f"{study.name} at scale {options.scale}: {study.scale_means(options)}")
-    told = f"about {duration(left / max(1, jobs))} with {max(1, jobs)} at a time" if left else "all finished"
-    print(f"{len(tasks)} runs, {len(done)} finished, {told}, in {folder}")
+    left = time_for([seconds for i, seconds in enumerate(estimates) if i not in done], jobs)
+    told = f"about {duration(left)} with {max(1, jobs)} at a time" if left else "all finished"
+    print(f"{len(tasks)} run{'s' * (len(tasks) != 1)}, {len(done)} finished, {told}, in {folder}")
 
 
 def print_results(results: Results) -> None:

@@ -84,8 +84,13 @@ class Progress:
     # ---------------------------------------------------------------- in words
 
     def words(self) -> str:
-        left = f"about {duration(self.time_left())} left" if self.left else "all done"
-        return f"{len(self._since)} running, {self.n_failed} failed, {left}"
+        return f"{len(self._since)} running, {self.n_failed} failed, {self._left_in_words()}"
+
+    def _left_in_words(self) -> str:
+        if not self.left:
+            return "all done"
+        seconds = self.time_left()
+        return f"about {duration(seconds)} left" if seconds >= 1 else "longer than expected"
 
     def time_left(self) -> float:
         """By the estimates, corrected by how the runs of this session compared with theirs."""
@@ -93,11 +98,16 @@ class Progress:
         now = time.monotonic()
         spent = {i: now - since for i, since in self._since.items()}
         rest = [max(0.0, ratio * self.estimates[i] - spent.get(i, 0.0)) for i in self.left]
-        return max(sum(rest) / self.jobs, max(rest, default=0.0))
+        return time_for(rest, self.jobs)
 
     def _say(self, sentence: str) -> None:
         log.info("%s", sentence)
         self.tick()
+
+
+def time_for(estimates: Sequence[float], jobs: int) -> float:
+    """Seconds for runs of these lengths, some at a time: no less than the longest takes."""
+    return max(sum(estimates) / max(1, jobs), max(estimates, default=0.0))
 
 
 def duration(seconds: float) -> str:

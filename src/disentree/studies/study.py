@@ -31,7 +31,7 @@ from disentree.errors import UserError
 from disentree.studies import get_study
 from disentree.studies.cost import estimate
 from disentree.studies.engine import run_all
-from disentree.studies.progress import Progress, duration
+from disentree.studies.progress import Progress, duration, time_for
 from disentree.studies.results import Results, write_tables
 from disentree.studies.task import Options, Study, Task
 from disentree.studies.worker import PATIENCE, forget, read_result, write_json
@@ -142,8 +142,9 @@ def _run(
     estimates = [estimate(task) for task in tasks]
     with open_pool(engine, jobs, address) as pool:
         room = pool.room()
-        total = sum(estimates[i] for i in todo)
-        log.info("%d runs to do, about %s with %d at a time", len(todo), duration(total / room), room)
+        total = time_for([estimates[i] for i in todo], room)
+        what = f"{len(todo)} run{'s' * (len(todo) != 1)} to do"
+        log.info("%s, about %s with %d at a time", what, duration(total), room)
         with Progress(tasks, len(asked), todo, estimates, room) as progress:
             return run_all(tasks, todo, folder, pool, progress, patience)
 
