@@ -10,6 +10,7 @@ import pytest
 from disentree import COFHAE, MIMOSA, _blocks, _stages
 from disentree.apply import apply_run
 from disentree.datasets import load_dataset
+from disentree.errors import UserError
 from disentree.run import Run, RunConfig
 from shell import invoke, is_one_sentence
 
@@ -280,6 +281,22 @@ def test_paths_that_are_there_are_not_written_over(run, rows, tmp_path):
     assert invoke(*command, "--force").exit_code == 0
     assert len(np.load(tmp_path / "z.paths.npy")) == 20
     assert invoke(*command[:-1], tmp_path / "z.csv").exit_code == 0  # has its paths inside
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+@pytest.mark.parametrize(
+    ("shape", "sentence"),
+    [([64], "has 12 columns, the run needs 64$"), ([8, 8], "is a table, the run needs images of 8x8$")],
+)
+def test_the_width_of_a_table_comes_before_what_it_holds(tmp_path, name, shape, sentence):
+    table = pd.DataFrame({f"column {i}": ["a line"] for i in range(12)})
+    if name == "t.csv":
+        table.to_csv(tmp_path / name, index=False)
+    else:
+        table.to_parquet(tmp_path / name)
+    about = {"kind": "series", "shape": shape, "feature_names": [], "scale": None}
+    with pytest.raises(UserError, match=sentence):
+        list(_blocks.read_blocks(tmp_path / name, about))
 
 
 def test_the_header_is_numpys(tmp_path):

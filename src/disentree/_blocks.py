@@ -102,6 +102,16 @@ def _check_shape(got: tuple[int, ...], about: dict[str, Any], path: Path) -> Non
         raise UserError(f"{path} has rows of shape {got[1:]}; the run was made from rows of shape {asked}")
 
 
+def _check_width(n_columns: int, about: dict[str, Any], path: Path) -> None:
+    """Of a table without names that the run knows; what is in its columns comes later."""
+    if len(about["shape"]) > 1:
+        size = "x".join(map(str, about["shape"]))
+        raise UserError(f"{path} is a table, the run needs images of {size}")
+    (asked,) = about["shape"]
+    if n_columns != asked:
+        raise UserError(f"{path} has {n_columns} column{'s' * (n_columns != 1)}, the run needs {asked}")
+
+
 def _array_blocks(file: Any, path: Path, about: dict[str, Any], step: int) -> Iterator[np.ndarray]:
     n_rows, dtype = open_rows(file, path, about)
     for start in range(0, n_rows, step):
@@ -139,6 +149,9 @@ def _levels_in_use(about: dict[str, Any]) -> Levels:
 
 def _columns_for(about: dict[str, Any], levels: Levels, path: Path, there: list[str]) -> list[str] | None:
     """The columns of a table that the run's features are made from; None for all, if features have no names."""
+    if not about["feature_names"]:
+        _check_width(len(there), about, path)
+        return None
     made = {f"{column}={value}" for column, values in levels.items() for value in values}
     columns = [*(name for name in about["feature_names"] if name not in made), *levels]
     missing = [column for column in columns if column not in there]
@@ -146,7 +159,7 @@ def _columns_for(about: dict[str, Any], levels: Levels, path: Path, there: list[
         raise UserError(f"the run is too old to tell what {missing[0]!r} was made from: run it again to apply it")
     if missing:
         raise UserError(f"{path} has no column {missing[0]!r}, which the run was made from")
-    return columns or None
+    return columns
 
 
 def _csv_frames(path: Path, about: dict[str, Any], levels: Levels, step: int) -> Iterator[Any]:
