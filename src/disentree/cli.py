@@ -23,6 +23,8 @@ from disentree.errors import UserError
 
 COMMANDS = ("datasets", "score", "run", "report", "mimosa", "study", "apply", "explore")
 
+RESUMED = ("run", "study")  # what these have done so far is not lost when they are stopped
+
 log = logging.getLogger("disentree")
 
 
@@ -36,7 +38,8 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
         except (typer.Exit, BrokenPipeError):
             raise  # typer leaves quietly when the reader of our output has gone
         except KeyboardInterrupt:
-            _leave(130, "stopped")
+            resumed = command.__name__ in RESUMED
+            _leave(130, "stopped; the same command goes on from there" if resumed else "stopped")
         except OSError as error:
             what = error.strerror or str(error)
             _leave(2, f"{what}: {error.filename}" if error.filename else what)
