@@ -9,7 +9,7 @@ import shutil
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,6 +49,8 @@ MODELS = {
 }
 SUPERVISED = ("hier-a-z",)  # models that are shown the true codes
 
+# settings of a model that the run itself takes care of
+OF_THE_RUN = ("checkpoint", "events", "callbacks", "mimosa")
 REPRESENTATION = "representation.safetensors"
 SECONDS_BETWEEN_LINES = 10
 SHOWN_PER_PATH = 12  # rows kept for the pictures
@@ -138,14 +140,29 @@ def do_structure(run: Run, device: str, verbose: bool) -> str:
     return f"{n_paths} path{'s' * (n_paths != 1)}, {np.mean(core >= 0):.1%} of rows in their cores"
 
 
+def check_settings(config: RunConfig) -> None:
+    """Refuse settings that MIMOSA or the model does not have, before any work is done."""
+    if config.structure_settings:
+        from disentree import MIMOSA
+
+        make = MIMOSA.paper if config.structure == "mimosa-paper" else MIMOSA
+        known = [name for name in make().get_params() if name not in ("random_state", "verbose")]
+        _check_names("--mimosa", config.structure_settings, known)
+    if config.model_settings:
+        known = _model_class(config.model).quick().get_params()
+        _check_names("--set", config.model_settings, [name for name in known if name not in OF_THE_RUN])
+
+
+def _check_names(flag: str, given: Iterable[str], known: list[str]) -> None:
+    if wrong := [name for name in given if name not in known]:
+        raise UserError(f"{flag}: there is no setting {wrong[0]!r}; there are {', '.join(known)}")
+
+
 def make_mimosa(config: RunConfig, verbose: bool) -> Any:
     from disentree import MIMOSA
 
     make = MIMOSA.paper if config.structure == "mimosa-paper" else MIMOSA
-    try:
-        return make(random_state=config.seed, verbose=verbose, **config.structure_settings)
-    except TypeError as error:
-        raise UserError(f"MIMOSA's settings: {str(error).partition(' ')[2]}") from None
+    return make(random_state=config.seed, verbose=verbose, **config.structure_settings)
 
 
 def copy_structure(run: Run, other: Run) -> str:

@@ -84,7 +84,10 @@ class Run:
     def start(cls, config: RunConfig, folder: str | os.PathLike[str], *, force: bool = False) -> Run:
         """A new run, or the one that is in the folder already if its settings are the same; if they are not,
         an error, or with `force` a new run in its place."""
+        from disentree._stages import check_settings
+
         folder = Path(folder)
+        check_settings(config)
         if folder.exists() and not folder.is_dir():
             raise UserError(f"{folder} is a file, not a folder")
         if (folder / "config.json").is_file():

@@ -75,6 +75,31 @@ def test_structures_that_do_not_fit(write, sentence, tmp_path, fakes):
     assert is_one_sentence(result)
 
 
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        ("--set foo=3", "--set: there is no setting 'foo'; there are "),
+        ("--set events=3", "--set: there is no setting 'events'; there are "),
+        ("--model hier --set foo=3", "--set: there is no setting 'foo'; there are "),
+        ("--model ae --set lambda1=3", "--set: there is no setting 'lambda1'; there are "),
+        ("--mimosa foo=3", "--mimosa: there is no setting 'foo'; there are "),
+        ("--mimosa initial_dim=3", "--mimosa: there is no setting 'initial_dim'; there are "),
+        ("--structure mimosa-paper --mimosa foo=3", "--mimosa: there is no setting 'foo'; there are "),
+    ],
+)
+def test_settings_that_do_not_exist_are_told_before_anything_is_done(args, sentence, tmp_path):
+    result = invoke("run", *STICKS, "--out", tmp_path / "r", *shlex.split(args))
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"disentree: {sentence}")
+    assert not (tmp_path / "r").exists()
+
+
+def test_settings_that_exist_are_taken(tmp_path):
+    settings = {"structure": "mimosa-paper", "structure_settings": {"initial_dim": 3}}
+    config = RunConfig.of("chopsticks-depth2-inter", model_settings={"lambda1": 2.0}, **settings)
+    assert Run.start(config, tmp_path / "r").config == config
+
+
 def test_folders_that_are_no_runs(tmp_path, fakes):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "a.txt").write_text("mine")
