@@ -296,3 +296,10 @@ def test_ctrl_c_gets_through(either, monkeypatch):
     logging.getLogger("disentree").debug("and the next fit has a spinner again")
     monkeypatch.undo()
     MIMOSA(verbose=True).fit(either.X[:500])
+
+
+@pytest.mark.parametrize("n", [800, 1500, 4000])
+def test_a_smooth_curve_is_one_component(n):
+    t = np.random.default_rng(3).uniform(0, 6, n)
+    m = MIMOSA(random_state=0).fit(np.column_stack([np.cos(t), np.sin(t)]))
+    assert [c.dimension for c in m.components_] == [1]

@@ -23,8 +23,8 @@ from disentree.autoencoders.losses import (
 from disentree.autoencoders.targets import Targets
 from disentree.autoencoders.training import Schedule, State, Step
 
-
-# A layout of a curved leaf is right only so far: once guidance has ended, codes may be off it by so many deviations.
+# The layout of a curved leaf is right only so far: once guidance has ended, codes may be off it by so many
+# deviations.
 SLACK = 0.25
 
 

@@ -31,8 +31,8 @@ _NEIGHBOURS = 12
 _FEWEST = 500  # points of a leaf; with fewer there is no use in chains of neighbours
 # A coordinate's variance over that of the first superfluous one: to begin with it, and to keep it.
 _CLEAR, _FIRM = 4.0, 12.0
-# Windows of `next_coordinate`: at most so many points, and no wider than a fifth of each known coordinate; how many
-# windows a point is in on average.
+# Windows of `next_coordinate`: at most so many points, and no wider than a fifth of each known coordinate; in how
+# many windows a point is on average.
 _WINDOW, _NARROW, _OVERLAP = 200, 5, 15
 _NEAREST_PAIRS = 0.3  # the part of the points of two leaves that tell how their coordinates correspond
 

@@ -21,7 +21,8 @@ log = logging.getLogger("disentree.mimosa")
 # How far neighbours may lie off a flat, relative to their distance: rounding, then noise or curvature.
 FLAT = (1e-6, 1e-4, 1e-2, 0.03, 0.06, 0.1, 0.15, 0.2)
 # The same for a quadratic sheet, whose residuals are judged by leave-one-out.
-CURVED = (0.03, 0.06, 0.1, 0.14, 0.18, 0.22, 0.26, 0.3)
+CURVED = (0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.14, 0.18, 0.22, 0.26, 0.3)
+FINE = 0.03  # residuals below half of it are by chance, unless the tolerance itself is lower
 MIN_SHARE = 0.003  # a component has at least this share of the points, and half a neighbourhood
 GLANCE_ROWS = 2000
 KEPT = 0.8  # of what a glance promises, components hold at least this much
@@ -47,7 +48,8 @@ class Local:
         left = np.full(len(d), self.tolerance)
         if self.residuals is not None:  # curvature differs from place to place: each point by its own sheet
             found = np.flatnonzero(d < n_dims)
-            left[found] = np.clip(self.residuals[found, d[found] - 1], CURVED[0] / 2, self.tolerance)
+            least = min(FINE, self.tolerance) / 2
+            left[found] = np.clip(self.residuals[found, d[found] - 1], least, self.tolerance)
         return float(np.mean(np.where(held, n_dims - d, 0) * -np.log(left)))
 
 
