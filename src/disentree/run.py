@@ -179,7 +179,7 @@ class Run:
             what = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
             self.event(what, stage=stage, error=f"{type(error).__name__}: {error}")
             if isinstance(error, KeyboardInterrupt):
-                log.info("stopped in stage %r; the same command goes on from here", stage)
+                log.info("stopped in stage %r", stage)
             raise
         seconds = time.perf_counter() - began
         self.write_json("stages.json", {**self.stages, stage: {"seconds": round(seconds, 3)}})

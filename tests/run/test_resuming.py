@@ -30,7 +30,7 @@ def test_an_interrupted_run_goes_on_and_ends_the_same(
     result = invoke(*ask)
     assert result.exit_code == 130
     assert result.stderr.endswith("disentree: stopped; the same command goes on from there\n")
-    assert f"stopped in stage '{stage}'; the same command goes on from here" in result.stderr
+    assert f"stopped in stage '{stage}'" in result.stderr
     assert Run.open(tmp_path / "r").unfinished()[0] == stage
     monkeypatch.setattr(_stages, f"do_{stage}", real)
     assert invoke(*ask).exit_code == 0
