@@ -212,7 +212,7 @@ def test_a_table_for_a_run_made_from_an_array(run, rows, tmp_path, name):
     write(rows[:20, :3])
     result = invoke(*command, tmp_path / "y.npy")
     assert (result.exit_code, is_one_sentence(result)) == (2, True)
-    assert f"{name} has rows of shape (3,); the run was made from rows of shape (64,)" in result.stderr
+    assert f"{name} has 3 columns, the run needs 64" in result.stderr
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
