@@ -94,7 +94,8 @@ def test_the_same_seed_gives_the_same_answer_and_no_global_state_is_touched(eith
 
 
 def test_data_frames(either, fitted):
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     frame = pandas.DataFrame(either.X, columns=[f"t{i}" for i in range(64)])
     m = MIMOSA().fit(frame)
     np.testing.assert_array_equal(m.labels_, fitted.labels_)

@@ -228,7 +228,8 @@ def test_a_local_process_that_dies_with_nothing_to_do_is_replaced():
 
 
 def test_dask_workers_have_one_thread_and_are_told_to_stop(tmp_path):
-    distributed = pytest.importorskip("distributed")
+    import distributed
+
     same = {"n_workers": 1, "processes": False, "dashboard_address": None}
     with (
         distributed.LocalCluster(threads_per_worker=2, **same) as c,
