@@ -28,6 +28,15 @@ def mlp(n_in: int, n_out: int, hidden: tuple[int, ...] = (256, 256), activation:
     return nn.Sequential(*layers, nn.Linear(n_in, n_out))
 
 
+def glorot(network: nn.Module) -> nn.Module:
+    """Uniform weights after Glorot and Bengio (2010), and biases of 0: how the paper's networks began."""
+    for layer in network.modules():
+        if isinstance(layer, nn.Linear):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+    return network
+
+
 class ImageEncoder(nn.Module):
     """(batch, c, h, w) -> (batch, n_out), for images of any size (padded to a multiple of 16)."""
 

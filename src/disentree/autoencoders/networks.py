@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from disentree.autoencoders.inputs import InputLayer
-from disentree.networks import ImageDecoder, ImageEncoder, burgess_decoder, burgess_encoder, mlp
+from disentree.networks import ImageDecoder, ImageEncoder, burgess_decoder, burgess_encoder, glorot, mlp
 
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "softplus": nn.Softplus,
@@ -38,15 +38,6 @@ class SkipMLP(nn.Module):
 
     def forward(self, x: Float[Tensor, "batch i"]) -> Float[Tensor, "batch o"]:
         return self.linear(x) + self.bend(x)
-
-
-def glorot(network: nn.Module) -> nn.Module:
-    """Uniform weights after Glorot and Bengio (2010), and biases of 0: how the paper's networks began."""
-    for layer in network.modules():
-        if isinstance(layer, nn.Linear):
-            nn.init.xavier_uniform_(layer.weight)
-            nn.init.zeros_(layer.bias)
-    return network
 
 
 def build_networks(

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from disentree._progress import bar
 from disentree.mimosa.reduce import Representation, as_float, as_rows
-from disentree.networks import Activation, burgess_decoder, burgess_encoder, flushed_denormals, mlp
+from disentree.networks import Activation, burgess_decoder, burgess_encoder, flushed_denormals, glorot, mlp
 
 ACTIVATIONS: dict[str, Activation] = {"softplus": nn.Softplus, "relu": nn.ReLU}
 SQUARED_ERROR_WEIGHT = 100.0  # of the sum over features, as in the published runs
@@ -122,13 +122,10 @@ def _networks(
         if len(shape) == 3:
             c, h, w = shape
             return burgess_encoder((c, h, w), n_latent, activation), burgess_decoder((c, h, w), n_latent)
-        networks = mlp(shape[0], n_latent, activation=activation), mlp(n_latent, shape[0], activation=activation)
-        for network in networks:
-            for layer in network:
-                if isinstance(layer, nn.Linear):
-                    nn.init.xavier_uniform_(layer.weight)
-                    nn.init.zeros_(layer.bias)
-        return networks
+        encoder, decoder = (
+            mlp(*sizes, activation=activation) for sizes in ((shape[0], n_latent), (n_latent, shape[0]))
+        )
+        return glorot(encoder), glorot(decoder)
 
 
 def _channels_first(shape: Sequence[int]) -> tuple[int, ...]:
