@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from disentree._blocks import npy_start
 from disentree.datasets import load_dataset
-from disentree.run import Run, RunConfig
+from disentree.runs.blocks import npy_start
+from disentree.runs.folder import Run, RunConfig
 
 NAME = "chopsticks-depth2-either"
 BLOCK, COMPARED = 200_000, 200_000

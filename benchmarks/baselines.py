@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from disentree import AE, VAE, BetaTCVAE, CascadeVAE, FactorVAE, Hierarchy, JointVAE, __version__
-from disentree.autoencoders import ABLATIONS
+from disentree.baselines import ABLATIONS
 from disentree.datasets import list_datasets, load_dataset
 from disentree.metrics import r4c_score
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from disentree import __version__
 from disentree.datasets import list_datasets
-from disentree.run import Run, RunConfig
+from disentree.runs.folder import Run, RunConfig
 
 # What the paper's text says of R4c. Its figure has no numbers.
 PUBLISHED = dict.fromkeys((info.name for info in list_datasets()), "near 1")

@@ -15,7 +15,7 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 
 from disentree.explorer import Page, from_run
-from disentree.run import Run
+from disentree.runs.folder import Run
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 DRAWN = "performance.getEntriesByType('navigation')[0].loadEventEnd"

@@ -23,7 +23,7 @@ import numpy as np
 from disentree import MIMOSA, __version__
 from disentree.datasets import list_datasets, load_dataset
 from disentree.metrics import coverage_score, h_error, purity_score
-from disentree.run import Run
+from disentree.runs.folder import Run
 from disentree.studies.published import MIMOSA_SETTINGS, TABLE1
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from disentree._version import __version__
 
 if TYPE_CHECKING:
-    from disentree.autoencoders import AE, COFHAE, VAE, BetaTCVAE, CascadeVAE, FactorVAE, JointVAE
+    from disentree.baselines import AE, VAE, BetaTCVAE, CascadeVAE, FactorVAE, JointVAE
+    from disentree.cofhae import COFHAE
     from disentree.hierarchy import Hierarchy
     from disentree.mimosa import MIMOSA
 
@@ -25,9 +26,8 @@ __all__ = [
 
 # Imported when first asked for: `disentree --help` waits for no library that it does not use.
 _HOMES = {
-    **dict.fromkeys(
-        ("AE", "COFHAE", "VAE", "BetaTCVAE", "CascadeVAE", "FactorVAE", "JointVAE"), "disentree.autoencoders"
-    ),
+    **dict.fromkeys(("AE", "VAE", "BetaTCVAE", "CascadeVAE", "FactorVAE", "JointVAE"), "disentree.baselines"),
+    "COFHAE": "disentree.cofhae",
     "Hierarchy": "disentree.hierarchy",
     "MIMOSA": "disentree.mimosa",
 }

@@ -1,5 +1,5 @@
 """`python -m disentree` is `disentree`."""
 
-from disentree.cli import main
+from disentree.cli.app import main
 
 main()

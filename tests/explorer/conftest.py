@@ -10,7 +10,7 @@ import torch
 
 from disentree import COFHAE, _run_scores, _stages
 from disentree.explorer import from_run
-from disentree.run import Run, RunConfig
+from disentree.runs.folder import Run, RunConfig
 
 # As root, without a screen, and without the calls home that a network of our own does not answer
 FLAGS = (

@@ -10,12 +10,12 @@ from torch import nn
 
 import shell
 from disentree import Hierarchy
-from disentree.autoencoders import VAE
+from disentree.baselines import VAE
 from disentree.datasets import load_dataset
 from disentree.errors import UserError
 from disentree.explorer import Page, from_model, from_run
 from disentree.explorer.program import NotInBrowser
-from disentree.mimosa.autoencoder import autoencoder_representation
+from disentree.mimosa.representation.autoencoder import autoencoder_representation
 from shell import invoke
 
 from .conftest import make_run, quick_model, settled

@@ -6,12 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import Delaunay
 
-from disentree.mimosa.components import build_components, link_components, similar_neighbors, small_determinant
-from disentree.mimosa.hulls import hull_contains_origin, on_edge
-from disentree.mimosa.merge import drop_small, renumber, rows_of
-from disentree.mimosa.neighbors import nearest_neighbors
-from disentree.mimosa.paper import common_edge_frac, component_edges, edge_overlap, merge_over_edges
-from disentree.mimosa.tangents import Tangents, anchored_flats, tangent_plane_cos
+from disentree.geometry.hulls import hull_contains_origin, on_edge
+from disentree.geometry.neighbors import nearest_neighbors
+from disentree.mimosa.finders.components import (
+    build_components,
+    link_components,
+    similar_neighbors,
+    small_determinant,
+)
+from disentree.mimosa.finders.merge import drop_small, renumber, rows_of
+from disentree.mimosa.finders.tangents import Tangents, anchored_flats, tangent_plane_cos
+from disentree.mimosa.paper.estimator import common_edge_frac, component_edges, edge_overlap, merge_over_edges
 
 
 def test_contagion_counts_the_members_that_list_a_point():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from disentree.mimosa.assign import Sheet, assign
-from disentree.mimosa.enclosure import choose_parents, enclosure_ratios, tree_from_parents
+from disentree.mimosa.tree import choose_parents, enclosure_ratios, tree_from_parents
 
 INF = np.inf
 

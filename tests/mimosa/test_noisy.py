@@ -7,8 +7,8 @@ from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.metrics import h_error, purity_score
 from disentree.mimosa.assign import Sheet, assign, reach
-from disentree.mimosa.noisy import NoisyFlat, _support, find_flats, flats_in_noise, is_curved
-from disentree.mimosa.reduce import linear_representation
+from disentree.mimosa.finders.noisy import NoisyFlat, _support, find_flats, flats_in_noise, is_curved
+from disentree.mimosa.representation.linear import linear_representation
 
 
 def rng_of(seed):

@@ -8,9 +8,9 @@ from sklearn.base import clone
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.metrics import coverage_score, h_error, purity_score
-from disentree.mimosa.paper import PaperMIMOSA
-from disentree.mimosa.paper_autoencoder import flat_autoencoder, reconstruction_loss
-from disentree.mimosa.reduce import linear_representation
+from disentree.mimosa.paper.autoencoder import flat_autoencoder, reconstruction_loss
+from disentree.mimosa.paper.estimator import PaperMIMOSA
+from disentree.mimosa.representation.linear import linear_representation
 
 
 def whitened(name, n_samples):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from disentree.mimosa.neighbors import nearest_neighbors
-from disentree.mimosa.tangents import (
+from disentree.geometry.neighbors import nearest_neighbors
+from disentree.mimosa.finders.tangents import (
     anchored_flats,
     chance_on_flat,
     local_svd,

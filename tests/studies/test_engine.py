@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from disentree import _pools
-from disentree._files import locked
 from disentree.errors import UserError
 from disentree.studies import worker
 from disentree.studies.progress import Progress, time_for
 from disentree.studies.study import collect, planned, resumed_options, run_study
 from disentree.studies.task import Options, make_task
+from disentree.utils import pools as _pools
+from disentree.utils.files import locked
 from studies.tiny import DATASETS, OPTIONS, STUDY, plan
 
 ONE = Options("quick", (0,), DATASETS[:1])  # a structure and a model that shares it

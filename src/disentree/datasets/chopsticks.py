@@ -15,8 +15,8 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from disentree._tree import Categorical, Continuous, Group
 from disentree.hierarchy import Hierarchy
+from disentree.hierarchy.tree import Categorical, Continuous, Group
 
 VARIANTS = ("inter", "slope", "both", "either")
 MODES = ("offset", "overwrite", "overwrite-slope", "overwrite-inter")

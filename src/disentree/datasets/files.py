@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from disentree._files import atomic_path, sha256_of, write_npz
 from disentree._version import __version__
 from disentree.datasets.base import Dataset
+from disentree.utils.files import atomic_path, sha256_of, write_npz
 
 
 def save_dataset(dataset: Dataset, path: str | os.PathLike[str]) -> dict[str, Any]:

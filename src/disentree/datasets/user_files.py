@@ -20,9 +20,9 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Bool, Float, Int, Num
 
-from disentree._files import check_numpy, sha256_of
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
+from disentree.utils.files import check_numpy, sha256_of
 
 TABLES = (".csv", ".tsv", ".parquet")
 ARRAYS = (".npy", ".npz")

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int, Num
 
-from disentree._code_statistics import code_statistics
 from disentree._version import __version__
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
+from disentree.hierarchy.code_statistics import code_statistics
 
 if TYPE_CHECKING:
-    from disentree.run import Run
+    from disentree.runs.folder import Run
 
 ROWS_PER_PATH = 12
 MOST_ROWS = 400
@@ -258,7 +258,7 @@ def _check_finished(run: Run) -> None:
 
 
 def _model_of(run: Run, device: str) -> Any:
-    from disentree._stages import MODELS
+    from disentree.runs.stages import MODELS
 
     if run.config.model not in MODELS:
         raise UserError(f"{run.folder} has a model {run.config.model!r} that this disentree {__version__} lacks")
@@ -285,6 +285,6 @@ def _note(run: Run) -> str:
 
 
 def _class_name(run: Run) -> str:
-    from disentree._stages import MODELS
+    from disentree.runs.stages import MODELS
 
     return MODELS[run.config.model][1]

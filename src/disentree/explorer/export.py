@@ -12,9 +12,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from disentree._files import atomic_path
 from disentree.explorer.content import Explored
 from disentree.explorer.interpreter import checked_program
+from disentree.utils.files import atomic_path
 
 MODULES = (
     "main.js", "panel.js", "controls.js", "map.js", "stage.js", "strips.js", "mydata.js", "draw.js", "state.js",

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from disentree.autoencoders.inputs import _channels_first
+from disentree.cofhae.inputs import _channels_first
 from disentree.explorer.program import NotInBrowser, Op, Tensors, program_of
 
 TOLERANCE = 1e-5  # of the range of the data

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from disentree.autoencoders.inputs import _NEAREST, InputLayer, _channels_first
-from disentree.autoencoders.networks import SkipMLP
+from disentree.cofhae.inputs import _NEAREST, InputLayer, _channels_first
+from disentree.cofhae.networks import SkipMLP
 from disentree.errors import UserError
-from disentree.networks import ImageDecoder, ImageEncoder
+from disentree.training.networks import ImageDecoder, ImageEncoder
 
 Op = dict[str, Any]
 

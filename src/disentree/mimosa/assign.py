@@ -10,8 +10,8 @@ from jaxtyping import Bool, Float, Int
 from scipy import stats
 from scipy.spatial import KDTree
 
-from disentree.mimosa.curved import n_terms, sheet_offsets
-from disentree.mimosa.merge import distances_off_flats
+from disentree.geometry.charts import n_terms, sheet_offsets
+from disentree.mimosa.finders.merge import distances_off_flats
 
 NOISY_NEARBY = 15  # core points that tell the density of a component in noise
 NEARBY = 40  # nearest core points that say which components a point may belong to

@@ -16,20 +16,20 @@ from jaxtyping import Float, Int, Shaped
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from disentree import _progress
-from disentree._dask import is_dask, over_blocks
 from disentree.mimosa.assign import Sheet, assign, residuals
-from disentree.mimosa.decompose import Decomposition, choose_decomposition
-from disentree.mimosa.enclosure import (
+from disentree.mimosa.finders.decompose import Decomposition, choose_decomposition
+from disentree.mimosa.finders.noisy import flats_in_noise
+from disentree.mimosa.finders.tangents import Tangents
+from disentree.mimosa.inputs import as_observations
+from disentree.mimosa.representation.linear import Representation, represent
+from disentree.mimosa.tree import (
     choose_parents,
     enclosure_ratios,
     shares_on_flats,
     tree_from_parents,
 )
-from disentree.mimosa.inputs import as_observations
-from disentree.mimosa.noisy import flats_in_noise
-from disentree.mimosa.reduce import Representation, represent
-from disentree.mimosa.tangents import Tangents
+from disentree.utils import progress as _progress
+from disentree.utils.dask import is_dask, over_blocks
 
 if TYPE_CHECKING:
     import networkx
@@ -130,7 +130,7 @@ class MIMOSA(ClusterMixin, BaseEstimator):
     @classmethod
     def paper(cls, **settings: Any) -> MIMOSA:
         """The paper's algorithm, step by step, with its settings by their names: see `PaperMIMOSA`."""
-        from disentree.mimosa.paper import PaperMIMOSA
+        from disentree.mimosa.paper.estimator import PaperMIMOSA
 
         return PaperMIMOSA(**settings)
 

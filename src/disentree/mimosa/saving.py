@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from disentree._files import atomic_path, sha256_of
 from disentree._version import __version__
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.assign import Sheet
 from disentree.mimosa.estimator import MIMOSA, Component
-from disentree.mimosa.reduce import Representation
+from disentree.mimosa.representation.linear import Representation
+from disentree.utils.files import atomic_path, sha256_of
 
 FORMAT = 1  # of a saved MIMOSA
 ABOUT, NUMBERS, REPRESENTATION = "mimosa.json", "mimosa.safetensors", "representation.safetensors"
@@ -114,8 +114,8 @@ def _arrays(model: Any) -> dict[str, np.ndarray]:
 def _restore(about: dict[str, Any], arrays: dict[str, np.ndarray], representation: Path) -> MIMOSA:
     cls, seen = MIMOSA, Representation
     if about["class"] == "PaperMIMOSA":
-        from disentree.mimosa.paper import PaperMIMOSA as cls
-        from disentree.mimosa.paper_autoencoder import Latent as seen
+        from disentree.mimosa.paper.autoencoder import Latent as seen
+        from disentree.mimosa.paper.estimator import PaperMIMOSA as cls
     known = cls().get_params()
     model: Any = cls(**{name: value for name, value in about["parameters"].items() if name in known})
     model.shape_ = tuple(about["shape"])

@@ -1,7 +1,7 @@
 """Figures, one function each. Each draws on what it is given, or makes its own, and returns it."""
 
+from disentree.hierarchy.drawing import draw_hierarchy
 from disentree.plots.datasets import draw_dataset
-from disentree.plots.hierarchy import draw_hierarchy
 from disentree.plots.mimosa import (
     draw_embedding,
     draw_found_hierarchy,

@@ -7,7 +7,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from disentree.datasets.base import Dataset
-from disentree.plots.hierarchy import BOX_HEIGHT, GAP, LEVEL_HEIGHT, depth_of, draw_boxes, leaves, place
+from disentree.hierarchy.drawing import BOX_HEIGHT, GAP, LEVEL_HEIGHT, depth_of, draw_boxes, leaves, place
 
 COLUMN_WIDTH = 1.9
 SERIES_ASPECT = 0.7

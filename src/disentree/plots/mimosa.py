@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
+from disentree.hierarchy.drawing import BOX_HEIGHT, draw_hierarchy, leaves, place
 from disentree.plots._cells import COLOURS
-from disentree.plots.hierarchy import BOX_HEIGHT, draw_hierarchy, leaves, place
 
 if TYPE_CHECKING:
     from disentree.mimosa import MIMOSA

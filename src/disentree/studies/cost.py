@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from disentree.datasets import dataset_info
-from disentree.run_config import RunConfig
+from disentree.runs.config import RunConfig
 from disentree.studies.task import Task
 
 START = 1.0  # making the data, reading and writing files

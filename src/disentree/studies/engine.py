@@ -8,10 +8,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 from typing import Any
 
-from disentree._pools import Pool
 from disentree.studies.progress import Progress
 from disentree.studies.task import Task
 from disentree.studies.worker import execute
+from disentree.utils.pools import Pool
 
 ATTEMPTS = 2
 

@@ -10,13 +10,13 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from disentree._files import atomic_path
-from disentree._page import PAGE, STYLE
 from disentree.errors import UserError
+from disentree.runs.page import PAGE, STYLE
 from disentree.studies.progress import duration
 from disentree.studies.results import Results, Section
 from disentree.studies.study import find_studies, write_study
 from disentree.studies.task import Study
+from disentree.utils.files import atomic_path
 
 log = logging.getLogger(__name__)
 

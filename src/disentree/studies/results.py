@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from disentree._files import atomic_path
 from disentree.studies.task import Options, Task
+from disentree.utils.files import atomic_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

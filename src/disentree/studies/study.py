@@ -24,8 +24,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from disentree._files import locked
-from disentree._pools import open_pool
 from disentree._version import __version__
 from disentree.errors import UserError
 from disentree.studies import get_study
@@ -35,6 +33,8 @@ from disentree.studies.progress import Progress, duration, time_for
 from disentree.studies.results import Results, write_tables
 from disentree.studies.task import Options, Study, Task
 from disentree.studies.worker import PATIENCE, forget, read_result, write_json
+from disentree.utils.files import locked
+from disentree.utils.pools import open_pool
 
 log = logging.getLogger(__name__)
 

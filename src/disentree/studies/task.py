@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from disentree.run_config import RunConfig
+from disentree.runs.config import RunConfig
 
 if TYPE_CHECKING:
     from disentree.studies.results import Results, Section

@@ -15,9 +15,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from disentree._files import atomic_path, locked
 from disentree._version import __version__
 from disentree.studies.task import Task
+from disentree.utils.files import atomic_path, locked
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ def read_result(folder: Path, task: Task) -> dict[str, Any] | None:
 
 def forget(folder: Path) -> None:
     """Remove the files of a run, so that it is done again."""
-    from disentree.run import clear
+    from disentree.runs.folder import clear
 
     if folder.is_dir():
         with locked(folder / LOCK, patience=PATIENCE):
@@ -102,7 +102,7 @@ def write_json(path: Path, value: Any) -> None:
 def _do(task: Task, folder: Path, study: Path) -> dict[str, Any]:
     import matplotlib
 
-    from disentree.run import Run
+    from disentree.runs.folder import Run
 
     matplotlib.use("Agg")
     began = time.perf_counter()
@@ -148,7 +148,7 @@ def versions() -> dict[str, str]:
 def _is_other(folder: Path, task: Task) -> bool:
     """Whether the folder holds a run with other settings, as an older version may have planned it."""
     from disentree.errors import UserError
-    from disentree.run import Run
+    from disentree.runs.folder import Run
 
     if not (folder / "config.json").is_file():
         return False
@@ -160,8 +160,8 @@ def _is_other(folder: Path, task: Task) -> bool:
 
 def _values(run: Any, task: Task) -> dict[str, Any]:
     """What the table shows: numbers that depend on the settings alone, not on time and place."""
-    from disentree._run_scores import score_structure
     from disentree.metrics import evaluate, h_error
+    from disentree.runs.scores import score_structure
 
     structure, rows = run.read_json("structure.json"), run.read_npz("labels.npz")
     data = run.data

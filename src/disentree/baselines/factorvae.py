@@ -1,0 +1,88 @@
+"""FactorVAE (Kim and Mnih 2018): the total correlation, estimated by an adversary, is penalised."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from disentree.baselines.flat import FlatEstimator, Minibatch
+from disentree.cofhae.checks import check_adversary, check_at_least_0
+from disentree.cofhae.losses import (
+    discriminator,
+    discriminator_loss,
+    frozen,
+    permute_active,
+    total_correlation,
+)
+
+
+class FactorVAE(FlatEstimator):
+    """A variational autoencoder whose code an adversary must not tell from one with independent variables.
+
+    loss = reconstruction + KL(q(z|x) || N(0, 1)) + gamma TC,
+    TC = mean of log D(z)/(1 - D(z)), D(z) the probability that z is a true code.
+
+    D learns to tell samples z from samples of the minibatch before whose variables were shuffled over the rows,
+    each by itself. It sees codes only, and leaves no gradient in the encoder.
+
+    Parameters
+    ----------
+    gamma
+        10 as in the paper on hierarchical disentanglement.
+    discriminator, discriminator_betas
+        Hidden widths and Adam's betas of D, whose learning rate is that of the autoencoder, schedule included.
+        The default is small, for CPUs; `FactorVAE.paper` has the six layers of 1000 of Kim and Mnih.
+    **common
+        Those of `FlatEstimator`.
+    """
+
+    def __init__(
+        self,
+        *,
+        gamma: float = 10.0,
+        discriminator: Sequence[int] = (128, 128, 128),
+        discriminator_betas: Sequence[float] = (0.5, 0.9),
+        **common: Any,
+    ):
+        super().__init__(**common)
+        self.gamma = gamma
+        self.discriminator = discriminator
+        self.discriminator_betas = discriminator_betas
+
+    @classmethod
+    def paper(cls, *, images: bool = False, **parameters: Any) -> Any:
+        return super().paper(images=images, **{"discriminator": (1000,) * 6, **parameters})
+
+    def _check(self) -> None:
+        check_at_least_0(self, "gamma")
+        check_adversary(self)
+
+    def _terms(self, batch: Minibatch) -> dict[str, Tensor]:
+        z, D = batch.sample(), batch.state.D
+        assert D is not None
+        reconstruction = batch.reconstruction(z)
+        kl = batch.code.kl().sum(1).mean()
+        with frozen(D):
+            tc = total_correlation(D, z, torch.ones(len(z), device=z.device))
+        loss = reconstruction + kl + self.gamma * tc
+        return {"loss": loss, "reconstruction": reconstruction, "kl": kl, "total_correlation": tc}
+
+    def _adversary(self) -> nn.Module:
+        return discriminator(self.hierarchy_.n_variables, tuple(self.discriminator))
+
+    def _train_adversary(self, batch: Minibatch) -> None:
+        state = batch.state
+        assert state.D is not None
+        assert state.D_optimizer is not None
+        with torch.no_grad():
+            z = batch.sample()
+            other = self.autoencoder_.posterior(self.input_.to_input(batch.before)).sample(state.generator)
+        everywhere = torch.ones_like(other, dtype=torch.bool)
+        permuted = permute_active(other, everywhere, state.generator)
+        loss = discriminator_loss(state.D, z, permuted)
+        state.D_optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        state.D_optimizer.step()

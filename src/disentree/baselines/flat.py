@@ -1,0 +1,305 @@
+"""What the flat baselines share: one group of variables, a Gaussian posterior, and a loss for each model.
+
+A baseline is a subclass with `_terms`, its loss. Everything else is COFHAE's: the same fixed whitening, networks,
+likelihoods, minibatches, schedules, checkpoints and files.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+
+from disentree.cofhae.base import Autoencoder, paper_training, schedule_of
+from disentree.cofhae.checks import check_training
+from disentree.cofhae.hierarchical import HierarchicalAutoencoder, HierarchicalMask
+from disentree.cofhae.saving import fingerprint, plain_parameters, restore_checkpoint
+from disentree.hierarchy import Hierarchy
+from disentree.training.loop import Batches, Schedule, State, Step
+from disentree.training.running import run_training
+from disentree.training.session import pick_device, pick_seed
+
+N_CONTINUOUS = 10  # unless told
+
+
+class Posterior(NamedTuple):
+    """q(z, d | x) for a batch."""
+
+    mean: Float[Tensor, "batch continuous"]
+    log_variance: Float[Tensor, "batch continuous"]
+    log_p: Float[Tensor, "batch options"]  # of each option within its categorical
+
+    def kl(self) -> Float[Tensor, "batch continuous"]:
+        """KL divergence from the unit Gaussian, for each variable."""
+        return 0.5 * (self.mean.square() + self.log_variance.exp() - self.log_variance - 1)
+
+    def sample(self, generator: torch.Generator) -> Float[Tensor, "batch continuous"]:
+        noise = torch.randn(self.mean.shape, generator=generator).to(self.mean.device)
+        return self.mean + (0.5 * self.log_variance).exp() * noise
+
+
+class FlatAutoencoder(HierarchicalAutoencoder):
+    """The encoder gives the means, then the log variances if there are any, then logits if there are any."""
+
+    def __init__(
+        self, hierarchy: Hierarchy, encoder: nn.Module, decoder: nn.Module, *, variances: bool, logits: bool
+    ):
+        super().__init__(hierarchy, encoder, decoder)
+        self.variances, self.logits = variances, logits
+
+    def posterior(self, x: Float[Tensor, "batch ..."]) -> Posterior:
+        out, d = self.encoder(x), self.mask.n_continuous
+        n_out = d * (1 + self.variances) + self.mask.n_options * self.logits
+        if out.shape[1:] != (n_out,):
+            raise ValueError(
+                f"encoder must give (batch, {n_out}) numbers: {d} means{f', {d} log variances' * self.variances}"
+                f"{f', {self.mask.n_options} logits' * self.logits}; it gave {tuple(out.shape)}"
+            )
+        mean = out[:, :d]
+        log_variance = out[:, d : 2 * d] if self.variances else torch.zeros_like(mean)
+        log_p = out.new_zeros(len(out), self.mask.n_options)
+        if self.logits and self.mask.n_options:
+            log_p = self.mask(torch.cat([mean, out[:, -self.mask.n_options :]], dim=1), 1.0).log_p
+        return Posterior(mean, log_variance, log_p)
+
+    def encode_hard(
+        self, x: Float[Tensor, "batch ..."]
+    ) -> tuple[Float[Tensor, "batch options"], Float[Tensor, "batch continuous"]]:
+        """Posterior means, and the likeliest option of every categorical."""
+        code = self.posterior(x)
+        return self.mask.harden(torch.cat([code.mean, code.log_p], dim=1))[0], code.mean
+
+
+@dataclass
+class Minibatch:
+    """What a loss may want to know."""
+
+    x: Float[Tensor, "batch ..."]
+    before: Float[Tensor, "other ..."]  # the rows of the minibatch before this one; of this one at first
+    code: Posterior
+    progress: float  # of training, from 0 to 1
+    n_rows: int  # of X
+    state: State
+    errors: Callable[[Tensor, Tensor], Tensor]  # reconstruction loss of each row of (output, x)
+
+    def sample(self) -> Float[Tensor, "batch continuous"]:
+        return self.code.sample(self.state.generator)
+
+    def reconstruction(
+        self, z: Float[Tensor, "batch continuous"], a: Float[Tensor, "batch options"] | None = None
+    ) -> Float[Tensor, ""]:
+        return self.errors(self.state.hae.decode(z[:, :0] if a is None else a, z), self.x).mean()
+
+
+class FlatEstimator(Autoencoder):
+    """Base of the baselines.
+
+    Parameters
+    ----------
+    n_continuous
+        How many continuous variables. None: as many as the hierarchy given to `fit` has, else 10.
+    epochs, steps, batch_size, learning_rate, schedule
+        As in `COFHAE`.
+    encoder, decoder, hidden, activation, input, likelihood
+        As in `COFHAE`.
+    sigma
+        Standard deviation of the Gaussian likelihood in units of X: how much a reconstruction error weighs
+        against the other terms.
+    device, random_state, verbose, checkpoint, events, tensorboard, callbacks
+        As in `COFHAE`.
+
+    Attributes
+    ----------
+    hierarchy_
+        One group with the variables of the model.
+    history_
+        One dict per epoch: epoch, loss, reconstruction, the model's own terms, seconds.
+    autoencoder_, input_, interrupted_, diverged_
+        As in `COFHAE`.
+    """
+
+    _variances: ClassVar[bool] = True
+    _logits: ClassVar[bool] = False
+    autoencoder_: FlatAutoencoder
+
+    def __init__(
+        self,
+        *,
+        n_continuous: int | None = None,
+        epochs: int | None = None,
+        steps: int = 4000,
+        batch_size: int = 256,
+        learning_rate: float = 2e-3,
+        schedule: str = "one-cycle",
+        encoder: str | nn.Module = "auto",
+        decoder: str | nn.Module = "auto",
+        hidden: Sequence[int] = (256, 256),
+        activation: str = "silu",
+        input: str = "auto",
+        likelihood: str = "auto",
+        sigma: float | None = 0.5**0.5 / 10,
+        device: str = "auto",
+        random_state: Any = 0,
+        verbose: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
+        events: str | os.PathLike[str] | None = None,
+        tensorboard: str | os.PathLike[str] | None = None,
+        callbacks: Sequence[Callable[[dict[str, Any], Any], None]] = (),
+    ):
+        self.n_continuous = n_continuous
+        self.epochs = epochs
+        self.steps = steps
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.encoder = encoder
+        self.decoder = decoder
+        self.hidden = hidden
+        self.activation = activation
+        self.input = input
+        self.likelihood = likelihood
+        self.sigma = sigma
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.events = events
+        self.tensorboard = tensorboard
+        self.callbacks = callbacks
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Let scikit-learn, and help(), see the parameters of the base beside the model's own."""
+        super().__init_subclass__(**more)
+        if "__init__" in vars(cls):
+            own = [p for p in inspect.signature(cls.__init__).parameters.values() if p.kind != p.VAR_KEYWORD]
+            shared = inspect.signature(FlatEstimator.__init__).parameters.values()
+            names = {p.name for p in own}
+            merged = inspect.Signature([*own, *(p for p in shared if p.name not in names)])
+            setattr(cls.__init__, "__signature__", merged)  # noqa: B010
+
+    @classmethod
+    def quick(cls, **parameters: Any) -> Any:
+        """A short training."""
+        return cls(**{"steps": 1000, "learning_rate": 4e-3, **parameters})
+
+    @classmethod
+    def paper(cls, *, images: bool = False, **parameters: Any) -> Any:
+        """The paper's networks and schedule: `disentree.cofhae.base.paper_training`. As for COFHAE, the
+        encoder's input is whitened, which the paper's is not (``input="raw"``)."""
+        return cls(**{**paper_training(images), **parameters})
+
+    # ---------------------------------------------------------------- what a model defines
+
+    def _check(self) -> None:
+        """Raise a ValueError for parameters of the model's own that cannot be."""
+
+    def _layout(self, n_continuous: int, hierarchy: Hierarchy | None) -> Hierarchy:
+        """The variables, from what is known about the structure."""
+        if n_continuous < 1:
+            raise ValueError(f"{type(self).__name__} needs at least one continuous variable; give n_continuous")
+        return Hierarchy.flat(n_continuous)
+
+    def _terms(self, batch: Minibatch) -> dict[str, Tensor]:
+        """The terms of the loss: "loss" (what is minimised), "reconstruction", and the model's own."""
+        raise NotImplementedError
+
+    def _adversary(self) -> nn.Module | None:
+        """A second network, where the model has one."""
+
+    def _train_adversary(self, batch: Minibatch) -> None:
+        """A step of descent for it."""
+
+    # ---------------------------------------------------------------- fitting
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        hierarchy: Hierarchy | Mapping[str, Any] | None = None,
+        paths: ArrayLike | None = None,
+    ) -> Any:
+        """Train on X.
+
+        Parameters
+        ----------
+        X
+            As in `COFHAE.fit`.
+        y, paths
+            Ignored: flat models learn nothing about where a row belongs.
+        hierarchy
+            Only says how many variables of each kind to look for, where the parameters do not.
+        """
+        check_training(self)
+        n = self.n_continuous
+        if n is not None and (not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0):
+            raise ValueError(f"n_continuous must be None or a whole number, 0 or more; got {n!r}")
+        self._check()
+        if isinstance(y, Hierarchy):
+            raise TypeError("give the hierarchy by name: fit(X, hierarchy=...)")
+        if hierarchy is not None and not isinstance(hierarchy, Hierarchy):
+            hierarchy = Hierarchy.from_dict(hierarchy)
+        source = self._read(X)
+        if n is None:
+            n = N_CONTINUOUS if hierarchy is None else int((~hierarchy.is_categorical).sum())
+        self.hierarchy_ = self._layout(int(n), hierarchy)
+        self.device_ = pick_device(self.device)
+        about = {
+            "parameters": plain_parameters(self),
+            "data": fingerprint(next(source.blocks()), source.n_rows),
+            "structure": self.hierarchy_.to_dict(),
+        }
+        saved = self._find_checkpoint(about)
+        self.seed_ = saved[1]["seed"] if saved else pick_seed(self.random_state)
+        seeds = np.random.SeedSequence(self.seed_).spawn(2)
+        self.input_ = self._fit_input(source, np.random.default_rng(seeds[0])).to(self.device_)
+
+        schedule = Schedule(**schedule_of(self, source.n_rows, getattr(self, "discriminator_betas", (0.9, 0.999))))
+        first, second = (int(s) for s in seeds[1].generate_state(2))
+        self.autoencoder_, D = self._build(first)
+        state = State.start(self.autoencoder_, D, schedule, torch.Generator().manual_seed(second))
+        if saved:
+            restore_checkpoint(state, *saved)
+        batches = Batches(source, self.input_, self.batch_size)
+        step = self._make_step(source.n_rows)
+        run_training(self, state, batches, schedule, step, about | {"seed": self.seed_}, torch.zeros(0))
+        return self
+
+    def _make_step(self, n_rows: int) -> Step:
+        layer, errors = self.input_, self.input_.row_losses(self.sigma)
+        before = (-1, torch.zeros(0))  # epoch and rows of the last minibatch
+
+        def step(state: State, batch: tuple[Tensor, ...], progress: float) -> dict[str, Tensor]:
+            nonlocal before
+            (x,) = batch
+            code = self.autoencoder_.posterior(layer.to_input(x))
+            other = before[1] if before[0] == state.epoch else x  # of this epoch only: so that training resumes
+            given = Minibatch(x, other, code, progress, n_rows, state, errors)
+            terms = self._terms(given)
+            state.optimizer.zero_grad(set_to_none=True)
+            terms["loss"].backward()
+            state.optimizer.step()
+            self._train_adversary(given)
+            before = (state.epoch, x)
+            return terms
+
+        return step
+
+    def _build(self, seed: int | None) -> tuple[FlatAutoencoder, nn.Module | None]:
+        mask = HierarchicalMask(self.hierarchy_)
+        n_encoded = mask.n_continuous * (1 + self._variances) + mask.n_options * self._logits
+        with torch.random.fork_rng(devices=[]):
+            if seed is not None:
+                torch.manual_seed(seed)
+            encoder, decoder = self._networks(n_encoded, mask.n_items)
+            D = None if seed is None else self._adversary()
+        net = FlatAutoencoder(self.hierarchy_, encoder, decoder, variances=self._variances, logits=self._logits)
+        return net.to(self.device_), None if D is None else D.to(self.device_)

@@ -1,0 +1,36 @@
+"""The variational autoencoder (Kingma and Welling 2014), and with another beta that of Higgins et al. (2017)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from disentree.baselines.flat import FlatEstimator, Minibatch
+from disentree.cofhae.checks import check_at_least_0
+
+
+class VAE(FlatEstimator):
+    """A variational autoencoder with a flat Gaussian code.
+
+    loss = reconstruction + beta KL(q(z|x) || N(0, 1)), with one sample of z for every row
+
+    Parameters
+    ----------
+    beta
+        1 for the evidence bound.
+    **common
+        Those of `FlatEstimator`.
+    """
+
+    def __init__(self, *, beta: float = 1.0, **common: Any):
+        super().__init__(**common)
+        self.beta = beta
+
+    def _check(self) -> None:
+        check_at_least_0(self, "beta")
+
+    def _terms(self, batch: Minibatch) -> dict[str, Tensor]:
+        reconstruction = batch.reconstruction(batch.sample())
+        kl = batch.code.kl().sum(1).mean()
+        return {"loss": reconstruction + self.beta * kl, "reconstruction": reconstruction, "kl": kl}

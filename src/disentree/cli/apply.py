@@ -1,0 +1,38 @@
+"""`disentree apply`: paths and codes for every row of a file, however large."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from disentree.errors import UserError
+
+
+def apply(
+    run: Annotated[Path, typer.Argument(help="A folder that `disentree run` made.")],
+    file: Annotated[Path, typer.Argument(help="Rows as .npy, .npz, .csv, .tsv or .parquet.")],
+    out: Annotated[Path, typer.Option(help="Codes and paths as .npy, .csv or .parquet.")],
+    jobs: Annotated[int, typer.Option(help="Processes, each with one thread; from .npy to .npy.")] = 1,
+    engine: Annotated[str, typer.Option(help="local processes, or dask.")] = "local",
+    address: Annotated[str | None, typer.Option(help="A Dask scheduler, as tcp://host:8786.")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
+    force: Annotated[bool, typer.Option("--force", "-f", help="Write over a file that is there.")] = False,
+) -> None:
+    """Put every row of a file on its path and encode it with a run's model, a block at a time.
+
+    Memory does not grow with the file. A .npy gets the codes, and a second one ending in .paths.npy the paths.
+    """
+    from disentree.runs.apply import apply_run
+    from disentree.runs.blocks import out_files
+    from disentree.runs.folder import Run
+
+    there = [path for path in out_files(out) if path.exists()]
+    if there and not force:
+        raise UserError(f"{there[0]} is there already: choose another name, or --force to write over it")
+    if jobs < 1:
+        raise UserError(f"--jobs must be 1 or more, got {jobs}")
+    done = apply_run(Run.open(run), file, out, engine=engine, jobs=jobs, address=address, device=device)
+    print(f"{done.n_rows:,} rows in {done.seconds:.1f} s ({done.n_rows / max(done.seconds, 1e-9):,.0f} rows/s)")
+    print("written: " + ", ".join(map(str, done.files)))

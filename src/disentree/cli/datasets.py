@@ -1,0 +1,127 @@
+"""`disentree datasets`: list, describe, write and draw the benchmark data sets."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from disentree.cli.tables import print_table
+from disentree.errors import UserError
+
+if TYPE_CHECKING:
+    from disentree.datasets import Dataset, DatasetInfo
+
+log = logging.getLogger(__name__)
+
+N_SAMPLES = 100_000
+N_SAMPLES_TO_DRAW = 5_000  # when there is a picture to make and no file
+PICTURES = (".png", ".pdf", ".svg")
+
+
+def datasets(
+    name: Annotated[str | None, typer.Argument(help="The data set; without it, all are listed.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the data to this .npz, with a .json beside it.")] = None,
+    preview: Annotated[Path | None, typer.Option(help="Draw examples of every path (.png, .pdf, .svg).")] = None,
+    n_samples: Annotated[int | None, typer.Option(help=f"How many; {N_SAMPLES} unless told.")] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 0,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that exist.")] = False,
+    noise: Annotated[float | None, typer.Option(help="Standard deviation of Gaussian noise.")] = None,
+    length: Annotated[int | None, typer.Option(help="Chopsticks: samples per series.")] = None,
+    min_offset: Annotated[
+        float | None, typer.Option(help="Chopsticks: keep factors this fraction of their bound away from 0.")
+    ] = None,
+    mode: Annotated[
+        str | None,
+        typer.Option(help="Chopsticks: offset, overwrite, overwrite-slope or overwrite-inter."),
+    ] = None,
+    distribution: Annotated[str | None, typer.Option(help="Chopsticks: uniform or gaussian.")] = None,
+    stop: Annotated[str | None, typer.Option(help="Chopsticks: paper or equal shares of the levels.")] = None,
+    binarize: Annotated[
+        bool | None, typer.Option("--binarize/--grey", help="Spaceshapes: black and white only.")
+    ] = None,
+) -> None:
+    """List the benchmark data sets, describe one, write it to a file or draw it."""
+    from disentree.datasets import dataset_info, list_datasets, load_dataset, save_dataset
+
+    given = {
+        "noise": noise,
+        "length": length,
+        "min_offset": min_offset,
+        "mode": mode,
+        "distribution": distribution,
+        "stop": stop,
+        "binarize": binarize,
+    }
+    options = {option: value for option, value in given.items() if value is not None}
+    if name is None:
+        if out or preview or n_samples is not None or options:
+            raise UserError("give the name of a data set to write or draw it; `disentree datasets` lists them")
+        _print_list(list_datasets())
+        return
+    info = dataset_info(name, **options)
+    if not out and not preview:
+        _print_description(info)
+        return
+
+    targets = [(out, (".npz",)), (Path(f"{out}.json") if out else None, (".json",)), (preview, PICTURES)]
+    for path, suffixes in targets:
+        _check_target(path, suffixes, force)
+    if n_samples is None:
+        n_samples = N_SAMPLES if out else N_SAMPLES_TO_DRAW
+    ds = load_dataset(name, n_samples=n_samples, seed=seed, **options)
+    if out:
+        about = save_dataset(ds, out)
+        log.info("wrote %d samples to %s (sha256 %s)", len(ds), out, about["sha256"])
+    if preview:
+        _draw(ds, preview)
+        log.info("drew %s", preview)
+
+
+def _check_target(path: Path | None, suffixes: Sequence[str], force: bool) -> None:
+    """Refuse before any work is done."""
+    if path is None:
+        return
+    if path.suffix not in suffixes:
+        raise UserError(f"{path} must end in {' or '.join(suffixes)}")
+    if path.exists() and not force:
+        raise UserError(f"{path} exists; --force overwrites it")
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise UserError(f"{path} cannot be written: {folder} is not a folder that can be written to")
+
+
+def _draw(ds: Dataset, path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    from disentree.plots import draw_dataset
+    from disentree.utils.files import atomic_path
+
+    draw_dataset(ds)
+    with atomic_path(path) as temporary:
+        pyplot.savefig(temporary, dpi=130, bbox_inches="tight")
+    pyplot.close()
+
+
+def _print_list(infos: Sequence[DatasetInfo]) -> None:
+    header = ("name", "variables", "paths", "description")
+    rows = [(i.name, str(i.hierarchy.n_variables), str(len(i.hierarchy.paths)), i.description) for i in infos]
+    print_table(header, rows, numbers=("variables", "paths"))
+
+
+def _print_description(info: DatasetInfo) -> None:
+    n_paths = len(info.hierarchy.paths)
+    print(f"{info.name}: {info.description}")
+    print(f"{info.hierarchy.n_variables} variables, {n_paths} path{'s' * (n_paths != 1)}\n")
+    print(info.hierarchy)
+    print("\noptions:")
+    for option, value in info.options.items():
+        flag = f"--{option.replace('_', '-')}"
+        print(f"  {flag} ({'on' if value else 'off'})" if isinstance(value, bool) else f"  {flag} {value}")

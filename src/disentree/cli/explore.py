@@ -1,0 +1,41 @@
+"""`disentree explore`: a page with sliders and radio buttons for what a run has learned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from disentree.errors import UserError
+
+
+def explore(
+    run: Annotated[Path, typer.Argument(help="A folder that `disentree run` made.")],
+    export: Annotated[
+        Path | None, typer.Option(help="Write the page to this .html, which needs no server and no network.")
+    ] = None,
+    compare: Annotated[Path | None, typer.Option(help="A second run of the same data, side by side.")] = None,
+    host: Annotated[str, typer.Option(help="The address to listen on; others than this machine need one.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(help="A free one is taken if this one is not.", min=0, max=65535)] = 8765,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
+) -> None:
+    """Move through what a run has learned: sliders for variables, radio buttons for branches."""
+    from disentree.explorer import Page, from_run
+    from disentree.runs.folder import Run
+
+    if export is not None and export.suffix.lower() not in (".html", ".htm"):
+        raise UserError(f"--export writes a page: its name must end in .html, got {export}")
+    explored = from_run(Run.open(run), None if compare is None else Run.open(compare), device)
+    if export is not None:
+        page = Page(explored)
+        page.save(export)
+        print(f"page: {export} ({len(page.html) / 1e6:.1f} MB)")
+        return
+
+    from disentree.explorer.server import serve
+
+    serve(explored, host, port, browser=browser)

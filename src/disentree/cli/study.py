@@ -1,0 +1,137 @@
+"""`disentree study`: a table or figure of the paper, computed and reported."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from disentree.errors import UserError
+
+if TYPE_CHECKING:
+    from disentree.studies.results import Results
+    from disentree.studies.task import Options, Study
+
+
+def study(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="A study, or `report` to join finished ones; none to list them."),
+    ] = None,
+    scale: Annotated[
+        str | None, typer.Option(help="quick, default, or paper for data and trainings of its size.")
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(help="Restarts, with the seeds 0, 1, 2, ...")] = None,
+    datasets: Annotated[
+        list[str] | None, typer.Option(help="Benchmarks, with commas or as several options.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Runs at a time, each with one thread (one for each core).")
+    ] = None,
+    engine: Annotated[str, typer.Option(help="local processes, or dask.")] = "local",
+    address: Annotated[str | None, typer.Option(help="A Dask scheduler, as tcp://host:8786.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the runs and guess the time.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the study that is in the folder, as it was begun.")
+    ] = False,
+    only: Annotated[
+        str | None, typer.Option(help="Do only these runs of the list, as 0-9,12, and write no report.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Do finished runs again.")] = False,
+    out: Annotated[Path | None, typer.Option(help="The folder (runs/studies/NAME-SCALE).")] = None,
+) -> None:
+    """Compute a table or figure of the paper and write a report.
+
+    A study that was stopped goes on with the same command, or with --resume; finished runs are not repeated.
+    """
+    import matplotlib
+
+    from disentree.studies import get_study
+    from disentree.studies.study import HOME, default_folder, resumed_options, run_study
+
+    matplotlib.use("Agg")
+    if name is None:
+        print_list()
+        return
+    if name == "report":
+        from disentree.studies.page import join_reports
+
+        print(f"report: {join_reports(out or HOME)}")
+        return
+    chosen = get_study(name)
+    names = [word.strip() for given in datasets or () for word in given.split(",") if word.strip()]
+    folder = out or default_folder(name, scale or "default")
+    if resume:
+        if seeds is not None or names:
+            raise UserError("--resume goes on with what was begun; leave --seeds and --datasets out")
+        options = resumed_options(chosen, folder)
+        if scale is not None and scale != options.scale:
+            raise UserError(f"{folder} was begun at scale {options.scale}, not {scale}")
+    else:
+        options = chosen.options(scale or "default", seeds, names or None)
+    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    jobs = workers if jobs is None else jobs
+    if dry_run:
+        print_plan(chosen, options, folder, jobs)
+        return
+    which = indices_from(only) if only is not None else None
+    results = run_study(
+        chosen, options, folder, engine=engine, jobs=jobs, address=address, only=which, force=force
+    )
+    if which is None:
+        print_results(results)
+    if results.failed:
+        raise UserError(f"{len(results.failed)} of {len(results.tasks)} runs failed; the same command tries again")
+
+
+def indices_from(words: str) -> list[int]:
+    """0-9,12 as numbers."""
+    out: set[int] = set()
+    for word in words.split(","):
+        first, dash, last = word.strip().partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()):
+            raise UserError(f"--only takes numbers and ranges as 0-9,12, got {words!r}")
+        if int(last or first) < int(first):
+            raise UserError(f"--only takes ranges from the lower to the higher number, got {words!r}")
+        out |= set(range(int(first), int(last or first) + 1))
+    return sorted(out)
+
+
+def print_list() -> None:
+    from disentree.studies import STUDIES, get_study
+
+    for name in STUDIES:
+        described = get_study(name)
+        print(f"{name:20} {described.reproduces}: {described.title}")
+    print(f"{'report':20} all finished studies on one page")
+
+
+def print_plan(study: Study, options: Options, folder: Path, jobs: int) -> None:
+    from disentree.studies.cost import estimate
+    from disentree.studies.progress import duration, time_for
+    from disentree.studies.study import collect, planned
+
+    tasks = planned(study, options)
+    done = collect(options, folder, tasks).found
+    estimates = [estimate(task) for task in tasks]
+    for i, task in enumerate(tasks):
+        print(f"{i:4} {task!s:70} {'finished' if i in done else f'about {duration(estimates[i])}'}")
+    print(f"{study.name} at scale {options.scale}: {study.scale_means(options)}")
+    left = time_for([seconds for i, seconds in enumerate(estimates) if i not in done], jobs)
+    told = f"about {duration(left)} with {max(1, jobs)} at a time" if left else "all finished"
+    print(f"{len(tasks)} run{'s' * (len(tasks) != 1)}, {len(done)} finished, {told}, in {folder}")
+
+
+def print_results(results: Results) -> None:
+    """The tables of the report, for people."""
+    from disentree.cli.tables import print_table
+    from disentree.studies.study import read_study
+
+    for section in read_study(results.folder)["sections"]:
+        if section["rows"]:
+            print(section["title"])
+            print_table(section["header"], section["rows"])
+            print()
+    print(f"report: {results.folder / 'report.html'}")

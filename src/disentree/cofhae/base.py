@@ -1,0 +1,274 @@
+"""What all the autoencoders here have in common: using, saving and reading."""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int, Shaped
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import nn
+
+from disentree.cofhae.checks import check_structure
+from disentree.cofhae.hierarchical import HierarchicalAutoencoder
+from disentree.cofhae.inputs import InputLayer, fit_input_layer
+from disentree.cofhae.networks import CONVOLUTIONAL, build_networks
+from disentree.cofhae.saving import SIMPLE_ATTRIBUTES, below, load_tensors, read_model, save_model
+from disentree.hierarchy import Hierarchy
+from disentree.training.data import ArraySource, BlockSource, Source, as_numeric, is_blocks
+from disentree.training.session import pick_device
+from disentree.utils.dask import is_dask, over_blocks
+
+if TYPE_CHECKING:
+    from disentree.explorer import Page
+
+_ROWS_AT_A_TIME = 8192
+
+
+def paper_training(images: bool) -> dict[str, Any]:
+    """How the paper trains every model: 50 epochs of batches of 256, Adam at 1e-3 with two steps down,
+    perceptrons of two layers of 256 (Burgess networks for images), and 100 times the squared error as in the
+    authors' code (the text's sigma = .1 would make it 50)."""
+    network = "burgess" if images else "plain-mlp"
+    return {
+        "epochs": 50,
+        "batch_size": 256,
+        "learning_rate": 1e-3,
+        "schedule": "steps",
+        "encoder": network,
+        "decoder": network,
+        "activation": "relu",
+        "sigma": 0.5**0.5 / 10,
+    }
+
+
+def schedule_of(
+    model: Autoencoder, n_rows: int, betas: Sequence[float] = (0.9, 0.999), longer: int = 1
+) -> dict[str, Any]:
+    """The fields of `Schedule` for a model and its data, with `longer` times the steps."""
+    first, second = betas
+    return {
+        "epochs": model.epochs or math.ceil(longer * model.steps / math.ceil(n_rows / model.batch_size)),
+        "batch_size": model.batch_size,
+        "learning_rate": model.learning_rate,
+        "schedule": model.schedule,
+        "discriminator_betas": (first, second),
+    }
+
+
+class Autoencoder(TransformerMixin, BaseEstimator):
+    """The part of an estimator that does not depend on its loss."""
+
+    _arrays: ClassVar[tuple[str, ...]] = ()  # fitted attributes, without the underscore, that are saved
+    _too_strong: ClassVar[str] = "learning_rate"  # what to lower if training diverges
+
+    epochs: int | None
+    steps: int
+    batch_size: int
+    learning_rate: float
+    schedule: str
+    encoder: str | nn.Module
+    decoder: str | nn.Module
+    hidden: Sequence[int]
+    activation: str
+    input: str
+    likelihood: str
+    sigma: float | None
+    device: str
+    random_state: Any
+    verbose: bool
+    checkpoint: str | os.PathLike[str] | None
+    events: str | os.PathLike[str] | None
+    tensorboard: str | os.PathLike[str] | None
+    callbacks: Sequence[Callable[[dict[str, Any], Any], None]]
+
+    hierarchy_: Hierarchy
+    history_: list[dict[str, Any]]
+    autoencoder_: Any  # a HierarchicalAutoencoder
+    input_: InputLayer
+    interrupted_: bool
+    diverged_: bool
+    code_statistics_: dict[str, Any] | None
+    seed_: int
+    device_: torch.device
+
+    # ---------------------------------------------------------------- using
+
+    def transform(self, X: Any) -> Any:
+        """Codes of X for `hierarchy_`, as an array (n, v): NaN where a variable is not active. Of a dask array the
+        dask array of them."""
+        check_is_fitted(self, "autoencoder_")
+        if is_dask(X):
+            return over_blocks(X, self.transform, self.hierarchy_.n_variables, np.float64)
+        return np.concatenate([self._encode(block) for block in self._read(X, reset=False).blocks()])
+
+    @torch.no_grad()
+    def _encode(self, block: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n v"]:
+        self.autoencoder_.eval()
+        codes = []
+        for start in range(0, len(block), _ROWS_AT_A_TIME):
+            a, z = self._encode_hard(self.input_.prepare(block[start : start + _ROWS_AT_A_TIME]))
+            codes.append(self.autoencoder_.mask.to_codes(a, z))
+        return np.concatenate(codes)
+
+    def _encode_hard(
+        self, x: Float[torch.Tensor, "n ..."]
+    ) -> tuple[Float[torch.Tensor, "n options"], Float[torch.Tensor, "n continuous"]]:
+        return self.autoencoder_.encode_hard(self.input_.to_input(x))
+
+    def inverse_transform(self, Z: ArrayLike) -> Float[np.ndarray, "n ..."]:
+        """Decode any valid codes, into the shape and units of X.
+
+        The result is float64 if X was, else float32; 8-bit images come back as floats from 0 to 255.
+        """
+        check_is_fitted(self, "autoencoder_")
+        a, z = self.autoencoder_.mask.from_codes(Z)
+        out = [np.empty((0, *self.input_.shape))]
+        self.autoencoder_.eval()
+        with torch.no_grad():
+            for some, values in zip(a.split(_ROWS_AT_A_TIME), z.split(_ROWS_AT_A_TIME), strict=True):
+                out.append(self.input_.restore(self.autoencoder_.decode(some, values)))
+        return np.concatenate(out[1:] or out)
+
+    def predict_path(self, X: Any) -> Int[np.ndarray, " n"]:
+        """The path of every row of X."""
+        return self.hierarchy_.path_of(self.transform(X))
+
+    def evaluate(self, X: Any, paths: ArrayLike | None = None) -> dict[str, float]:
+        """What can be said without ground truth: the mean over rows of the squared error of the reconstruction,
+        in units of X, and of the squared assignment error against `paths` (rows with -1 count as right). Both
+        with hard codes, as the paper's rule for choosing among models has it (`COFHAESearch`)."""
+        check_is_fitted(self, "autoencoder_")
+        source = self._read(X, reset=False)
+        structure = check_structure(self.hierarchy_, paths, source.n_rows) if paths is not None else None
+        table, start = self.autoencoder_.mask.path_options().numpy(), 0
+        squares, wrong = 0.0, 0.0
+        for block in source.blocks():
+            codes = self._encode(block)
+            error = self.inverse_transform(codes) - block
+            squares += float((error.astype(np.float64) ** 2).sum())
+            if structure is not None:
+                truth = structure[1][start : start + len(block)]
+                known = truth >= 0
+                got = table[self.hierarchy_.path_of(codes)[known]]
+                wrong += float(((got - table[truth[known]]) ** 2).sum())
+            start += len(block)
+        out = {"reconstruction": squares / source.n_rows}
+        return out if structure is None else {**out, "assignment": wrong / source.n_rows}
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the variables of `hierarchy_`."""
+        check_is_fitted(self, "autoencoder_")
+        return np.array([v.name for v in self.hierarchy_.variables], dtype=object)
+
+    def explore(self, X: Any = None, *, title: str = "", feature_names: Sequence[str] = ()) -> Page:
+        """A page with a slider or radio buttons for every variable, shown inline by a notebook; `save` writes it
+        to a file that works by itself.
+
+        Rows of X, of the same kind as in `fit`, give the histograms behind the sliders and instances to look
+        at. Without them the page has the ranges that were kept from training, and no rows.
+        """
+        from disentree.explorer import Page, from_model
+
+        check_is_fitted(self, "autoencoder_")
+        return Page(from_model(self, X, title=title, feature_names=feature_names))
+
+    # ---------------------------------------------------------------- saving
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write `model.safetensors` and `model.json` into a folder, which is made if need be."""
+        check_is_fitted(self, "autoencoder_")
+        save_model(self, Path(folder))
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | os.PathLike[str],
+        *,
+        device: str = "auto",
+        encoder: nn.Module | None = None,
+        decoder: nn.Module | None = None,
+    ) -> Any:
+        """Read what `save` wrote. A model with networks of your own needs modules of the same kind again."""
+        about, tensors = read_model(Path(folder))
+        if about["class"] != cls.__name__:
+            raise ValueError(f"{os.fspath(folder)} holds a model of class {about['class']}, not {cls.__name__}")
+        parameters = dict(about["parameters"])
+        for name, module in (("encoder", encoder), ("decoder", decoder)):
+            if parameters[name] is None and module is None:
+                raise ValueError(f"this model has its own {name}: give it again as load(..., {name}=module)")
+            parameters[name] = module if module is not None else parameters[name]
+        known = cls().get_params()
+        model = cls(**{name: value for name, value in parameters.items() if name in known})
+        model.device_ = pick_device(device)
+        model.hierarchy_ = Hierarchy.from_dict(about["hierarchy"])
+        for name in cls._arrays:
+            setattr(model, f"{name}_", tensors[name].numpy())
+        arrays = {key: value.numpy() for key, value in below(tensors, "input.").items()}
+        model.input_ = InputLayer(about["input"], arrays).to(model.device_)
+        model.autoencoder_, _ = model._build(None)
+        model.autoencoder_.load_state_dict(below(tensors, "autoencoder."))
+        model.autoencoder_.eval()
+        model.n_features_in_ = about["n_features_in"]
+        if about["feature_names_in"]:
+            setattr(model, "feature_names_in_", np.array(about["feature_names_in"], dtype=object))  # noqa: B010
+        for name in SIMPLE_ATTRIBUTES:
+            setattr(model, f"{name}_", about.get(name))  # the first models had fewer
+        return model
+
+    def _build(self, seed: int | None) -> tuple[HierarchicalAutoencoder, nn.Module | None]:
+        """Networks with initial weights from `seed`, on the device, and the adversary if there is one."""
+        raise NotImplementedError
+
+    # ---------------------------------------------------------------- what comes in
+
+    def _fit_input(self, source: Source, rng: np.random.Generator) -> InputLayer:
+        """The fixed first layer, measured on X."""
+        kind = "image" if self.input == "auto" and self.encoder in CONVOLUTIONAL else self.input
+        return fit_input_layer(source, kind, self.likelihood, rng)
+
+    def _networks(self, n_encoded: int, n_decoded: int) -> tuple[nn.Module, nn.Module]:
+        """Encoder and decoder; modules of the user's are copied."""
+        given = copy.deepcopy(self.encoder), copy.deepcopy(self.decoder)
+        wider = 1 if self.input_.network is None else 2
+        hidden = tuple(wider * width for width in self.hidden)
+        return build_networks(*given, self.input_, n_encoded, n_decoded, hidden, self.activation)
+
+    def _read(self, X: Any, reset: bool = True) -> Source:
+        """X checked, and set against what the model was fitted on."""
+        if is_blocks(X):
+            source: Source = BlockSource(X)
+            if reset:
+                self.n_features_in_: int = source.shape[0]
+        else:
+            least = 2 if reset else 1
+            checks = {"allow_nd": True, "ensure_min_samples": least, "dtype": "numeric"}
+            X = validate_data(self, X, reset=reset, **checks)
+            source = ArraySource(as_numeric(X))
+        if not reset and source.shape != self.input_.shape:
+            raise ValueError(f"X has rows of shape {source.shape}; this model was fitted on {self.input_.shape}")
+        return source
+
+    def _find_checkpoint(self, about: dict[str, Any]) -> Any:
+        if self.checkpoint is None:
+            return None
+        file = Path(self.checkpoint) / "checkpoint.safetensors"
+        if not file.exists():
+            Path(self.checkpoint).mkdir(parents=True, exist_ok=True)
+            return None
+        tensors, saved = load_tensors(file)
+        for what in ("parameters", "data", "structure"):
+            if saved.get(what) != about[what]:
+                raise ValueError(
+                    f"{self.checkpoint} holds the checkpoint of a run with other {what}; "
+                    f"choose another folder, or delete it to start again"
+                )
+        return tensors, saved

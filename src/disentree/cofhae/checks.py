@@ -1,0 +1,177 @@
+"""What the estimators are given, checked before any long work starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
+from torch import nn
+
+from disentree.cofhae.inputs import KINDS, LIKELIHOODS
+from disentree.cofhae.losses import ASSIGNMENT_LOSSES
+from disentree.cofhae.networks import ACTIVATIONS, CONVOLUTIONAL, NETWORKS
+from disentree.hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    from disentree.cofhae.base import Autoencoder
+    from disentree.cofhae.estimator import COFHAE
+
+PENALTIES = ("auto", "none", "adversarial", "hsic", "marginal")
+SCHEDULES = ("one-cycle", "steps", "constant")
+MASKS = ("given", "soft")
+TARGETS = ("ica", "codes", "none")
+
+
+def check_parameters(model: COFHAE) -> None:
+    check_training(model)
+    check_positive(model, "tau")
+    for name in ("lambda1", "lambda2", "lambda3"):
+        check_at_least_0(model, name)
+    for name in ("warm_up", "guided"):
+        check_fraction(model, name)
+    check_one_of(model, "masks", MASKS)
+    check_one_of(model, "assignment", tuple(ASSIGNMENT_LOSSES))
+    check_one_of(model, "targets", TARGETS)
+    check_one_of(model, "penalty", PENALTIES)
+    check_adversary(model)
+
+
+def check_training(model: Autoencoder) -> None:
+    """What all models have in common: training, networks, input and likelihood."""
+    for name in ("epochs", "steps", "batch_size"):
+        value = getattr(model, name)
+        if name == "epochs" and value is None:
+            continue
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+            raise ValueError(f"{name} must be a whole number, 1 or more; got {value!r}")
+    check_positive(model, "learning_rate")
+    if model.sigma is not None and not (_is_number(model.sigma) and model.sigma > 0):
+        raise ValueError(f"sigma must be None or a number above 0; got {model.sigma!r}")
+    for name, allowed in (
+        ("schedule", SCHEDULES),
+        ("activation", tuple(ACTIVATIONS)),
+        ("input", KINDS),
+        ("likelihood", LIKELIHOODS),
+    ):
+        check_one_of(model, name, allowed)
+    check_widths(model, "hidden")
+    for name in ("encoder", "decoder"):
+        network = getattr(model, name)
+        if not isinstance(network, nn.Module):
+            check_one_of(model, name, NETWORKS)
+    by_name = isinstance(model.encoder, str) and isinstance(model.decoder, str)
+    if by_name and (model.encoder in CONVOLUTIONAL) != (model.decoder in CONVOLUTIONAL):
+        raise ValueError(
+            f"encoder and decoder must both be convolutional or both not; "
+            f"got {model.encoder!r} and {model.decoder!r}"
+        )
+    for callback in model.callbacks:
+        if not callable(callback):
+            raise ValueError(f"callbacks must be functions of (record, model); got {callback!r}")
+
+
+def check_adversary(model: Any) -> None:
+    check_widths(model, "discriminator")
+    betas = model.discriminator_betas
+    if not isinstance(betas, Sequence) or len(betas) != 2 or not all(_is_number(b) and 0 <= b < 1 for b in betas):
+        raise ValueError(f"discriminator_betas must be two numbers from 0 to below 1; got {betas!r}")
+
+
+def check_structure(
+    hierarchy: Hierarchy | Mapping[str, Any] | None, paths: ArrayLike | None, n_rows: int
+) -> tuple[Hierarchy, Int[np.ndarray, " n"]] | None:
+    """The structure given to `fit`, or None if it is to be found."""
+    if hierarchy is None:
+        if paths is not None:
+            raise ValueError("paths were given without the hierarchy that they index")
+        return None
+    if not isinstance(hierarchy, Hierarchy):
+        hierarchy = Hierarchy.from_dict(hierarchy)
+    if not hierarchy.n_variables:
+        raise ValueError("hierarchy must have at least one variable")
+    n_paths = len(hierarchy.paths)
+    if paths is None:
+        if n_paths > 1:
+            raise ValueError(
+                f"hierarchy has {n_paths} paths, so fit needs paths too: one index per row, -1 where unknown"
+            )
+        return hierarchy, np.zeros(n_rows, dtype=np.int64)
+    array = np.asarray(paths)
+    if array.shape != (n_rows,):
+        raise ValueError(f"paths must hold one index for each of the {n_rows} rows of X; got shape {array.shape}")
+    if array.dtype.kind not in "iuf" or (array.astype(np.int64) != array).any():
+        raise ValueError(f"paths must be whole numbers; got {array.dtype} values such as {array.flat[0]!r}")
+    array = array.astype(np.int64)
+    if array.min() < -1 or array.max() >= n_paths:
+        wrong = array.min() if array.min() < -1 else array.max()
+        raise ValueError(f"paths must be -1 (none) or 0..{n_paths - 1}, the paths of the hierarchy; got {wrong}")
+    return hierarchy, array
+
+
+def check_categories(categories: Any) -> tuple[int, ...] | None:
+    """Numbers of options, one for each categorical; None if they are to follow from the structure."""
+    if categories is None:
+        return None
+    given = categories if isinstance(categories, Sequence) else (categories,)
+    if not all(isinstance(k, int | np.integer) and not isinstance(k, bool) and k > 0 for k in given):
+        raise ValueError(f"categories must be whole numbers above 0; got {categories!r}")
+    return tuple(int(k) for k in given)
+
+
+def check_codes(
+    targets: str,
+    hierarchy: Hierarchy | Mapping[str, Any] | None,
+    paths: ArrayLike | None,
+    codes: ArrayLike | None,
+    n_rows: int,
+) -> tuple[Float[np.ndarray, "n v"] | None, ArrayLike | None]:
+    """The codes given to `fit`, and the paths, which follow from them if they are not given."""
+    if (codes is not None) != (targets == "codes"):
+        raise ValueError("targets='codes' and fit(X, hierarchy=..., codes=...) go together: give both or neither")
+    if codes is None:
+        return None, paths
+    if hierarchy is None:
+        raise ValueError("codes were given without the hierarchy that they follow")
+    if not isinstance(hierarchy, Hierarchy):
+        hierarchy = Hierarchy.from_dict(hierarchy)
+    array = hierarchy.validate(codes)
+    if len(array) != n_rows:
+        raise ValueError(f"codes must have a row for each of the {n_rows} rows of X; got {len(array)}")
+    return array, hierarchy.path_of(array) if paths is None else paths
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+def check_positive(model: Any, name: str) -> None:
+    value = getattr(model, name)
+    if not _is_number(value) or value <= 0:
+        raise ValueError(f"{name} must be a number above 0; got {value!r}")
+
+
+def check_at_least_0(model: Any, name: str) -> None:
+    value = getattr(model, name)
+    if not _is_number(value) or value < 0:
+        raise ValueError(f"{name} must be a number of at least 0; got {value!r}")
+
+
+def check_fraction(model: Any, name: str) -> None:
+    value = getattr(model, name)
+    if not _is_number(value) or not 0 <= value <= 1:
+        raise ValueError(f"{name} must be a fraction from 0 to 1; got {value!r}")
+
+
+def check_one_of(model: Any, name: str, allowed: Sequence[str]) -> None:
+    value = getattr(model, name)
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
+
+
+def check_widths(model: Any, name: str) -> None:
+    widths = getattr(model, name)
+    if not isinstance(widths, Sequence) or not all(isinstance(w, int) and w > 0 for w in widths):
+        raise ValueError(f"{name} must be a sequence of widths above 0; got {widths!r}")

@@ -1,0 +1,93 @@
+"""The stages of `COFHAE.fit` before the training loop: structure, targets, settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from jaxtyping import Float, Int
+from sklearn.base import clone
+
+from disentree.cofhae.algorithm2 import Settings
+from disentree.cofhae.base import schedule_of
+from disentree.cofhae.targets import Targets, fit_flats, given_targets, leaf_targets
+from disentree.cofhae.unrolling import guides
+from disentree.hierarchy import Hierarchy
+from disentree.mimosa.representation.autoencoder import autoencoder_representation
+from disentree.mimosa.representation.linear import Representation
+from disentree.training.data import ArraySource, Source, sample_rows
+
+if TYPE_CHECKING:
+    from disentree.cofhae.estimator import COFHAE
+
+_MIMOSA_ROWS = 100_000  # of data that is read block by block
+
+
+def find_structure(model: COFHAE, source: Source, seed: int) -> tuple[Hierarchy, Int[np.ndarray, " n"], Any]:
+    """Hierarchy and paths, and the MIMOSA that found them. Of blocks it sees a sample, and assigns the rest."""
+    if model.mimosa is None:
+        from disentree.mimosa import MIMOSA
+
+        mimosa = MIMOSA(random_state=seed)
+    else:
+        mimosa = cast(Any, clone(model.mimosa))
+    if isinstance(source, ArraySource):
+        paths = mimosa.fit(source.X).labels_
+    else:
+        mimosa.fit(sample_rows(source, _MIMOSA_ROWS, np.random.default_rng(seed)))
+        paths = np.concatenate([mimosa.predict(block) for block in source.blocks()])
+    return mimosa.hierarchy_, np.asarray(paths, dtype=np.int64), mimosa
+
+
+def find_targets(
+    model: COFHAE, source: Source, rng: np.random.Generator, codes: Float[np.ndarray, "n v"] | None = None
+) -> Targets:
+    """Targets for the continuous variables; on the way the encoder is shown the flats that leaves lie on."""
+    layer, hierarchy, paths = model.input_, model.hierarchy_, model.paths_
+    if codes is not None and layer.kind == "image":
+        return given_targets(codes, hierarchy)
+    if model.targets == "none" or layer.kind == "image":
+        none = np.full((source.n_rows, hierarchy.n_variables), np.nan)
+        return Targets.trusted(none, np.zeros(len(hierarchy.paths)))
+    Z = np.concatenate([layer.geometry(block) for block in source.blocks()])
+    flats = fit_flats(Z, hierarchy, paths)
+    if model.encoder in ("auto", "mlp") and layer.network is None:
+        layer.add_flats([(flat.centre, flat.basis) for flat in flats if flat.trust > 0])
+    if codes is not None:
+        return given_targets(codes, hierarchy)
+    targets = leaf_targets(Z, hierarchy, paths, rng, flats)
+    curved = np.flatnonzero(targets.trust == 0)
+    if not len(curved) or not model.guided:
+        return targets
+    smooth = Z
+    if layer.network is not None:
+        smooth = np.concatenate([layer.prepare(block).cpu().numpy() for block in source.blocks()])
+    return guides(Z, smooth.astype(np.float64), hierarchy, paths, curved, rng, targets)
+
+
+def find_representation(model: COFHAE, source: Source, seed: int) -> Representation:
+    """The autoencoder that MIMOSA with this seed looks at the data with."""
+    whole = isinstance(source, ArraySource)
+    X = np.asarray(source.X) if whole else sample_rows(source, _MIMOSA_ROWS, np.random.default_rng(seed))
+    return autoencoder_representation(X, np.random.SeedSequence(seed).spawn(3)[0], model.verbose)
+
+
+def settings_of(model: COFHAE, n_rows: int, guided: bool = False) -> Settings:
+    """What the training loop needs, with everything that was left open decided."""
+    penalty = model.penalty
+    if penalty == "auto":
+        deep = np.array([path.dimension for path in model.hierarchy_.paths]) > 1
+        penalty = "adversarial" if (deep & (model.trust_ < 0.5)).any() else "none"
+    return Settings(
+        **schedule_of(model, n_rows, model.discriminator_betas, longer=3 if guided else 1),
+        tau=model.tau,
+        lambda1=model.lambda1,
+        lambda2=model.lambda2,
+        lambda3=model.lambda3,
+        assignment=model.assignment,
+        penalty=penalty,
+        warm_up=model.warm_up,
+        sigma=model.sigma,
+        masks=model.masks,
+        guided=model.guided if guided else 0.0,
+    )

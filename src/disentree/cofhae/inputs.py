@@ -1,0 +1,372 @@
+"""The first and the last layer, fixed before training: from X's own units to numbers that networks like, and
+back.
+
+Vectors are standardised column by column and whitened onto their numerical rank, so that training does not
+depend on the units of X, nor on how many copies of the same thing it measures. Images are scaled to [0, 1] and,
+for fully connected networks, projected onto their leading principal components: that carries what the image
+shows and is an order of magnitude cheaper than convolutions on a CPU. Or they pass through the trained, fixed
+autoencoder that MIMOSA looks at them with, and a few smooth numbers are all that is left to model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, cast
+
+import numpy as np
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
+
+from disentree.mimosa.representation.autoencoder import Autoencoder
+from disentree.mimosa.representation.linear import Representation
+from disentree.training.data import Source, sample_rows
+
+Kind = Literal["whiten", "standardize", "raw", "pca", "embedding", "image"]
+Likelihood = Literal["gaussian", "bernoulli"]
+
+KINDS = ("auto", "whiten", "standardize", "raw", "pca", "embedding", "image")
+LIKELIHOODS = ("auto", "gaussian", "bernoulli")
+MAX_COMPONENTS = 300
+_EXACT_COLUMNS = 1000  # up to here the covariance is exact; beyond, principal components come from a sample
+_SAMPLE = 10_000
+_NEAREST = 1e-3  # distances below this one (in standard deviations) are as good as 0
+_RANK_TOLERANCE = 1e-10  # of the largest eigenvalue; columns are standardised, so this is float32's noise
+
+
+class InputLayer(nn.Module):
+    """Turns rows of X into what the encoder sees, measures reconstructions, and turns those back into X.
+
+    With a Gaussian likelihood of anything but image tensors, encoder and decoder both work in `features`
+    (`n_features` of them). Otherwise the decoder works in pixels.
+    """
+
+    mean: Tensor
+    mean_rest: Tensor  # what float32 leaves of it: a large offset must not eat the digits of what varies
+    components: Tensor  # (columns, features): X - mean to features
+    expansion: Tensor  # (features, columns): features to X - mean
+    weights: Tensor  # of each feature in the reconstruction loss
+    flat_centres: Tensor  # (flats, features): a point on each flat that leaves lie on, if there are any
+    flat_bases: Tensor  # (flats, features, dimensions): its orthonormal directions, padded with zeros
+
+    def __init__(self, config: dict[str, Any], arrays: dict[str, Float[np.ndarray, "..."]]):
+        super().__init__()
+        self.config = config
+        self.kind: Kind = config["kind"]
+        self.likelihood: Likelihood = config["likelihood"]
+        self.shape: tuple[int, ...] = tuple(config["shape"])
+        self.pixel_scale: float = config["pixel_scale"]  # X / pixel_scale is in [0, 1] for images
+        self.variance: float = config["variance"]  # total, of X / pixel_scale
+        self.is_image = len(self.shape) > 1
+        self.in_pixels = self.kind == "image" or self.likelihood == "bernoulli"
+        self.unit: float = config.get("unit", 1.0)  # of an embedding
+        weights = {name[8:]: array for name, array in arrays.items() if name.startswith("network.")}
+        self.network = Autoencoder.from_weights(weights) if weights else None
+        arrays = {name: array for name, array in arrays.items() if not name.startswith("network.")}
+        none = {"flat_centres": np.zeros((0, 0)), "flat_bases": np.zeros((0, 0, 0))}
+        for name, array in (none | arrays).items():
+            self.register_buffer(name, torch.from_numpy(np.asarray(array, dtype=np.float32)))
+
+    @property
+    def n_features(self) -> int:
+        return self.components.shape[1] if self.network is None else len(self.network.center)
+
+    @property
+    def n_inputs(self) -> int:
+        """The length of what the encoder sees, where that is a vector."""
+        return self.n_features + len(self.flat_centres)
+
+    def add_flats(self, flats: Sequence[tuple[Float[np.ndarray, " r"], Float[np.ndarray, "r _"]]]) -> None:
+        """Let the encoder see how far a point is from each of some flats (centre, basis).
+
+        Leaves are nested: on which one a point lies depends on whether it is exactly on a flat or next to it,
+        over many orders of magnitude of "next to". A network sees only the largest of them; the logarithm of
+        the distance shows all.
+        """
+        dimensions = max((basis.shape[1] for _, basis in flats), default=0)
+        centres = np.zeros((len(flats), self.n_features), dtype=np.float32)
+        bases = np.zeros((len(flats), self.n_features, dimensions), dtype=np.float32)
+        for i, (centre, basis) in enumerate(flats):
+            centres[i], bases[i, :, : basis.shape[1]] = centre, basis
+        device = self.mean.device
+        self.flat_centres = torch.from_numpy(centres).to(device)
+        self.flat_bases = torch.from_numpy(bases).to(device)
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """(channels, height, width)"""
+        return cast(tuple[int, int, int], _channels_first(self.shape)[0])
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        """What the decoder must give for a row."""
+        if self.kind == "image":
+            return self.image_shape
+        return (math.prod(self.shape),) if self.in_pixels else (self.n_features,)
+
+    def prepare(self, X: Shaped[np.ndarray, "n ..."]) -> Float[Tensor, "n ..."]:
+        """Rows of X as the tensor that training keeps: features, or pixels where those are modelled."""
+        device = self.mean.device
+        flat = torch.from_numpy(np.array(X.reshape(len(X), -1), dtype=np.float64))
+        if self.in_pixels:
+            pixels = (flat / self.pixel_scale).to(torch.float32).to(device)
+            return self._as_image(pixels) if self.kind == "image" else pixels
+        components = self._linear(flat)
+        if self.network is None:
+            return components
+        with torch.no_grad():
+            return self.network.encode(components) / self.unit
+
+    def _linear(self, flat: Float[Tensor, "n columns"]) -> Float[Tensor, "n components"]:
+        centred = (flat / self.pixel_scale - self._exact_mean()).to(torch.float32).to(self.mean.device)
+        return centred @ self.components
+
+    def geometry(self, X: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n r"]:
+        """Rows of X in coordinates whose distances mean something: those of its pixels for an embedding, whose
+        own are up to a network, else those that the encoder sees."""
+        if self.network is None:
+            return self.to_input(self.prepare(X)).cpu().numpy().astype(np.float64)
+        flat = torch.from_numpy(np.array(X.reshape(len(X), -1), dtype=np.float64))
+        return self._linear(flat).cpu().numpy().astype(np.float64)
+
+    def to_input(self, prepared: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
+        """What the encoder sees."""
+        if self.kind == "image":
+            return prepared
+        features = (prepared - self.mean) @ self.components if self.in_pixels else prepared
+        if not len(self.flat_centres):
+            return features
+        off = features[:, None, :] - self.flat_centres
+        off = off - torch.einsum("nfr,frd,fsd->nfs", off, self.flat_bases, self.flat_bases)
+        nearness = (off.square().mean(2) + _NEAREST**2).log() / math.log(_NEAREST**2)
+        return torch.cat([features, 4 * nearness - 2], dim=1)
+
+    def restore(self, output: Float[Tensor, "n ..."]) -> Float[np.ndarray, "n ..."]:
+        """The decoder's output in the shape and units of X."""
+        if self.in_pixels:
+            output = self._around_mean(output)
+            flat = (
+                (output.sigmoid() if self.likelihood == "bernoulli" else output).cpu().numpy().astype(np.float64)
+            )
+        else:
+            if self.network is not None:
+                output = self.network.decode(output * self.unit)
+            flat = (output @ self.expansion).cpu().numpy().astype(np.float64) + self._exact_mean().numpy()
+        if self.kind == "image":
+            flat = flat.transpose(0, *_channels_first(self.shape)[1])
+        if self.is_image:
+            flat = flat.clip(0, 1)
+        X = flat.reshape(len(flat), *self.shape) * self.pixel_scale
+        return X.astype(np.float64 if self.config["dtype"] == "float64" else np.float32)
+
+    def _exact_mean(self) -> Float[Tensor, " columns"]:
+        return self.mean.cpu().double() + self.mean_rest.cpu().double()
+
+    def _around_mean(self, output: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
+        """A decoder of pixels answers with differences from their mean (from its logit), so that it need not
+        learn that images are mostly empty."""
+        mean = self.mean.clamp(0.002, 0.998).logit() if self.likelihood == "bernoulli" else self.mean
+        return output + (self._as_image(mean[None]) if self.kind == "image" else mean)
+
+    def _as_image(self, pixels: Float[Tensor, "n columns"]) -> Float[Tensor, "n c h w"]:
+        if len(self.shape) == 2:
+            return pixels.view(-1, 1, *self.shape)
+        image = pixels.view(-1, *self.shape)
+        return image if _channels_first(self.shape)[1] == (1, 2, 3) else image.permute(0, 3, 1, 2)
+
+    def loss(self, sigma: float | None) -> Callable[[Tensor, Tensor], Tensor]:
+        """The mean of `row_losses` over a batch."""
+        losses = self.row_losses(sigma)
+        return lambda output, x: losses(output, x).mean()
+
+    def row_losses(self, sigma: float | None) -> Callable[[Tensor, Tensor], Tensor]:
+        """Reconstruction loss of each row of (output, prepared).
+
+        With `sigma` it is the negative log likelihood in the units of X (of pixels in [0, 1] for images) up to
+        a constant. With None it is measured against the variance of the data: 1 for a Gaussian model that
+        always answers with the mean.
+        """
+        if self.likelihood == "bernoulli":
+            scale = 1.0 if sigma is not None else 1 / self.variance
+            entropy = nn.functional.binary_cross_entropy_with_logits
+            around = self._around_mean
+            return lambda output, x: entropy(around(output), x, reduction="none").flatten(1).sum(1) * scale
+        if self.in_pixels:
+            scale = 1 / self.variance if sigma is None else 0.5 / sigma**2
+            around = self._around_mean
+            return lambda output, x: (around(output) - x).square().flatten(1).sum(1) * scale
+        if self.network is not None:  # relative to its variance as in the units of X
+            weights = self.weights * (1.0 if sigma is None else self.variance / (2 * sigma**2))
+            return lambda output, x: (output - x).square() @ weights
+        if sigma is None:
+            weights = self.weights
+            return lambda output, x: (output - x).square() @ weights
+        to_units = self.expansion * (0.5**0.5 / sigma)
+        return lambda output, x: ((output - x) @ to_units).square().sum(1)
+
+
+def embedding_layer(source: Source, representation: Representation) -> InputLayer:
+    """The layer that an autoencoder, trained before, stands for."""
+    if representation.network is None:
+        raise ValueError("input='embedding' needs the representation of an autoencoder, not a linear one")
+    if len(representation.mean) != math.prod(source.shape):
+        raise ValueError(
+            f"the representation is of rows of {len(representation.mean)} numbers, X has rows of {source.shape}"
+        )
+    mean, weights = representation.mean.astype(np.float64), representation.weights.astype(np.float64)
+    pixel_scale = 255.0 if source.dtype == np.uint8 else 1.0
+    total, features = np.zeros_like(mean), []
+    for block in source.blocks():
+        flat = block.reshape(len(block), -1)
+        total += ((flat / pixel_scale - mean) ** 2).sum(axis=0) / source.n_rows
+        features.append(representation.transform(flat))
+    Z = np.concatenate(features)
+    unit = float(Z.std())
+    config = {
+        "kind": "embedding",
+        "likelihood": "gaussian",
+        "shape": list(source.shape),
+        "dtype": str(source.dtype),
+        "pixel_scale": pixel_scale,
+        "variance": float(total.sum()),
+        "unit": unit,
+    }
+    network = {f"network.{name}": value.numpy() for name, value in representation.network.state_dict().items()}
+    arrays = {
+        "mean": mean,
+        "mean_rest": mean - mean.astype(np.float32),
+        "components": weights,
+        "expansion": np.linalg.pinv(weights),
+        "weights": np.full(Z.shape[1], unit**2 / Z.var(axis=0).sum()),
+    }
+    return InputLayer(config, arrays | network)
+
+
+def fit_input_layer(source: Source, kind: str, likelihood: str, rng: np.random.Generator) -> InputLayer:
+    """Measure X once (means, spreads, principal components) and fix the layer."""
+    is_image = len(source.shape) > 1
+    if kind == "auto":
+        kind = "pca" if is_image else "whiten"
+    if kind == "image" and (len(source.shape) not in (2, 3)):
+        raise ValueError(
+            f"convolutional networks take images (n, h, w) or (n, h, w, c), got rows of {source.shape}"
+        )
+    low, high, total, mean = np.inf, -np.inf, 0, np.zeros(math.prod(source.shape))
+    binary = True
+    for block in source.blocks():
+        flat = block.reshape(len(block), -1)
+        low, high = min(low, float(flat.min())), max(high, float(flat.max()))
+        binary = binary and _is_binary(flat[:1]) and _is_binary(flat)
+        total += len(flat)
+        mean += (flat.mean(axis=0, dtype=np.float64) - mean) * (len(flat) / total)
+    if low == high:
+        raise ValueError(f"X is constant (every value is {low:g}): there is nothing to learn from it")
+    pixel_scale = 255.0 if is_image and source.dtype == np.uint8 else max(high, 1.0) if is_image else 1.0
+    if likelihood == "auto":
+        likelihood = "bernoulli" if (binary or kind == "image") and low >= 0 else "gaussian"
+    if likelihood == "bernoulli" and (low < 0 or high / pixel_scale > 1):
+        raise ValueError(f"likelihood='bernoulli' takes values in [0, 1], and X reaches from {low:g} to {high:g}")
+
+    mean /= pixel_scale
+    variance = np.zeros_like(mean)
+    for block in source.blocks():
+        centred = block.reshape(len(block), -1) / pixel_scale - mean
+        variance += (centred**2).sum(axis=0) / total
+    constant = variance <= (1e-12 * np.maximum(np.abs(mean), 1e-300)) ** 2
+    if constant.all():
+        raise ValueError("every row of X is the same: there is nothing to learn from it")
+    # Pixels are commensurable, columns of a table need not be.
+    by_column = kind in ("whiten", "standardize")
+    spread = np.where(constant, 1.0, np.sqrt(variance)) if by_column else np.ones_like(mean)
+
+    if kind in ("whiten", "pca"):
+        values, vectors = _principal(source, mean, spread * pixel_scale, pixel_scale, rng)
+        rank = _rank(values, total)
+        values, vectors = values[:rank], vectors[:, :rank]
+        # Full whitening for vectors; half for images, whose weak components are fine detail and noise.
+        scale = np.sqrt(values) if kind == "whiten" else values**0.25 * values[0] ** 0.25
+        weights = np.full(rank, 1 / rank) if kind == "whiten" else scale**2 / values.sum()
+        components = vectors / spread[:, None] / scale
+        expansion = (vectors * scale).T * spread
+    else:
+        keep = np.flatnonzero(~constant)
+        components = np.eye(len(mean))[:, keep] / spread[:, None]
+        expansion = np.eye(len(mean))[keep] * spread
+        weights = np.full(len(keep), 1 / (len(keep) if by_column else variance.sum()))
+    config = {
+        "kind": kind,
+        "likelihood": likelihood,
+        "shape": list(source.shape),
+        "dtype": str(source.dtype),
+        "pixel_scale": pixel_scale,
+        "variance": float(variance.sum()),
+    }
+    rest = mean - mean.astype(np.float32)
+    arrays = {
+        "mean": mean,
+        "mean_rest": rest,
+        "components": components,
+        "expansion": expansion,
+        "weights": weights,
+    }
+    if kind == "image":  # pixels in, pixels out: only the mean is of use
+        arrays |= {"components": np.zeros((0, 0)), "expansion": np.zeros((0, 0)), "weights": np.zeros(0)}
+    return InputLayer(config, arrays)
+
+
+def _principal(
+    source: Source,
+    mean: Float[np.ndarray, " d"],
+    spread: Float[np.ndarray, " d"],
+    pixel_scale: float,
+    rng: np.random.Generator,
+) -> tuple[Float[np.ndarray, " r"], Float[np.ndarray, "d r"]]:
+    """Variances along the principal directions of (X - mean) / spread, largest first, and the directions."""
+
+    def centred(block: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n d"]:
+        return (block.reshape(len(block), -1) - mean * pixel_scale) / spread
+
+    if len(mean) <= _EXACT_COLUMNS:
+        covariance = np.zeros((len(mean), len(mean)))
+        for block in source.blocks():
+            y = centred(block)
+            covariance += y.T @ y / source.n_rows
+        values, vectors = np.linalg.eigh(covariance)
+        return values[::-1][:MAX_COMPONENTS].clip(min=0), vectors[:, ::-1][:, :MAX_COMPONENTS]
+    y = centred(sample_rows(source, _SAMPLE, rng)).astype(np.float32)
+    # Randomised SVD (Halko, Martinsson, Tropp 2011) with two power iterations.
+    width = min(MAX_COMPONENTS + 20, *y.shape)
+    basis = np.linalg.qr(y @ rng.standard_normal((y.shape[1], width), dtype=np.float32))[0]
+    for _ in range(2):
+        basis = np.linalg.qr(y @ np.linalg.qr(y.T @ basis)[0])[0]
+    _, s, rows = np.linalg.svd(basis.T @ y, full_matrices=False)
+    keep = min(MAX_COMPONENTS, width)
+    return (s[:keep].astype(np.float64) ** 2 / len(y)), rows[:keep].T.astype(np.float64)
+
+
+def _rank(values: Float[np.ndarray, " r"], n_rows: int) -> int:
+    """How many principal components to keep: all that are not numerically 0, unless the spectrum falls by a
+    step onto a long and even tail with next to none of the variance: noise that whitening would blow up."""
+    rank = int((values > _RANK_TOLERANCE * values[0]).sum())
+    rank = max(1, min(rank, n_rows - 1))
+    if rank < 10:
+        return rank
+    steps = values[: rank // 2] / values[1 : rank // 2 + 1]
+    cut = int(np.argmax(steps)) + 1
+    tail = values[cut:rank]
+    is_noise = steps[cut - 1] >= 4 and tail[0] <= 100 * tail[-1] and tail.sum() <= 0.05 * values.sum()
+    return cut if is_noise else rank
+
+
+def _is_binary(flat: Shaped[np.ndarray, "n d"]) -> bool:
+    return bool(((flat == 0) | (flat == 1)).all())
+
+
+def _channels_first(shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """(c, h, w), and the axes that bring (n, c, h, w) back to the shape of X."""
+    if len(shape) == 2:
+        return (1, *shape), (1, 2, 3)
+    if len(shape) == 3 and shape[2] in (1, 3, 4):
+        return (shape[2], *shape[:2]), (2, 3, 1)
+    return shape, (1, 2, 3)

@@ -1,0 +1,186 @@
+"""Choosing COFHAE's hyperparameters without ground truth: the paper's grid and its rule."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import joblib
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from disentree.cofhae.checks import check_structure
+from disentree.cofhae.estimator import COFHAE
+from disentree.cofhae.fitting import find_structure
+from disentree.cofhae.saving import fingerprint, plain_parameters
+from disentree.hierarchy import Hierarchy
+from disentree.training.session import pick_seed
+from disentree.utils.files import atomic_path
+
+PAPER_GRID: dict[str, Sequence[Any]] = {
+    "tau": (1 / 2, 2 / 3, 1.0),
+    "lambda1": (10.0, 100.0, 1000.0),
+    "lambda2": (1.0, 10.0, 100.0),
+}
+
+
+class COFHAESearch(BaseEstimator):
+    """Train COFHAE over a grid and over restarts, and keep the model with the lowest reconstruction loss among
+    the third of them with the lowest assignment loss. Both are measured on the training data, with hard codes.
+
+    Parameters
+    ----------
+    estimator
+        What to train; None: `COFHAE.paper()`.
+    grid
+        Values for some of its parameters; None: the paper's 3 x 3 x 3 of tau, lambda1 and lambda2.
+    n_restarts
+        Trainings for each combination, from different seeds.
+    folder
+        Where finished trials are kept. A search that is run again in the same folder trains only the rest.
+    n_jobs
+        Trials at a time, as in joblib. Each uses one thread if there are several.
+    random_state
+        Seeds of the restarts follow from it; the result is the same for any `n_jobs`.
+
+    Attributes
+    ----------
+    best_estimator_, best_parameters_
+        The model chosen and its parameters.
+    results_
+        One dict per trial: parameters, restart, seed, reconstruction, assignment, seconds, eligible.
+    """
+
+    def __init__(
+        self,
+        estimator: COFHAE | None = None,
+        *,
+        grid: Mapping[str, Sequence[Any]] | None = None,
+        n_restarts: int = 1,
+        folder: str | os.PathLike[str] | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        verbose: bool = False,
+    ):
+        self.estimator = estimator
+        self.grid = grid
+        self.n_restarts = n_restarts
+        self.folder = folder
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        hierarchy: Hierarchy | Mapping[str, Any] | None = None,
+        paths: ArrayLike | None = None,
+    ) -> COFHAESearch:
+        """As `COFHAE.fit`. Structure that is not given is found once, and shared by all trials."""
+        base: COFHAE = COFHAE.paper() if self.estimator is None else cast(Any, clone(self.estimator))
+        grid = PAPER_GRID if self.grid is None else self.grid
+        if not isinstance(self.n_restarts, int) or self.n_restarts < 1:
+            raise ValueError(f"n_restarts must be a whole number, 1 or more; got {self.n_restarts!r}")
+        known = base.get_params(deep=False)
+        for name in grid:
+            if name not in known:
+                raise ValueError(f"grid has {name!r}, which is not a parameter of {type(base).__name__}")
+        source = base._read(X)
+        seed = pick_seed(self.random_state)
+        given = check_structure(hierarchy, paths, source.n_rows)
+        found = (*given, None) if given is not None else find_structure(base, source, seed)
+        structure, self.mimosa_ = found[:2], found[2]
+
+        seeds = [int(s.generate_state(1)[0]) for s in np.random.SeedSequence(seed).spawn(self.n_restarts)]
+        combinations = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+        trials = [(c, r) for r in range(self.n_restarts) for c in combinations]
+        data = [fingerprint(next(source.blocks()), source.n_rows), fingerprint(structure[1])]
+        jobs = joblib.effective_n_jobs(self.n_jobs or 1)
+        run = joblib.Parallel(n_jobs=self.n_jobs, verbose=10 if self.verbose else 0)
+        done: Any = run(
+            joblib.delayed(_trial)(
+                cast(Any, clone(base)).set_params(**parameters, random_state=seeds[restart]),
+                X,
+                structure,
+                data,
+                self.folder,
+                one_thread=jobs > 1,
+            )
+            for parameters, restart in trials
+        )
+        self.results_ = [
+            {"parameters": parameters, "restart": restart, "seed": seeds[restart], **losses}
+            for (parameters, restart), (losses, _) in zip(trials, done, strict=True)
+        ]
+        best = select(self.results_)
+        if done[best][1] is None:
+            raise RuntimeError(f"all {len(trials)} trainings diverged; a lower learning_rate or lambda2 may help")
+        self.best_estimator_: COFHAE = done[best][1]
+        self.best_parameters_ = trials[best][0]
+        return self
+
+    def transform(self, X: Any) -> Float[np.ndarray, "n v"]:
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.transform(X)
+
+    def inverse_transform(self, Z: ArrayLike) -> Float[np.ndarray, "n ..."]:
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.inverse_transform(Z)
+
+
+def select(results: list[dict[str, Any]]) -> int:
+    """The paper's rule; marks the third that is `eligible`. Trials that diverged count as last."""
+    third = math.ceil(len(results) / 3)
+    by_assignment = sorted(range(len(results)), key=lambda i: results[i]["assignment"])
+    for rank, i in enumerate(by_assignment):
+        results[i]["eligible"] = rank < third
+    return min(by_assignment[:third], key=lambda i: results[i]["reconstruction"])
+
+
+def _trial(
+    model: COFHAE,
+    X: Any,
+    structure: tuple[Hierarchy, np.ndarray],
+    data: list[str],
+    folder: str | os.PathLike[str] | None,
+    one_thread: bool,
+) -> tuple[dict[str, float], COFHAE | None]:
+    """Train, measure and save, or take what an earlier search has saved."""
+    home = None
+    if folder is not None:
+        what = json.dumps([plain_parameters(model), structure[0].to_dict(), data], sort_keys=True)
+        home = Path(folder) / f"trial-{hashlib.sha256(what.encode()).hexdigest()[:12]}"
+        if (home / "losses.json").exists():
+            losses = json.loads((home / "losses.json").read_text())
+            return losses, COFHAE.load(home) if (home / "model.json").exists() else None
+    threads = torch.get_num_threads()
+    try:
+        if one_thread:
+            torch.set_num_threads(1)
+        model.fit(X, hierarchy=structure[0], paths=structure[1])
+        if model.interrupted_:
+            raise KeyboardInterrupt
+        losses = {**model.evaluate(X, paths=structure[1]), "seconds": sum(r["seconds"] for r in model.history_)}
+    except RuntimeError:  # diverged before there was a model
+        losses = {"reconstruction": math.inf, "assignment": math.inf, "seconds": 0.0}
+    finally:
+        torch.set_num_threads(threads)
+    fitted = model if hasattr(model, "autoencoder_") and math.isfinite(losses["assignment"]) else None
+    if home is not None:
+        if fitted is not None:
+            fitted.save(home)
+        with atomic_path(home / "losses.json") as temporary:
+            temporary.write_text(json.dumps(losses))
+    return losses, fitted

@@ -1,0 +1,256 @@
+"""Targets for the continuous variables, leaf by leaf, by independent component analysis.
+
+A penalty on dependence only encourages a code whose variables are independent within a leaf. Where a leaf is
+close to flat there is no need to search: its points are a linear map of its variables, and if those are
+independent and not Gaussian, ICA finds them up to order, sign and scale. What is left to do is to make a
+variable that several leaves share mean the same in all of them, which the mixing vectors tell: a variable moves
+a point in the same direction whichever of the leaves the point is on.
+
+Leaves that are curved do not get such targets: `trust` says how flat each one is. They are laid out flat as well
+as can be, which gives a guide to begin with (`disentree.cofhae.unrolling`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.optimize import linear_sum_assignment
+
+from disentree.hierarchy import Hierarchy
+
+_ROWS_PER_DIMENSION = 20  # fewer rows than this for each dimension of a leaf, and ICA is not tried
+_TRUSTED, _REFUSED = 0.98, 0.90  # explained fractions of a leaf's variance between which trust goes 1 to 0
+
+
+class Targets(NamedTuple):
+    values: Float[np.ndarray, "n v"]  # as codes: continuous columns standardised, NaN where there is no target
+    trust: Float[np.ndarray, " paths"]  # in [0, 1]: where it is 1, independence need not be asked for
+    kept: Float[np.ndarray, "paths v"]  # weights of the targets all through training
+    guided: Float[np.ndarray, "paths v"]  # weights of those that are there to begin with, not to be kept
+
+    @property
+    def has_guides(self) -> bool:
+        """Whether some curved path has coordinates to begin with or to keep."""
+        return bool(self.guided.any() or self.kept[self.trust == 0].any())
+
+    @classmethod
+    def trusted(cls, values: Float[np.ndarray, "n v"], trust: Float[np.ndarray, " paths"]) -> Targets:
+        """Targets that count as much as they are trusted."""
+        kept = np.repeat(trust[:, None], values.shape[1], axis=1)
+        return cls(values, trust, kept, np.zeros_like(kept))
+
+
+@dataclass(frozen=True)
+class Flat:
+    """The flat piece that best fits the rows of a path."""
+
+    path: int
+    rows: Int[np.ndarray, " m"]  # those that lie on it
+    centre: Float[np.ndarray, " r"]
+    basis: Float[np.ndarray, "r d"]  # orthonormal
+    spread: Float[np.ndarray, " d"]  # standard deviation along each direction
+    trust: float  # 1 for a flat leaf, 0 for one that is too curved
+
+
+@dataclass
+class _Leaf:
+    """The independent directions within a flat."""
+
+    path: int
+    rows: Int[np.ndarray, " m"]
+    centre: Float[np.ndarray, " r"]
+    mixing: Float[np.ndarray, "r d"]  # how a point moves with each factor
+    factors: Float[np.ndarray, "m d"]  # in the order of the mixing vectors
+    origin: Float[np.ndarray, " d"]  # the factors at the centre
+    trust: float
+
+
+def given_targets(codes: Float[np.ndarray, "n v"], hierarchy: Hierarchy) -> Targets:
+    """Codes that are known, each variable to mean 0 and deviation 1 over the rows where it is active; columns of
+    categoricals are of no use here. Every path is trusted."""
+    values = np.where(hierarchy.is_categorical, np.nan, codes)
+    for column in np.flatnonzero(~np.isnan(values).all(axis=0)):
+        seen = values[:, column]
+        values[:, column] = (seen - np.nanmean(seen)) / max(float(np.nanstd(seen)), 1e-12)
+    return Targets.trusted(values, np.ones(len(hierarchy.paths)))
+
+
+def leaf_targets(
+    Z: Float[np.ndarray, "n r"],
+    hierarchy: Hierarchy,
+    paths: Int[np.ndarray, " n"],
+    random_state: int | np.random.Generator = 0,
+    flats: list[Flat] | None = None,
+) -> Targets:
+    """Independent components of every path's rows of `Z`, laid out as codes for the hierarchy.
+
+    Parameters
+    ----------
+    Z
+        The data in coordinates in which leaves are as flat as can be had (whitened principal components).
+    paths
+        The path of each row, -1 for none. Rows without a path get no target, nor do rows that lie far off the
+        flat piece of their own path.
+    flats
+        What `fit_flats` gives for the same arguments, if it is known already.
+    """
+    rng = np.random.default_rng(random_state)
+    leaves = {flat.path: _unmix(Z, flat, rng) for flat in flats or fit_flats(Z, hierarchy, paths)}
+    columns = _assign_columns(hierarchy, leaves)
+
+    values = np.full((len(Z), hierarchy.n_variables), np.nan)
+    trust = np.zeros(len(hierarchy.paths))
+    for index, leaf in leaves.items():
+        trust[index] = leaf.trust
+        if leaf.trust > 0:
+            values[leaf.rows[:, None], columns[index]] = leaf.factors
+    with_target = ~np.isnan(values).all(axis=0)
+    seen = values[:, with_target]
+    values[:, with_target] = (seen - np.nanmean(seen, axis=0)) / np.nanstd(seen, axis=0)
+    return Targets.trusted(values, trust)
+
+
+def fit_flats(Z: Float[np.ndarray, "n r"], hierarchy: Hierarchy, paths: Int[np.ndarray, " n"]) -> list[Flat]:
+    """The flat of every path that has variables and rows enough to tell."""
+    flats = (_fit_flat(Z, np.flatnonzero(paths == p.index), p.index, p.dimension) for p in hierarchy.paths)
+    return [flat for flat in flats if flat is not None]
+
+
+def _fit_flat(Z: Float[np.ndarray, "n r"], rows: Int[np.ndarray, " m"], path: int, d: int) -> Flat | None:
+    if d == 0 or d > Z.shape[1] or len(rows) < _ROWS_PER_DIMENSION * d:
+        return None
+    on = np.ones(len(rows), dtype=bool)
+    centre, basis, spread, explained = _principal(Z[rows], d)
+    for _ in range(4):  # a few rows that do not belong here must not tilt the plane
+        y = Z[rows] - centre
+        off = np.linalg.norm(y - (y @ basis) @ basis.T, axis=1)
+        # Rounding alone must not count as lying off the plane.
+        near = off <= max(5 * float(np.median(off[on])), 1e-4 * spread[0])
+        if near.sum() < max(0.7 * len(rows), _ROWS_PER_DIMENSION * d) or (near == on).all():
+            break
+        on = near
+        centre, basis, spread, explained = _principal(Z[rows[on]], d)
+    if spread[-1] <= 1e-6 * max(spread[0], 1e-300):
+        return None  # the rows span fewer dimensions than the path has
+    trust = float(np.clip((explained - _REFUSED) / (_TRUSTED - _REFUSED), 0, 1))
+    return Flat(path, rows[on], centre, basis, spread, trust)
+
+
+def _unmix(Z: Float[np.ndarray, "n r"], flat: Flat, rng: np.random.Generator) -> _Leaf:
+    scores = ((Z[flat.rows] - flat.centre) @ flat.basis) / flat.spread
+    rotation = fast_ica(scores, rng)
+    mixing = (flat.basis * flat.spread) @ rotation
+    origin = np.zeros(mixing.shape[1])
+    return _Leaf(flat.path, flat.rows, flat.centre, mixing, scores @ rotation, origin, flat.trust)
+
+
+def _principal(
+    y: Float[np.ndarray, "m r"], d: int
+) -> tuple[Float[np.ndarray, " r"], Float[np.ndarray, "r d"], Float[np.ndarray, " d"], float]:
+    """The d-dimensional flat nearest to some rows: its centre, an orthonormal basis, the standard deviation
+    along each direction, and the fraction of the variance that lies within."""
+    centre = y.mean(axis=0)
+    values, vectors = np.linalg.eigh((y - centre).T @ (y - centre) / len(y))
+    values, vectors = values[::-1].clip(min=0), vectors[:, ::-1]
+    return centre, vectors[:, :d], np.sqrt(values[:d]), float(values[:d].sum() / max(values.sum(), 1e-300))
+
+
+def fast_ica(
+    Y: Float[np.ndarray, "n d"], rng: np.random.Generator, n_restarts: int = 3, max_iter: int = 200
+) -> Float[np.ndarray, "d d"]:
+    """The rotation of whitened rows whose columns are least Gaussian (Hyvarinen 1999, symmetric).
+
+    The nonlinearity is the cube, which is the best one for bounded factors; with a few restarts the rotation
+    with the largest squared kurtosis wins.
+    """
+    n, d = Y.shape
+    best, best_contrast = np.eye(d), -np.inf
+    for _ in range(n_restarts if d > 1 else 0):
+        W = np.linalg.qr(rng.standard_normal((d, d)))[0]
+        for _ in range(max_iter):
+            S = Y @ W
+            before, W = W, _orthogonal(Y.T @ S**3 / n - 3 * W)
+            if np.abs(np.abs((before * W).sum(axis=0)) - 1).max() < 1e-9:
+                break
+        contrast = float(((((Y @ W) ** 4).mean(axis=0) - 3) ** 2).sum())
+        if contrast > best_contrast * (1 + 1e-9):
+            best, best_contrast = W, contrast
+    return best
+
+
+def _orthogonal(W: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
+    """The rotation nearest to W."""
+    u, _, v = np.linalg.svd(W)
+    return u @ v
+
+
+# -------------------------------------------------------------------- which factor is which variable
+
+
+def _assign_columns(hierarchy: Hierarchy, leaves: dict[int, _Leaf]) -> dict[int, list[int]]:
+    """The variable (a column of a code array) of each factor of each leaf. Factors of variables that leaves
+    share are flipped, rescaled and shifted in place, to mean the same in each of them.
+
+    From the leaf with the fewest dimensions up: a leaf takes over the variables it shares with one that is
+    settled already (the one with which it shares the most), and its remaining factors are its own. Where no
+    leaf has just the shared variables, the factors that look most alike in the others are taken to be those.
+    """
+    active = {path.index: path.continuous for path in hierarchy.paths}
+    settled: dict[int, list[int]] = {}
+    for index in sorted(leaves, key=lambda i: (len(active[i]), i)):
+        leaf = leaves[index]
+        column = np.full(len(active[index]), -1)
+        shared_with = {q: [c for c in settled[q] if c in active[index]] for q in settled}
+        nearest = max(shared_with, key=lambda q: (len(shared_with[q]), -q), default=None)
+        if nearest is not None and shared_with[nearest]:
+            reference = leaves[nearest]
+            theirs = [settled[nearest].index(c) for c in shared_with[nearest]]
+            cosine = _cosines(reference.mixing[:, theirs], leaf.mixing)
+            for i, j in zip(*linear_sum_assignment(-np.abs(cosine)), strict=True):
+                column[j] = shared_with[nearest][i]
+                _agree(leaf, int(j), reference.mixing[:, theirs[i]], float(cosine[i, j]))
+            _shift(leaf, reference, column, settled[nearest])
+        own = [c for c in active[index] if c not in column]
+        others = [leaves[q] for q in leaves if q not in settled and q != index]
+        free = np.flatnonzero(column < 0)
+        column[free[np.argsort(-_alikeness(leaf, free, others, active, own), kind="stable")]] = own
+        settled[index] = column.tolist()
+    return settled
+
+
+def _cosines(A: Float[np.ndarray, "r a"], B: Float[np.ndarray, "r b"]) -> Float[np.ndarray, "a b"]:
+    return (A / np.linalg.norm(A, axis=0)).T @ (B / np.linalg.norm(B, axis=0))
+
+
+def _agree(leaf: _Leaf, j: int, direction: Float[np.ndarray, " r"], cosine: float) -> None:
+    """Let factor j move a point as far, and the same way, as the other leaf's does."""
+    ratio = np.linalg.norm(direction) / np.linalg.norm(leaf.mixing[:, j]) * (1 if cosine >= 0 else -1)
+    leaf.mixing[:, j] *= ratio
+    leaf.factors[:, j] /= ratio
+
+
+def _shift(leaf: _Leaf, reference: _Leaf, column: Int[np.ndarray, " d"], theirs: list[int]) -> None:
+    """Count the shared factors from the same origin: the difference between the centres, as far as the
+    factors of this leaf can bridge it."""
+    step = np.linalg.lstsq(leaf.mixing, leaf.centre - reference.centre, rcond=None)[0]
+    for j in np.flatnonzero(column >= 0):
+        leaf.origin[j] = step[j] + reference.origin[theirs.index(int(column[j]))]
+        leaf.factors[:, j] += leaf.origin[j]
+
+
+def _alikeness(
+    leaf: _Leaf,
+    free: Int[np.ndarray, " f"],
+    others: list[_Leaf],
+    active: dict[int, tuple[int, ...]],
+    own: list[int],
+) -> Float[np.ndarray, " f"]:
+    """How well each free factor is matched by some factor of the leaves that share one of its variables."""
+    score = np.zeros(len(free))
+    for other in others:
+        if len(free) and set(own) & set(active[other.path]):
+            score += np.abs(_cosines(leaf.mixing[:, free], other.mixing)).max(axis=1)
+    return score

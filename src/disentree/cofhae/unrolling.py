@@ -1,0 +1,238 @@
+"""Guides for the continuous variables of curved leaves.
+
+A curved leaf has no mixing vectors that ICA could find, but distances along it can be measured, through chains of
+neighbours, and points laid out flat so that those are kept as well as can be (Isomap with landmarks: Tenenbaum,
+de Silva and Langford 2000; de Silva and Tenenbaum 2002). The independent components of that layout are close to
+the leaf's variables as far as it could be laid out without stretching. A variable whose spread is lost in what the
+layout gets wrong is found in what is left when the others are held still: points that agree in the others lie on
+a curve, and how far along it a point lies, as a rank, does not depend on the others if all are independent.
+
+Training keeps to the coordinates that are beyond doubt, and is guided by the rest while it is young; the penalty
+on dependence then settles them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
+
+from disentree.cofhae.targets import Targets, fast_ica
+from disentree.hierarchy import Hierarchy
+
+_POINTS = 6000  # of a leaf that are laid out
+_LANDMARKS = 400
+_NEIGHBOURS = 12
+_FEWEST = 500  # points of a leaf; with fewer there is no use in chains of neighbours
+# A coordinate's variance over that of the first superfluous one: to begin with it, and to keep it.
+_CLEAR, _FIRM = 4.0, 12.0
+# Windows of `next_coordinate`: at most so many points, and no wider than a fifth of each known coordinate; in how
+# many windows a point is on average.
+_WINDOW, _NARROW, _OVERLAP = 200, 5, 15
+_NEAREST_PAIRS = 0.3  # the part of the points of two leaves that tell how their coordinates correspond
+
+
+class Guide(NamedTuple):
+    """What the layout of a leaf says about its variables."""
+
+    path: int
+    rows: Int[np.ndarray, " m"]
+    factors: Float[np.ndarray, "m k"]  # standardised, k of the leaf's variables
+    firm: int  # how many of them, the first, stand out so far that they need no further settling
+
+
+def lay_out(
+    Y: Float[np.ndarray, "m r"], d: int, rng: np.random.Generator
+) -> tuple[Float[np.ndarray, "m _"], Float[np.ndarray, " _"]]:
+    """Coordinates of points on a d-dimensional leaf, variances largest first, and the d + 1 leading variances."""
+    m, k = len(Y), min(_NEIGHBOURS, len(Y) - 1)
+    distance, index = NearestNeighbors(n_neighbors=k + 1, algorithm="brute").fit(Y).kneighbors(Y)
+    links = (distance[:, 1:].ravel(), (np.repeat(np.arange(m), k), index[:, 1:].ravel()))
+    graph = csr_array(links, shape=(m, m))
+    landmarks = rng.choice(m, min(_LANDMARKS, m), replace=False)
+    squared = dijkstra(graph, directed=False, indices=landmarks) ** 2
+    if not np.isfinite(squared).all():  # the leaf is in pieces: as far apart as any two points of one
+        squared[~np.isfinite(squared)] = squared[np.isfinite(squared)].max()
+    among = squared[:, landmarks]
+    mean = among.mean(axis=0)
+    values, vectors = np.linalg.eigh(-0.5 * (among - mean - among.mean(axis=1)[:, None] + among.mean()))
+    values, vectors = values[::-1].clip(min=0), vectors[:, ::-1]
+    if values[0] == 0:  # all points are one point
+        return np.zeros((m, 1)), values[: d + 1]
+    kept = max(1, int((values[:d] > 1e-9 * values[0]).sum()))
+    layout = -0.5 * (squared.T - mean) @ (vectors[:, :kept] / np.sqrt(values[:kept]))
+    return layout, values[: d + 1] / len(landmarks)
+
+
+def guide_of(
+    Y: Float[np.ndarray, "m r"], rows: Int[np.ndarray, " m"], path: int, d: int, rng: np.random.Generator
+) -> Guide | None:
+    """The independent components of a leaf's layout, as many as stand out from what it gets wrong."""
+    layout, variances = lay_out(Y, d, rng)
+    over = variances[: layout.shape[1]] / max(float(variances[-1]), 1e-300)
+    # Coordinates of very different size are settled apart: small ones would blur the large.
+    firm = int((over > _FIRM).cumprod().sum())
+    clear = int((over > _CLEAR).cumprod().sum())
+    factors = [
+        _independent(layout[:, first:last], rng) for first, last in ((0, firm), (firm, clear)) if last > first
+    ]
+    return Guide(path, rows, np.concatenate(factors, axis=1), firm) if factors else None
+
+
+def _independent(layout: Float[np.ndarray, "m k"], rng: np.random.Generator) -> Float[np.ndarray, "m k"]:
+    u, _, _ = np.linalg.svd(layout - layout.mean(axis=0), full_matrices=False)
+    return u @ fast_ica(u * np.sqrt(len(u)), rng) * np.sqrt(len(u))
+
+
+def next_coordinate(
+    known: Float[np.ndarray, "m k"], smooth: Float[np.ndarray, "m r"], rng: np.random.Generator
+) -> Float[np.ndarray, " m"] | None:
+    """How far along points lie on the curves, or the widest direction of the sheets, on which `known` coordinates
+    are constant: standardised ranks. None if there are too few points to see curves.
+
+    Many overlapping windows, each of points that nearly agree in what is known. What still varies linearly or
+    quadratically with that is removed; points are ranked along the widest direction of the rest; windows are
+    turned to agree on the points that they share.
+    """
+    m, k = known.shape
+    terms = 1 + k + k * (k + 1) // 2
+    size = min(_WINDOW, m // 10, max(8 * terms, m // _NARROW**k))
+    if size < 3 * terms:
+        return None
+    known = (known - known.mean(axis=0)) / known.std(axis=0)
+    centres = rng.choice(m, min(max(600, _OVERLAP * m // size), m), replace=False)
+    _, windows = NearestNeighbors(n_neighbors=size).fit(known).kneighbors(known[centres])
+    upper = np.triu_indices(k)
+    ranks = np.zeros((len(centres), m), dtype=np.float32)
+    for i, (centre, window) in enumerate(zip(centres, windows, strict=True)):
+        step = known[window] - known[centre]
+        products = step[:, upper[0]] * step[:, upper[1]]
+        q, _ = np.linalg.qr(np.concatenate([np.ones((size, 1)), step, products], axis=1))
+        rest = smooth[window] - q @ (q.T @ smooth[window])
+        along = np.linalg.svd(rest, full_matrices=False)[0][:, 0]
+        ranks[i, window] = (np.argsort(np.argsort(along)) + 0.5) / size - 0.5
+    inside = (ranks != 0).astype(np.float32)
+    sizes = np.sqrt(np.square(ranks) @ inside.T)
+    agreement = (ranks @ ranks.T) / np.maximum(sizes * sizes.T, 1e-9) * np.sqrt(inside @ inside.T)
+    np.fill_diagonal(agreement, 0)
+    sign = np.where(np.linalg.eigh(agreement)[1][:, -1] < 0, -1.0, 1.0)
+    for _ in range(50):
+        before, sign = sign, np.where(agreement @ sign < 0, -1.0, 1.0)
+        if (before == sign).all():
+            break
+    count = inside.sum(axis=0)
+    value = (sign @ ranks) / np.maximum(count, 1)
+    if (count == 0).any():  # a point in no window is like the points nearest to it
+        seen = count > 0
+        value[~seen] = KNeighborsRegressor(5).fit(smooth[seen], value[seen]).predict(smooth[~seen])
+    return (value - value.mean()) / value.std()
+
+
+def guides(
+    geometry: Float[np.ndarray, "n r"],
+    smooth: Float[np.ndarray, "n s"],
+    hierarchy: Hierarchy,
+    paths: Int[np.ndarray, " n"],
+    curved: Int[np.ndarray, " c"],
+    rng: np.random.Generator,
+    targets: Targets,
+) -> Targets:
+    """Add guides for the rows of curved paths to the targets of others. Distances are measured in `geometry`; in
+    `smooth` leaves are to be as little curved as can be had.
+
+    From the path with the fewest dimensions up: a variable that a path shares with one that is settled already
+    is the coordinate that goes with it among the points where the two paths come close.
+    """
+    values, kept, guided = (array.copy() for array in (targets.values, targets.kept, targets.guided))
+    settled: list[tuple[Guide, list[int]]] = []
+    by_dimension = sorted(curved, key=lambda index: (hierarchy.paths[index].dimension, index))
+    for path in (hierarchy.paths[index] for index in by_dimension):
+        rows = np.flatnonzero(paths == path.index)
+        if path.dimension == 0 or len(rows) < _FEWEST:
+            continue
+        guide = _whole_guide(geometry, smooth, rows, path.index, path.dimension, rng)
+        if guide is None:
+            continue
+        columns = _columns(guide, list(path.continuous), settled, geometry, rng)
+        settled.append((guide, columns))
+        for j, column in enumerate(columns):
+            if column >= 0:
+                values[rows, column] = guide.factors[:, j]
+                (kept if j < guide.firm else guided)[path.index, column] = 1
+    return Targets(values, targets.trust, kept, guided)
+
+
+def _whole_guide(
+    geometry: Float[np.ndarray, "n r"],
+    smooth: Float[np.ndarray, "n s"],
+    rows: Int[np.ndarray, " m"],
+    path: int,
+    d: int,
+    rng: np.random.Generator,
+) -> Guide | None:
+    """A guide for all rows of a leaf and, where it can be had, for all of its variables."""
+    some = np.sort(rng.choice(rows, _POINTS, replace=False)) if len(rows) > _POINTS else rows
+    guide = guide_of(geometry[some], some, path, d, rng)
+    if guide is None:
+        return None
+    factors = guide.factors
+    if len(some) < len(rows):
+        factors = KNeighborsRegressor(5, weights="distance").fit(smooth[some], factors).predict(smooth[rows])
+    while factors.shape[1] < d:
+        another = next_coordinate(factors, smooth[rows], rng)
+        if another is None:
+            break
+        factors = np.column_stack([factors, another])
+    return Guide(path, rows, factors, guide.firm)
+
+
+def _columns(
+    guide: Guide,
+    active: list[int],
+    settled: list[tuple[Guide, list[int]]],
+    geometry: Float[np.ndarray, "n r"],
+    rng: np.random.Generator,
+) -> list[int]:
+    """The variable of each factor of a guide. Factors of shared variables are turned, rescaled and shifted in
+    place, to mean what they mean elsewhere; a variable that is shared and has no counterpart is not guided."""
+    columns = [-1] * guide.factors.shape[1]
+    shared = [(other, [j for j, c in enumerate(theirs) if c in active]) for other, theirs in settled]
+    best = max(range(len(shared)), key=lambda i: len(shared[i][1]), default=None)
+    taken: set[int] = set()
+    if best is not None and shared[best][1]:
+        (other, theirs), names = shared[best], settled[best][1]
+        mine, near = _pairs(geometry, guide.rows, other.rows, rng)
+        x, y = guide.factors[mine], other.factors[near][:, theirs]
+        correlation = np.corrcoef(x.T, y.T)[: x.shape[1], x.shape[1] :]
+        for j, i in zip(*linear_sum_assignment(-np.abs(correlation)), strict=True):
+            if abs(correlation[j, i]) < 0.5:
+                continue
+            columns[j] = names[theirs[i]]
+            slope = np.sign(correlation[j, i]) * y[:, i].std() / x[:, j].std()
+            guide.factors[:, j] = slope * guide.factors[:, j] + y[:, i].mean() - slope * x[:, j].mean()
+        taken = {c for _, theirs in settled for c in theirs if c in active}
+    own = [c for c in active if c not in columns and c not in taken]
+    for j in range(len(columns)):
+        if columns[j] < 0 and own:
+            columns[j] = own.pop(0)
+    return columns
+
+
+def _pairs(
+    geometry: Float[np.ndarray, "n r"],
+    mine: Int[np.ndarray, " a"],
+    theirs: Int[np.ndarray, " b"],
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where two leaves come closest: places in `mine`, and those of their nearest rows in `theirs`."""
+    places = rng.choice(len(mine), min(len(mine), _POINTS), replace=False)
+    others = rng.choice(len(theirs), min(len(theirs), 2 * _POINTS), replace=False)
+    search = NearestNeighbors(n_neighbors=1, algorithm="brute").fit(geometry[theirs[others]])
+    distance, index = search.kneighbors(geometry[mine[places]])
+    near = distance[:, 0] <= np.quantile(distance[:, 0], _NEAREST_PAIRS)
+    return places[near], others[index[near, 0]]

@@ -1,1 +1,0 @@
-"""Subcommands of `disentree`, one function per file. They import what they need when they run."""

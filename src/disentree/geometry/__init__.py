@@ -1,0 +1,1 @@
+"""Numerical geometry on plain arrays: neighbors, subspaces, charts, hulls. No torch."""

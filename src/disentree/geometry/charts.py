@@ -1,0 +1,184 @@
+"""Local dimension and tangents of curved manifolds: quadratic sheets instead of flats.
+
+In a neighbourhood of radius r a curved manifold leaves its tangent flat by something like r squared, and a flat
+of the right dimension may fit no better than noise. A quadratic function of the tangent coordinates takes that
+up; what is left is of third order. Fits are judged by leave-one-out residuals, so that a sheet with more
+coefficients has no advantage of its own.
+"""
+
+from __future__ import annotations
+
+from typing import no_type_check
+
+import numpy as np
+from jaxtyping import Float, Int
+from numba import njit, prange
+
+from disentree.mimosa.finders.tangents import Tangents
+
+REFITS = 2  # times that a sheet is fitted again to the neighbours that lay nearest to it
+TRIMMED = 2 / 3  # the share of neighbours that a sheet is judged by: the rest may lie on other manifolds
+
+
+def sheet_residuals(
+    Z: Float[np.ndarray, "n D"],
+    neighbors: Int[np.ndarray, "n k"],
+    rows: Int[np.ndarray, " m"] | None = None,
+    max_dimension: int | None = None,
+) -> tuple[Float[np.ndarray, "m q"], Float[np.ndarray, "m q D D"]]:
+    """For every point and every dimension d = 1, 2, ... the leave-one-out residual of the quadratic sheet of
+    that dimension, relative to the size of the neighbourhood, and the sheet's tangent basis at the point (the
+    first d rows)."""
+    n_dims, k = Z.shape[1], neighbors.shape[1]
+    top = n_dims - 1 if max_dimension is None else min(max_dimension, n_dims - 1)
+    while top > 1 and 1.5 * (1 + top + top * (top + 1) // 2) > TRIMMED * k:
+        top -= 1
+    rows = np.arange(len(Z)) if rows is None else rows
+    if top < 1:
+        return np.ones((len(rows), 0)), np.zeros((len(rows), 0, n_dims, n_dims))
+    return _sheets(np.ascontiguousarray(Z), neighbors, rows, top)
+
+
+def chance_residuals(k: int, n_dims: int, n_clouds: int = 200) -> Float[np.ndarray, " q"]:
+    """For every dimension d the residual below which a sheet of that dimension is more than chance: half of
+    what it leaves in clouds without any structure. They are half balls with the point in the middle of the flat
+    side, as at the border of a cloud, where sheets fit better than inside."""
+    rng = np.random.default_rng(0)
+    clouds = rng.standard_normal((n_clouds, k, n_dims))
+    clouds *= rng.random((n_clouds, k, 1)) ** (1 / n_dims) / np.linalg.norm(clouds, axis=2, keepdims=True)
+    clouds[:, :, 0] = np.abs(clouds[:, :, 0])
+    Z = np.concatenate([np.zeros((n_clouds, 1, n_dims)), clouds], axis=1).reshape(-1, n_dims)
+    rows = np.arange(n_clouds) * (k + 1)
+    neighbors = np.zeros((len(Z), k), dtype=np.int64)
+    neighbors[rows] = rows[:, None] + np.arange(1, k + 1)
+    return np.median(sheet_residuals(Z, neighbors, rows)[0], axis=0) / 2
+
+
+def curved_tangents(
+    residuals: Float[np.ndarray, "m q"],
+    bases: Float[np.ndarray, "m q D D"],
+    tolerance: float,
+    limits: Float[np.ndarray, " q"],
+) -> Tangents:
+    """The lowest dimension whose sheet leaves no more than `tolerance`, nor more than the `limits` of what chance
+    would leave; the full dimension where none does."""
+    n, n_dims = len(residuals), bases.shape[-1]
+    good = residuals <= np.minimum(tolerance, limits)
+    found = good.any(axis=1)
+    first = np.argmax(good, axis=1) if good.shape[1] else np.zeros(n, dtype=np.int64)
+    chosen = np.broadcast_to(np.eye(n_dims), (n, n_dims, n_dims)).copy()
+    chosen[found] = bases[np.flatnonzero(found), first[found]]
+    return Tangents(np.where(found, first + 1, n_dims), chosen)
+
+
+@njit(cache=True)
+@no_type_check
+def _fit_sheet(Y, used, d):
+    """Axes of the used rows of Y, coefficients of the quadratic sheet over the first d of them, and for all rows
+    their squared residuals: leave-one-out for the used ones."""
+    m, n_dims = Y.shape
+    rows = np.flatnonzero(used)
+    S = np.ascontiguousarray(Y[rows])
+    _, vectors = np.linalg.eigh(S.T @ S)
+    axes = np.ascontiguousarray(vectors[:, ::-1])
+    W = Y @ axes
+    n_terms = 1 + d + d * (d + 1) // 2
+    A = np.ones((m, n_terms))
+    for j in range(m):
+        t = 1
+        for a in range(d):
+            A[j, t] = W[j, a]
+            t += 1
+        for a in range(d):
+            for b in range(a, d):
+                A[j, t] = W[j, a] * W[j, b]
+                t += 1
+    N = np.ascontiguousarray(W[:, d:])
+    A_used = np.ascontiguousarray(A[rows])
+    G = A_used.T @ A_used
+    for t in range(n_terms):
+        G[t, t] += 1e-10
+    inverse = np.linalg.inv(G)
+    C = inverse @ (A_used.T @ np.ascontiguousarray(N[rows]))
+    R = N - A @ C
+    H = A @ inverse
+    errors = np.empty(m)
+    for j in range(m):
+        off = 0.0
+        for a in range(n_dims - d):
+            off += R[j, a] ** 2
+        if used[j]:
+            leverage = 0.0
+            for t in range(n_terms):
+                leverage += H[j, t] * A[j, t]
+            off /= max(1.0 - leverage, 0.05) ** 2
+        errors[j] = off
+    return axes, C, errors
+
+
+@njit(parallel=True, cache=True)
+@no_type_check
+def _sheets(Z, neighbors, rows, top):
+    n, k, n_dims = len(rows), neighbors.shape[1], Z.shape[1]
+    residuals = np.ones((n, top))
+    bases = np.zeros((n, top, n_dims, n_dims))
+    n_kept = int(TRIMMED * (k + 1))
+    for i in prange(n):
+        # the point itself comes last: its own sheet has to hold it
+        Y = np.zeros((k + 1, n_dims))
+        size = 0.0
+        for j in range(k):
+            for a in range(n_dims):
+                Y[j, a] = Z[neighbors[rows[i], j], a] - Z[rows[i], a]
+                size += Y[j, a] ** 2
+        if size == 0.0:
+            continue
+        Y /= np.sqrt(size / k)
+        for d in range(1, top + 1):
+            used = np.ones(k + 1, dtype=np.bool_)
+            axes, C, errors = _fit_sheet(Y, used, d)
+            for _ in range(REFITS):
+                errors[k] = 0.0
+                order = np.argsort(errors)
+                used[:] = False
+                used[order[:n_kept]] = True
+                axes, C, errors = _fit_sheet(Y, used, d)
+            residuals[i, d - 1] = np.sqrt(np.sort(errors)[:n_kept].mean())
+            # tangent directions: the axes, tilted by the linear terms
+            T = np.zeros((d, n_dims))
+            for c in range(d):
+                for a in range(n_dims):
+                    T[c, a] = axes[a, c]
+                    for b in range(n_dims - d):
+                        T[c, a] += C[1 + c, b] * axes[a, d + b]
+            Q, _ = np.linalg.qr(T.T)
+            bases[i, d - 1, :d] = Q.T
+    return residuals, bases
+
+
+def n_terms(d: int) -> int:
+    """Coefficients of a quadratic function of d variables."""
+    return 1 + d + d * (d + 1) // 2
+
+
+def sheet_offsets(
+    Z: Float[np.ndarray, "n D"], points: Float[np.ndarray, "n k D"], d: int
+) -> Float[np.ndarray, " n"]:
+    """How far each point is from the quadratic sheet of dimension d through its own set of other points,
+    relative to their distance."""
+    Y = points - Z[:, None]
+    size = np.sqrt((Y**2).sum(axis=2).mean(axis=1))
+    Y /= np.maximum(size, 1e-300)[:, None, None]
+    center = Y.mean(axis=1, keepdims=True)
+    _, vectors = np.linalg.eigh(np.swapaxes(Y - center, 1, 2) @ (Y - center))
+    axes = vectors[:, :, ::-1]
+    W, here = (Y - center) @ axes, (-center) @ axes
+    a, b = np.triu_indices(d)
+
+    def terms(U: np.ndarray) -> np.ndarray:
+        return np.concatenate([np.ones((*U.shape[:2], 1)), U, U[:, :, a] * U[:, :, b]], axis=2)
+
+    A, A_here = terms(W[:, :, :d]), terms(here[:, :, :d])
+    G = np.swapaxes(A, 1, 2) @ A + 1e-9 * np.eye(A.shape[2])
+    predicted = A_here @ np.linalg.solve(G, np.swapaxes(A, 1, 2) @ W[:, :, d:])
+    return np.linalg.norm((here[:, :, d:] - predicted)[:, 0], axis=1)

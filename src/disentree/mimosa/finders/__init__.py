@@ -1,0 +1,1 @@
+"""Ways to find the components of data that has been given a representation."""

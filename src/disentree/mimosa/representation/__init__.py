@@ -1,0 +1,1 @@
+"""Initial representations: linear, or an autoencoder for curved data."""

@@ -1,0 +1,162 @@
+"""A smooth autoencoder for data that is not linear.
+
+The network works on a few hundred principal components of the data rather than on the data itself, images
+included: on a CPU this is an order of magnitude faster than convolutions, and the components of smoothly
+changing images are smooth functions of whatever changes. The latent has room to spare; how many dimensions the
+data needs is found later, from its neighbourhoods.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float, Shaped
+from torch import nn
+
+from disentree.mimosa.representation.linear import BLOCK, Representation, as_float, as_rows
+from disentree.training.networks import flushed_denormals, mlp
+from disentree.utils.progress import bar
+
+log = logging.getLogger("disentree.mimosa")
+
+N_COMPONENTS = 400
+LATENT = 10
+HIDDEN = (768, 768)
+BATCH = 256
+LEARNING_RATE = 2e-3
+MAX_STEPS = 14_000
+EPOCHS = 60  # unless that is more steps
+
+
+def autoencoder_representation(
+    X: Shaped[np.ndarray, "n ..."],
+    seed: np.random.SeedSequence,
+    verbose: bool = False,
+    steps: int | None = None,
+    n_components: int = N_COMPONENTS,
+    latent: int = LATENT,
+) -> Representation:
+    """Train an autoencoder on the principal components of `X` and return its centred latent."""
+    rows = as_rows(X)
+    rng = np.random.default_rng(seed)
+    mean, weights, spectrum = principal_components(rows, n_components, rng)
+    P = np.concatenate(
+        [(as_float(rows[i : i + BLOCK]) - mean) @ weights for i in range(0, len(rows), BLOCK)]
+    ).astype(np.float32)
+    if steps is None:
+        steps = min(MAX_STEPS, EPOCHS * max(len(P) // BATCH, 5))
+    network, history = train_autoencoder(P, min(latent, P.shape[1]), int(rng.integers(2**31)), steps, verbose)
+    return Representation("autoencoder", mean, weights, spectrum, network, history)
+
+
+class Autoencoder(nn.Module):
+    """From principal components to a latent and back."""
+
+    scale: torch.Tensor
+    center: torch.Tensor
+    rotation: torch.Tensor
+
+    def __init__(self, n_components: int, latent: int, hidden: Sequence[int] = HIDDEN):
+        super().__init__()
+        self.encoder = mlp(n_components, latent, tuple(hidden), nn.SiLU)
+        self.decoder = mlp(latent, n_components, tuple(hidden), nn.SiLU)
+        self.register_buffer("scale", torch.ones(n_components))
+        self.register_buffer("center", torch.zeros(latent))
+        self.register_buffer("rotation", torch.eye(latent))
+
+    @classmethod
+    def from_weights(cls, weights: Mapping[str, np.ndarray]) -> Autoencoder:
+        """The network whose `state_dict` this is."""
+        widths = [len(weights[name]) for name in sorted(weights) if re.fullmatch(r"encoder\.\d+\.bias", name)]
+        with torch.random.fork_rng(devices=[]):
+            network = cls(len(weights["scale"]), len(weights["center"]), widths[:-1])
+        network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in weights.items()})
+        return network.eval().requires_grad_(False)
+
+    def encode(self, P: Float[torch.Tensor, "n q"]) -> Float[torch.Tensor, "n D"]:
+        return (self.encoder(P / self.scale) - self.center) @ self.rotation
+
+    def decode(self, Z: Float[torch.Tensor, "n D"]) -> Float[torch.Tensor, "n q"]:
+        return self.decoder(Z @ self.rotation.T + self.center) * self.scale
+
+    @torch.no_grad()
+    def turn(self, P: Float[np.ndarray, "n q"]) -> None:
+        """Let the axes of the latent be those of largest variance, and its origin the mean."""
+        Z = np.concatenate(
+            [self.encode(torch.from_numpy(P[i : i + BLOCK])).double().numpy() for i in range(0, len(P), BLOCK)]
+        )
+        _, vectors = np.linalg.eigh((Z - Z.mean(axis=0)).T @ (Z - Z.mean(axis=0)))
+        self.center.copy_(torch.from_numpy(Z.mean(axis=0)))
+        self.rotation.copy_(torch.from_numpy(vectors[:, ::-1].copy()))
+
+
+def principal_components(
+    rows: Shaped[np.ndarray, "n p"], n_components: int, rng: np.random.Generator, n_rows: int = 10_000
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean, axes and singular values from a random subset of rows, by subspace iteration for wide data.
+
+    Tables are scaled to columns of equal size first, for their units have no meaning here; images are not.
+    """
+    some = as_float(rows[np.sort(rng.choice(len(rows), min(len(rows), n_rows), replace=False))])
+    some = some.astype(np.float32)
+    mean = some.mean(axis=0)
+    some -= mean
+    scale = np.ones(some.shape[1], dtype=np.float32)
+    if rows.dtype != np.uint8:
+        scale = some.std(axis=0)
+        scale[scale <= 1e-7 * scale.max()] = np.inf
+        some /= scale
+    q = min(n_components, *some.shape)
+    if some.shape[1] <= 1024:
+        _, s, Vt = np.linalg.svd(some, full_matrices=False)
+        return mean, (Vt[:q].T / scale[:, None]), s
+    Q = rng.standard_normal((some.shape[1], min(q + 20, *some.shape))).astype(np.float32)
+    for _ in range(3):
+        Q = np.linalg.qr(some.T @ (some @ Q))[0]
+    _, s, Vt = np.linalg.svd(some @ Q, full_matrices=False)
+    return mean, ((Q @ Vt.T)[:, :q] / scale[:, None]), s
+
+
+def train_autoencoder(
+    P: Float[np.ndarray, "n q"], latent: int, seed: int, steps: int, verbose: bool = False
+) -> tuple[Autoencoder, list[dict[str, float]]]:
+    """Minimise the relative squared error of each row: small shapes count as much as large ones."""
+    unit = float(P.std())
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = Autoencoder(P.shape[1], latent)
+    data = torch.from_numpy(P) / unit
+    scale = data.std(dim=0).clamp_min(1e-12).sqrt()  # halfway to equal variance: fine detail is to be seen
+    optimizer = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE, fused=True)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, LEARNING_RATE, total_steps=steps)
+    generator = torch.Generator().manual_seed(seed)
+    size = data.pow(2).sum(dim=1)
+    floor = 1e-6 * size.mean()
+    batch, step, history = min(BATCH, len(data)), 0, []
+    epochs = -(-steps // max(len(data) // batch, 1))
+    with flushed_denormals(), bar("autoencoder", epochs, verbose) as advance:
+        while step < steps:
+            order = torch.randperm(len(data), generator=generator)
+            total, count = 0.0, 0
+            for start in range(0, len(data) - batch + 1, batch):
+                rows = order[start : start + batch]
+                x = data[rows]
+                error = (network.decoder(network.encoder(x / scale)) * scale - x).pow(2).sum(dim=1)
+                loss = (error / (size[rows] + floor)).mean()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                schedule.step()
+                total, count, step = total + loss.item(), count + 1, step + 1
+                if step == steps:
+                    break
+            history.append({"step": step, "error": total / count})
+            advance(f"relative error {total / count:.4f}")
+    log.info("autoencoder: relative error %.4f after %d steps", history[-1]["error"], step)
+    network.scale.copy_(scale * unit)
+    network.turn(P)
+    return network.eval().requires_grad_(False), history

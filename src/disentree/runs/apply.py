@@ -1,0 +1,155 @@
+"""Paths and codes for more rows than fit in memory: a trained run applied to a file, a block at a time.
+
+Blocks are those in which `transform` would go through the whole array, so that results are the same bits.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int, Shaped
+
+from disentree.runs.blocks import (
+    CODE_DTYPE,
+    create_npy,
+    npy_layouts,
+    open_rows,
+    open_writer,
+    out_files,
+    read_blocks,
+    read_rows,
+    write_rows,
+)
+from disentree.utils.files import atomic_path
+from disentree.utils.pools import in_processes
+from disentree.training.data import rows_per_block
+from disentree.errors import UserError
+from disentree.runs.folder import Run
+
+IN, OUT = (".npy", ".npz", ".csv", ".tsv", ".parquet"), (".npy", ".csv", ".parquet")
+
+
+@dataclass(frozen=True)
+class Applied:
+    n_rows: int
+    seconds: float
+    files: tuple[Path, ...]
+
+
+def apply_run(
+    run: Run,
+    source: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    engine: str = "local",
+    jobs: int = 1,
+    address: str | None = None,
+    device: str = "auto",
+) -> Applied:
+    """Write codes and paths of every row of `source` to `out`.
+
+    To a .npy file go the codes, and to one beside it that ends in .paths.npy the paths; to a table both, a column
+    for each variable. Rows of a table that miss a value get the path -1 and no codes. More than one process, or
+    Dask, is of use from .npy to .npy; other files are read in one go from front to back.
+    """
+    source, out = Path(source), Path(out)
+    for path, known in ((source, IN), (out, OUT)):
+        if path.suffix.lower() not in known:
+            raise UserError(f"{path} must end in {', '.join(known[:-1])} or {known[-1]}")
+    if not source.is_file():
+        raise UserError(f"there is no file {source}")
+    if address is not None and engine != "dask":
+        raise UserError("--address is that of a Dask scheduler and needs --engine dask")
+    if "model" not in run.finished():
+        raise UserError(f"{run.folder} has no trained model yet; `{run.about['command']}` makes one")
+    began = time.perf_counter()
+    arrays = source.suffix.lower() == out.suffix.lower() == ".npy"
+    if arrays and (jobs > 1 or engine != "local"):
+        n_rows = _apply_parts(run, source, out, engine, jobs, address, device)
+    else:
+        if engine != "local" or jobs > 1:
+            raise UserError(
+                "several processes and --engine dask are for .npy to .npy; leave --engine and --jobs out"
+            )
+        n_rows = _apply_in_order(run, source, out, device)
+    return Applied(n_rows, time.perf_counter() - began, out_files(out))
+
+
+# ------------------------------------------------------------------ one block after the other
+
+
+def _apply_in_order(run: Run, source: Path, out: Path, device: str) -> int:
+    model = run.model(device)
+    about = run.read_json("data.json")
+    n_rows = 0
+    with ExitStack() as stack:
+        write = open_writer(stack, out, model.hierarchy_)
+        for block in read_blocks(source, about):
+            codes, paths = _codes_and_paths(model, block)
+            write(codes, paths)
+            n_rows += len(block)
+    return n_rows
+
+
+def _codes_and_paths(
+    model: Any, block: Shaped[np.ndarray, "n ..."]
+) -> tuple[Float[np.ndarray, "n v"], Int[np.ndarray, " n"]]:
+    whole = np.isfinite(block.reshape(len(block), -1)).all(axis=1) if block.dtype.kind == "f" else None
+    if whole is None or whole.all():
+        codes = model.transform(block)
+        return codes, model.hierarchy_.path_of(codes)
+    codes = np.full((len(block), model.hierarchy_.n_variables), np.nan)
+    paths = np.full(len(block), -1)
+    if whole.any():
+        codes[whole] = model.transform(block[whole])
+        paths[whole] = model.hierarchy_.path_of(codes[whole])
+    return codes, paths
+
+
+# ------------------------------------------------------------------ many blocks at a time
+
+
+def _apply_parts(
+    run: Run, source: Path, out: Path, engine: str, jobs: int, address: str | None, device: str
+) -> int:
+    """Every process reads blocks of its own and writes them where they belong."""
+    about = run.read_json("data.json")
+    with source.open("rb") as file:
+        n_rows, dtype = open_rows(file, source, about)
+        if n_rows:  # a file cut short is told before work starts
+            read_rows(file, source, about, dtype, 1, skip=n_rows - 1)
+    # So is a device that is not there; a cluster elsewhere has its own.
+    n_variables = run.model(device if address is None else "cpu").hierarchy_.n_variables
+    step = rows_per_block(tuple(about["shape"]))
+    with ExitStack() as stack:
+        targets = [stack.enter_context(atomic_path(path)) for path in out_files(out)]
+        for target, (whole, dtype) in zip(targets, npy_layouts(n_rows, n_variables), strict=True):
+            create_npy(target, whole, dtype)
+        where = [str(path.resolve()) for path in (run.folder, source, *targets)]
+        calls = [(*where, device, start, min(step, n_rows - start)) for start in range(0, n_rows, step)]
+        in_processes(apply_part, calls, engine, jobs, address)
+    return n_rows
+
+
+_models: dict[tuple[str, str], Any] = {}  # of this process, by folder and device
+
+
+def apply_part(folder: str, source: str, codes_to: str, paths_to: str, device: str, start: int, n: int) -> int:
+    """Codes and paths of rows `start` to `start + n`, written to their place in both files."""
+    run, path = Run.open(folder), Path(source)
+    if (folder, device) not in _models:
+        _models[folder, device] = run.model(device)
+    about = run.read_json("data.json")
+    with path.open("rb") as file:
+        _, dtype = open_rows(file, path, about)
+        block = read_rows(file, path, about, dtype, n, skip=start)
+    codes, paths = _codes_and_paths(_models[folder, device], block)
+    write_rows(Path(codes_to), start, codes.astype(CODE_DTYPE))
+    write_rows(Path(paths_to), start, paths.astype("<i8"))
+    return n

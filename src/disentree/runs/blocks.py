@@ -1,0 +1,317 @@
+"""Files of rows, read and written a block at a time: arrays by plain file operations and not through a memory
+map, whose pages would count as memory for as long as the system likes to keep them."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Shaped
+
+from disentree.utils.files import atomic_path
+from disentree.training.data import rows_per_block
+from disentree.datasets.user_files import csv_style, need, table_problem, zeros_and_ones
+from disentree.errors import UserError
+
+log = logging.getLogger(__name__)
+
+CODE_DTYPE = np.dtype("<f8")
+HEADER = 128  # bytes before the numbers of a .npy that is written here
+
+
+# ------------------------------------------------------------------ reading
+
+
+def read_blocks(source: Path, about: dict[str, Any]) -> Iterator[Shaped[np.ndarray, "n ..."]]:
+    """Rows as the run's model knows them: the same columns, standardised as they were for training."""
+    step = rows_per_block(tuple(about["shape"]))
+    suffix = source.suffix.lower()
+    if suffix == ".npy":
+        with source.open("rb") as file:
+            yield from _array_blocks(file, source, about, step)
+        return
+    if suffix == ".npz":
+        with _open_npz(source) as file:
+            yield from _array_blocks(file, source, about, step)
+        return
+    levels = _levels_in_use(about)
+    told: set[str] = set()
+    for frame in (_parquet_frames if suffix == ".parquet" else _csv_frames)(source, about, levels, step):
+        _tell_new_values(frame, levels, source, told)
+        block = _numbers(frame, about, levels, source)
+        _check_shape(block.shape, about, source)
+        yield _standardised(block, about)
+
+
+def _standardised(block: Shaped[np.ndarray, "n ..."], about: dict[str, Any]) -> Shaped[np.ndarray, "n ..."]:
+    if about["scale"] is None:
+        return block
+    return (block - np.array(about["centre"])) / np.array(about["scale"])
+
+
+def npy_header(file: Any, path: Path) -> tuple[tuple[int, ...], np.dtype, int]:
+    """Shape, type and where the numbers begin."""
+    try:
+        version = np.lib.format.read_magic(file)
+    except ValueError:
+        raise UserError(f"{path} is not an {path.suffix[1:].lower()} file") from None
+    try:
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = read(file)
+    except ValueError as error:
+        raise UserError(f"{path} cannot be read: {error}") from None
+    if dtype.kind not in "biuf":
+        raise UserError(f"{path} must hold real numbers, got {'text' if dtype.kind in 'SU' else dtype}")
+    if fortran:
+        raise UserError(f"{path} is stored by columns and must be by rows: np.save(file, np.ascontiguousarray(X))")
+    return shape, dtype, file.tell()
+
+
+def open_rows(file: Any, path: Path, about: dict[str, Any]) -> tuple[int, np.dtype]:
+    """How many rows an array has and their type; the file then stands at the first of them. An error if they are
+    not of the kind that the run was made from."""
+    if about["kind"] == "table":
+        names = ", ".join(about["feature_names"][:3])
+        raise UserError(f"the run was made from a table with columns {names} ...: give a table")
+    shape, dtype, _ = npy_header(file, path)
+    _check_shape(shape, about, path)
+    return shape[0], dtype
+
+
+def read_rows(
+    file: Any, path: Path, about: dict[str, Any], dtype: np.dtype, n: int, skip: int = 0
+) -> Shaped[np.ndarray, "n ..."]:
+    """The next `n` rows of an array after `skip` others, as the run's model knows them."""
+    row = dtype.itemsize * int(np.prod(about["shape"]))
+    if skip:
+        file.seek(skip * row, os.SEEK_CUR)
+    data = file.read(n * row)
+    if len(data) < n * row:
+        raise UserError(f"{path} ends before its last row")
+    return _standardised(np.frombuffer(data, dtype).reshape(n, *about["shape"]), about)
+
+
+def _check_shape(got: tuple[int, ...], about: dict[str, Any], path: Path) -> None:
+    asked = tuple(about["shape"])
+    if got[1:] != asked:
+        raise UserError(f"{path} has rows of shape {got[1:]}; the run was made from rows of shape {asked}")
+
+
+def _check_width(n_columns: int, about: dict[str, Any], path: Path) -> None:
+    """Of a table without names that the run knows; what is in its columns comes later."""
+    if len(about["shape"]) > 1:
+        size = "x".join(map(str, about["shape"]))
+        raise UserError(f"{path} is a table, the run needs images of {size}")
+    (asked,) = about["shape"]
+    if n_columns != asked:
+        raise UserError(f"{path} has {n_columns} column{'s' * (n_columns != 1)}, the run needs {asked}")
+
+
+def _array_blocks(file: Any, path: Path, about: dict[str, Any], step: int) -> Iterator[np.ndarray]:
+    n_rows, dtype = open_rows(file, path, about)
+    for start in range(0, n_rows, step):
+        yield read_rows(file, path, about, dtype, min(step, n_rows - start))
+
+
+@contextmanager
+def _open_npz(path: Path) -> Iterator[Any]:
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [n for n in archive.namelist() if n.endswith(".npy")]
+            name = "X.npy" if "X.npy" in names else names[0] if len(names) == 1 else None
+            if name is None:
+                raise UserError(f"{path} must have an array 'X', or only one array")
+            with archive.open(name) as file:
+                yield file
+    except zipfile.BadZipFile:
+        raise UserError(f"{path} is not an npz file, or a damaged one") from None
+
+
+Levels = dict[str, list[str]]  # by column: its values, each of which is a feature of zeros and ones
+
+
+def _levels_in_use(about: dict[str, Any]) -> Levels:
+    """Without columns that no feature is left of."""
+    names = about["feature_names"]
+    return {
+        column: values
+        for column, values in about.get("levels", {}).items()
+        if any(f"{column}={value}" in names for value in values)
+    }
+
+
+def _columns_for(about: dict[str, Any], levels: Levels, path: Path, there: list[str]) -> list[str] | None:
+    """The columns of a table that the run's features are made from; None for all, if features have no names."""
+    if not about["feature_names"]:
+        _check_width(len(there), about, path)
+        return None
+    made = {f"{column}={value}" for column, values in levels.items() for value in values}
+    columns = [*(name for name in about["feature_names"] if name not in made), *levels]
+    missing = [column for column in columns if column not in there]
+    if missing and "=" in missing[0] and "levels" not in about:
+        raise UserError(f"the run is too old to tell what {missing[0]!r} was made from: run it again to apply it")
+    if missing:
+        raise UserError(f"{path} has no column {missing[0]!r}, which the run was made from")
+    return columns
+
+
+def _csv_frames(path: Path, about: dict[str, Any], levels: Levels, step: int) -> Iterator[Any]:
+    pd = need("pandas", path)
+    try:
+        style = csv_style(path)
+        columns = _columns_for(about, levels, path, list(pd.read_csv(path, nrows=0, **style).columns))
+        as_text = dict.fromkeys(levels, str)  # whatever the values of a single block look like
+        with pd.read_csv(path, usecols=columns, dtype=as_text, chunksize=step, **style) as frames:
+            for frame in frames:
+                for column, values in levels.items():
+                    if set(values) <= {"True", "False"}:  # pandas takes true and TRUE for the same
+                        frame[column] = frame[column].str.capitalize()
+                yield frame
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise UserError(table_problem(path, error)) from None
+
+
+def _parquet_frames(path: Path, about: dict[str, Any], levels: Levels, step: int) -> Iterator[Any]:
+    try:
+        from pyarrow import ArrowInvalid, parquet
+    except ImportError:
+        raise UserError("parquet files need pyarrow: pip install 'disentree[files]'") from None
+    try:
+        with parquet.ParquetFile(path) as file:
+            columns = _columns_for(about, levels, path, file.schema_arrow.names)
+            for batch in file.iter_batches(batch_size=step, columns=columns):
+                yield batch.to_pandas()
+    except ArrowInvalid as error:
+        raise UserError(f"{path} cannot be read: {error}") from None
+
+
+def _tell_new_values(frame: Any, levels: Levels, path: Path, told: set[str]) -> None:
+    """Say once for a column that it has values which were not there when the run was made."""
+    for column, values in levels.items():
+        new = set(frame[column].dropna().astype(str)) - set(values)
+        if new and column not in told:
+            told.add(column)
+            sentence = "%s: column %r has values that the run was not made from, such as %r; they become zeros"
+            log.warning(sentence, path, column, min(new))
+
+
+def _numbers(frame: Any, about: dict[str, Any], levels: Levels, path: Path) -> Float[np.ndarray, "n p"]:
+    """The run's features, in their order."""
+    made = {}
+    for column, values in levels.items():
+        made |= zeros_and_ones(frame[column], values)
+    names = about["feature_names"] or frame.columns
+    try:
+        columns = [
+            made[name] if name in made else frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+            for name in names
+        ]
+        return np.stack(columns, axis=1)
+    except (ValueError, TypeError) as error:
+        raise UserError(f"{path} must hold numbers in the run's columns: {error}") from None
+
+
+# ------------------------------------------------------------------ writing
+
+Write = Callable[[np.ndarray, np.ndarray], None]
+
+
+def open_writer(stack: ExitStack, out: Path, hierarchy: Any) -> Write:
+    names = [variable.name for variable in hierarchy.variables]
+    temporary = [stack.enter_context(atomic_path(path)) for path in out_files(out)]
+    if out.suffix.lower() == ".npy":
+        return _npy_writer(stack, temporary, len(names))
+    return (_csv_writer if out.suffix.lower() == ".csv" else _parquet_writer)(stack, temporary[0], names)
+
+
+def out_files(out: Path) -> tuple[Path, ...]:
+    """What is written: of a .npy the codes, and the paths to a second one."""
+    return (out, out.with_name(f"{out.stem}.paths.npy")) if out.suffix.lower() == ".npy" else (out,)
+
+
+def _npy_writer(stack: ExitStack, temporary: list[Path], n_variables: int) -> Write:
+    """The number of rows is known at the end; the header has room for it."""
+    files = [path.open("wb") for path in temporary]
+    n_rows = 0
+
+    def finish(error: Any, *more: Any) -> None:
+        if error is None:
+            for file, (shape, dtype) in zip(files, npy_layouts(n_rows, n_variables), strict=True):
+                file.seek(0)
+                file.write(npy_start(shape, dtype))
+        for file in files:
+            file.close()
+
+    stack.push(finish)
+    for file, (shape, dtype) in zip(files, npy_layouts(0, n_variables), strict=True):
+        file.write(npy_start(shape, dtype))
+
+    def write(codes: np.ndarray, paths: np.ndarray) -> None:
+        nonlocal n_rows
+        files[0].write(np.ascontiguousarray(codes, CODE_DTYPE).data)
+        files[1].write(np.ascontiguousarray(paths, "<i8").data)
+        n_rows += len(codes)
+
+    return write
+
+
+def npy_layouts(n_rows: int, n_variables: int) -> list[tuple[tuple[int, ...], np.dtype]]:
+    return [((n_rows, n_variables), CODE_DTYPE), ((n_rows,), np.dtype("<i8"))]
+
+
+def npy_start(shape: tuple[int, ...], dtype: np.dtype) -> bytes:
+    """A header of the same size whatever the number of rows."""
+    text = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': {shape}, }}"
+    length = HEADER - 10  # without the magic string, the version and the length itself
+    return b"\x93NUMPY\x01\x00" + length.to_bytes(2, "little") + text.ljust(length - 1).encode("ascii") + b"\n"
+
+
+def create_npy(path: Path, shape: tuple[int, ...], dtype: np.dtype) -> None:
+    """A file of zeros, for `write_rows` to fill."""
+    with path.open("wb") as file:
+        file.write(npy_start(shape, dtype))
+        file.truncate(HEADER + dtype.itemsize * int(np.prod(shape)))
+
+
+def write_rows(path: Path, start: int, values: Shaped[np.ndarray, "n ..."]) -> None:
+    with path.open("r+b") as file:
+        file.seek(HEADER + start * values.itemsize * int(np.prod(values.shape[1:])))
+        file.write(np.ascontiguousarray(values).data)
+
+
+def _csv_writer(stack: ExitStack, temporary: Path, names: list[str]) -> Write:
+    import csv
+
+    file = stack.enter_context(temporary.open("w", newline="", encoding="utf-8"))
+    rows = csv.writer(file)
+    rows.writerow(["path", *names])
+
+    def write(codes: np.ndarray, paths: np.ndarray) -> None:
+        for path, values in zip(paths.tolist(), codes.tolist(), strict=True):
+            rows.writerow([path, *("" if v != v else v for v in values)])
+
+    return write
+
+
+def _parquet_writer(stack: ExitStack, temporary: Path, names: list[str]) -> Write:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise UserError("parquet files need pyarrow: pip install 'disentree[files]'") from None
+    fields = [("path", pyarrow.int64()), *((name, pyarrow.float64()) for name in names)]
+    schema = pyarrow.schema(fields)
+    writer = stack.enter_context(parquet.ParquetWriter(str(temporary), schema))
+
+    def write(codes: np.ndarray, paths: np.ndarray) -> None:
+        columns = [pyarrow.array(paths), *(pyarrow.array(c, from_pandas=True) for c in codes.T)]
+        writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
+
+    return write

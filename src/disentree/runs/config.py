@@ -1,0 +1,154 @@
+"""The settings of a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from inspect import signature
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from disentree.datasets import dataset_info, load_file
+from disentree.datasets.user_files import ARRAYS, TABLES, digest_of
+from disentree.errors import UserError
+
+N_SAMPLES = {"quick": 20_000, "default": 100_000, "paper": 100_000}  # of a benchmark, unless told
+
+
+class RunConfig(BaseModel):
+    """What a run computes. Two runs with equal settings make the same files."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    source: str
+    kind: Literal["dataset", "file"]
+    digest: str = ""  # of a file: the same name may hold other data tomorrow
+    n_samples: int | None = Field(default=None, ge=1)  # of a file: a random subset of this many rows
+    seed: int = Field(default=0, ge=0)
+    options: dict[str, Any] = {}  # of `load_dataset` or of `load_file`
+    structure: Literal["mimosa", "mimosa-paper", "true", "given"] = "mimosa"
+    structure_settings: dict[str, Any] = {}  # of `MIMOSA` or of `MIMOSA.paper`
+    hierarchy_file: str | None = None
+    labels_file: str | None = None
+    structure_digest: str = ""
+    model: str = "cofhae"
+    preset: Literal["quick", "default", "paper"] = "default"
+    model_settings: dict[str, Any] = {}  # of the model, instead of what the preset says
+    epochs: int | None = Field(default=None, ge=1)
+    held_out: float = Field(default=0.1, gt=0, lt=1)
+
+    @classmethod
+    def of(
+        cls, source: str, *, preset: str = "default", n_samples: int | None = None, **settings: Any
+    ) -> RunConfig:
+        """Settings for a benchmark by its name, or for a file; both are checked before anything is done.
+
+        Examples
+        --------
+        >>> config = RunConfig.of("chopsticks-depth2-either", preset="quick")
+        >>> config.kind, config.n_samples
+        ('dataset', 20000)
+        """
+        from disentree.runs.stages import MODELS, SUPERVISED
+
+        if (model := settings.get("model", "cofhae")) not in MODELS:
+            raise UserError(f"there is no model {model!r}; known: {', '.join(MODELS)}")
+        path = Path(source)
+        is_file = path.exists() or path.suffix.lower() in TABLES + ARRAYS
+        given = {"source": source, "preset": preset, "n_samples": n_samples, **settings}
+        if not is_file:
+            dataset_info(source, **settings.get("options", {}))
+            given["kind"] = "dataset"
+            if n_samples is None:
+                given["n_samples"] = N_SAMPLES.get(preset)
+        else:
+            if not path.exists():
+                raise UserError(f"there is no file {path}")
+            known = [name for name in signature(load_file).parameters if name != "path"]
+            for option in settings.get("options", {}):
+                if option not in known:
+                    raise UserError(f"{path} is a file, which has no option {option!r}; it has {', '.join(known)}")
+            given |= {"kind": "file", "digest": digest_of(path)}
+        if given.get("structure") is None:
+            given["structure"] = usual_structure(model, given["kind"])
+        files = [given.get(name) for name in ("hierarchy_file", "labels_file")]
+        if any(files):
+            given |= {"structure": "given", "structure_digest": " ".join(digest_of(f) for f in files if f)}
+        if model in SUPERVISED and given["structure"] != "true":
+            raise UserError(f"{model} learns from the true codes, so its structure must be the true one too")
+        try:
+            return cls(**given)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise UserError(
+                f"{'.'.join(map(str, first['loc']))}: {first['msg']}, got {first['input']!r}"
+            ) from None
+
+    def differences(self, other: RunConfig) -> list[str]:
+        """What the two would do differently, in words. Where a file lies does not matter, what it holds does."""
+        mine, theirs = self.model_dump(), other.model_dump()
+        by_content = {"hierarchy_file", "labels_file"} | (
+            {"source"} if self.kind == other.kind == "file" else set()
+        )
+        out = []
+        for name in mine:
+            if name in by_content or mine[name] == theirs[name]:
+                continue
+            if name.endswith("digest"):
+                out.append("other data in the file" if name == "digest" else "another structure")
+            else:
+                out.append(f"{name.replace('_', ' ')} {_word(mine[name])}, not {_word(theirs[name])}")
+        return out
+
+    def same_structure(self, other: RunConfig) -> bool:
+        """Whether both find the same tree: equal data, split and way of finding it."""
+        names = ("source", "kind", "digest", "n_samples", "seed", "options", "held_out")
+        names += ("structure", "structure_settings", "structure_digest")
+        return all(getattr(self, name) == getattr(other, name) for name in names)
+
+    def command(self, folder: str | os.PathLike[str]) -> str:
+        """The command line that repeats the run."""
+        words = ["disentree", "run", self.source, "--out", str(folder)]
+        if self.preset != "default":
+            words += ["--preset", self.preset]
+        if self.n_samples is not None and not (
+            self.kind == "dataset" and self.n_samples == N_SAMPLES[self.preset]
+        ):
+            words += ["--n-samples", str(self.n_samples)]
+        words += ["--seed", str(self.seed)]
+        for name, value in self.options.items():
+            flag = name.replace("_", "-")
+            if isinstance(value, bool):
+                negative = {"binarize": "grey", "standardise": "no-standardise"}.get(name, f"no-{flag}")
+                words.append(f"--{flag if value else negative}")
+            else:
+                words += [f"--{flag}", ",".join(value) if isinstance(value, list | tuple) else str(value)]
+        if self.structure not in ("given", usual_structure(self.model, self.kind)):
+            words += ["--structure", self.structure]
+        for flag, file in (("--hierarchy", self.hierarchy_file), ("--labels", self.labels_file)):
+            words += [flag, file] if file else []
+        if self.model != "cofhae":
+            words += ["--model", self.model]
+        if self.epochs is not None:
+            words += ["--epochs", str(self.epochs)]
+        for flag, settings in (("--mimosa", self.structure_settings), ("--set", self.model_settings)):
+            for name, value in settings.items():
+                words += [flag, f"{name}={value if isinstance(value, str) else json.dumps(value)}"]
+        return shlex.join(words)
+
+
+def usual_structure(model: str, kind: str) -> str:
+    """Where the tree comes from, unless told. As in the paper, the baselines and the ablations of COFHAE are given
+    that of the ground truth; a file seldom has one, and only a model that learns from true codes insists."""
+    from disentree.runs.stages import SUPERVISED
+
+    if model == "cofhae" or (kind == "file" and model not in SUPERVISED):
+        return "mimosa"
+    return "true"
+
+
+def _word(value: Any) -> str:
+    return "unset" if value is None else ("default options" if value == {} else str(value))

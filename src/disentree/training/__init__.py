@@ -1,0 +1,1 @@
+"""Networks and the loop that trains them."""

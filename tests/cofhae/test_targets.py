@@ -1,0 +1,87 @@
+"""Leaf targets: known factors come back, and shared variables mean the same in every leaf."""
+
+import numpy as np
+import pytest
+
+from disentree import Hierarchy
+from disentree.cofhae.targets import fast_ica, fit_flats, leaf_targets
+from disentree.datasets import load_dataset
+
+
+def r_squared(truth, found):
+    return np.corrcoef(truth, found)[0, 1] ** 2
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_ica_undoes_a_rotation(d):
+    rng = np.random.default_rng(d)
+    factors = rng.uniform(-1, 1, (4000, d)) * np.sqrt(3)
+    rotation = np.linalg.qr(rng.standard_normal((d, d)))[0]
+    W = fast_ica(factors @ rotation.T, rng)
+    np.testing.assert_allclose(W.T @ W, np.eye(d), atol=1e-8)
+    match = np.abs(rotation.T @ W)
+    np.testing.assert_allclose(np.sort(match, axis=0)[-1], 1, atol=0.01)
+    assert len(set(match.argmax(axis=0))) == d
+
+
+@pytest.mark.parametrize("name", ["depth2-both", "depth3-either", "depth3-both"])
+def test_chopsticks_factors_come_back_in_their_own_columns(name):
+    """Up to the order within a group: there slope and intercept cannot be told apart by name."""
+    ds = load_dataset(f"chopsticks-{name}", n_samples=6000, seed=0)
+    X = ds.X - ds.X.mean(0)
+    _, s, rows = np.linalg.svd(X, full_matrices=False)
+    rank = int((s > 1e-8 * s[0]).sum())
+    Z = X @ rows[:rank].T / s[:rank] * np.sqrt(len(X))
+    targets = leaf_targets(Z, ds.hierarchy, ds.paths)
+    assert (targets.trust == 1).all()
+    on = ds.hierarchy.active(ds.codes) & ~ds.hierarchy.is_categorical
+    assert (
+        ~np.isnan(targets.values[:, ~ds.hierarchy.is_categorical]) <= on[:, ~ds.hierarchy.is_categorical]
+    ).all()
+    assert np.isnan(targets.values[:, ds.hierarchy.is_categorical]).all()
+    for v in ds.hierarchy.variables:
+        if v.kind != "continuous":
+            continue
+        group = [w.index for w in ds.hierarchy.variables if w.parent == v.parent and w.option == v.option]
+        rows_on = ~np.isnan(targets.values[:, v.index])
+        best = max(
+            r_squared(ds.codes[rows_on, g], targets.values[rows_on, v.index])
+            for g in group
+            if not ds.hierarchy.is_categorical[g]
+        )
+        assert best > 0.99, v.name  # over all the leaves that share it at once
+
+
+def test_rows_of_another_leaf_do_not_tilt_the_flat_and_get_no_target():
+    rng = np.random.default_rng(0)
+    Z = rng.uniform(-1, 1, (1000, 4)) * [1, 1, 0, 0]
+    Z[:50] = rng.uniform(-1, 1, (50, 4))
+    flat = fit_flats(Z, Hierarchy.flat(2), np.zeros(1000, dtype=np.int64))[0]
+    assert set(range(50)).isdisjoint(flat.rows)
+    np.testing.assert_allclose(flat.basis[2:], 0, atol=1e-9)
+    assert flat.trust == 1
+
+
+def test_curved_leaves_are_not_trusted():
+    t = np.random.default_rng(0).uniform(0, 2 * np.pi, 2000)
+    circle = np.c_[np.cos(t), np.sin(t)]
+    targets = leaf_targets(circle, Hierarchy.flat(1), np.zeros(2000, dtype=np.int64))
+    assert targets.trust.tolist() == [0]
+    assert np.isnan(targets.values).all()
+
+
+def test_leaves_with_too_few_rows_or_dimensions_get_none():
+    rng = np.random.default_rng(0)
+    Z, paths = rng.random((30, 3)), np.zeros(30, dtype=np.int64)
+    assert np.isnan(leaf_targets(Z, Hierarchy.flat(2), paths).values).all()  # 20 rows for each dimension
+    assert np.isnan(leaf_targets(np.repeat(Z, 10, 0), Hierarchy.flat(4), np.repeat(paths, 10)).values).all()
+    line = np.repeat(Z[:, :1], 30, 0) * [1, 2, 3]
+    assert leaf_targets(line, Hierarchy.flat(2), np.repeat(paths, 30)).trust.tolist() == [0]
+
+
+def test_unassigned_rows_get_no_target():
+    Z = np.random.default_rng(0).random((200, 2))
+    paths = np.where(np.arange(200) < 100, 0, -1)
+    values = leaf_targets(Z, Hierarchy.flat(2), paths).values
+    assert np.isnan(values[100:]).all()
+    assert not np.isnan(values[:100]).any()

@@ -1,0 +1,72 @@
+"""Stand-ins for the models keep tests of runs quick; some use the real ones."""
+
+import json
+import shutil
+
+import pytest
+from matplotlib import pyplot as plt
+
+from disentree.runs import report
+from disentree.runs import stages as _stages
+from fakes import FakeMIMOSA
+from shell import invoke
+
+STICKS = ("chopsticks-depth2-inter", "--n-samples", 600)
+
+
+@pytest.fixture
+def fakes(monkeypatch):
+    monkeypatch.setitem(_stages.MODELS, "cofhae", ("fakes", "FakeModel"))
+    monkeypatch.setattr(_stages, "make_mimosa", lambda config, verbose: FakeMIMOSA())
+
+
+@pytest.fixture
+def one_picture(monkeypatch):
+    """Drawing is most of what a run with stand-ins takes."""
+
+    def figures(run, device):
+        return dict.fromkeys(("tree", "traversals", "reconstructions"), lambda: plt.figure(figsize=(1, 1)))
+
+    monkeypatch.setattr(report, "figures", figures)
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """A finished run with the true structure, to look at and to copy."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(_stages.MODELS, "cofhae", ("fakes", "FakeModel"))
+        folder = tmp_path_factory.mktemp("runs") / "done"
+        result = invoke("run", *STICKS, "--out", folder, "--structure", "true")
+        assert result.exit_code == 0, result.stderr
+        return folder, result.stdout
+
+
+@pytest.fixture
+def copy_of_finished(finished, tmp_path, fakes):
+    return shutil.copytree(finished[0], tmp_path / "copy")
+
+
+@pytest.fixture(scope="session")
+def real(tmp_path_factory):
+    """A short run of MIMOSA and COFHAE."""
+    folder = tmp_path_factory.mktemp("real") / "r"
+    ask = (
+        "run",
+        "chopsticks-depth2-inter",
+        "--n-samples",
+        1500,
+        "--epochs",
+        4,
+        "--out",
+        folder,
+        "--device",
+        "cpu",
+    )
+    result = invoke(*ask)
+    assert result.exit_code == 0, result.stderr
+    return ask, folder
+
+
+def starts(folder):
+    lines = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    return [line["stage"] for line in lines if line["event"] == "start"]

@@ -1,0 +1,332 @@
+"""`disentree apply` and dask arrays: the same as in memory, in blocks."""
+
+import shutil
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+
+from disentree import COFHAE, MIMOSA, _blocks, _stages
+from disentree.runs.apply import apply_run
+from disentree.datasets import load_dataset
+from disentree.errors import UserError
+from disentree.runs.folder import Run, RunConfig
+from shell import invoke, is_one_sentence
+
+NAME = "chopsticks-depth2-slope"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    config = RunConfig.of(NAME, preset="quick", n_samples=600, epochs=3, structure="true")
+    made = Run.start(config, tmp_path_factory.mktemp("run") / "r")
+    made.finish(report=False, device="cpu")
+    return made
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return load_dataset(NAME, 1000, seed=5).X
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch):
+    for module in ("disentree.runs.blocks", "disentree.runs.apply"):
+        monkeypatch.setattr(f"{module}.rows_per_block", lambda shape: 300)
+
+
+def expected(run, rows):
+    model = run.model("cpu")
+    codes = np.concatenate([model.transform(rows[i : i + 300]) for i in range(0, len(rows), 300)])
+    return codes, model.hierarchy_.path_of(codes)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_npy_to_npy(run, rows, tmp_path, jobs):
+    np.save(tmp_path / "x.npy", rows)
+    result = invoke("apply", run.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy", "--jobs", jobs)
+    assert result.exit_code == 0, result.stderr
+    assert "1,000 rows in" in result.stdout
+    codes, paths = expected(run, rows)
+    np.testing.assert_array_equal(np.load(tmp_path / "z.npy", mmap_mode="r"), codes)
+    np.testing.assert_array_equal(np.load(tmp_path / "z.paths.npy", mmap_mode="r"), paths)
+
+
+def test_every_process_uses_the_device_asked_for(run, rows, tmp_path, monkeypatch):
+    asked = []
+
+    def model(self, device="auto"):
+        asked.append(device)
+        return _stages.load_model(self.config.model, self.folder, "cpu")
+
+    monkeypatch.setattr(Run, "model", model)
+    monkeypatch.setattr("disentree.runs.apply.in_processes", lambda f, calls, *_: [f(*call) for call in calls])
+    np.save(tmp_path / "x.npy", rows)
+    apply_run(run, tmp_path / "x.npy", tmp_path / "z.npy", jobs=2, device="cuda")
+    assert asked == ["cuda", "cuda"]
+
+
+def test_npz_to_parquet_and_csv(run, rows, tmp_path):
+    np.savez_compressed(tmp_path / "x.npz", X=rows)
+    codes, paths = expected(run, rows)
+    names = [v.name for v in run.model("cpu").hierarchy_.variables]
+    for out, read in (("z.parquet", pd.read_parquet), ("z.csv", pd.read_csv)):
+        result = invoke("apply", run.folder, tmp_path / "x.npz", "--out", tmp_path / out)
+        assert result.exit_code == 0, result.stderr
+        table = read(tmp_path / out)
+        np.testing.assert_array_equal(table["path"], paths)
+        np.testing.assert_array_equal(table[names].to_numpy(), codes)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(rng.normal(size=(400, 2)) @ rng.normal(size=(2, 5)) + 3, columns=list("abcde"))
+
+
+@pytest.fixture(scope="module")
+def table_run(frame, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("table")
+    frame.to_csv(folder / "t.csv", index=False)
+    made = Run.start(RunConfig.of(str(folder / "t.csv"), preset="quick", epochs=1), folder / "r")
+    made.finish(report=False, device="cpu")
+    return made
+
+
+def test_a_table_is_standardised_as_it_was(table_run, frame, tmp_path):
+    run = table_run
+    other = frame[["e", "b", "a", "d", "c"]].assign(name="x")
+    other.loc[7, "b"] = np.nan
+    other.to_parquet(tmp_path / "o.parquet")
+    result = invoke("apply", run.folder, tmp_path / "o.parquet", "--out", tmp_path / "z.npy")
+    assert result.exit_code == 0, result.stderr
+    codes = np.load(tmp_path / "z.npy")
+    kept = np.arange(400) != 7
+    np.testing.assert_allclose(codes[kept], run.model("cpu").transform(run.data.X[kept]), rtol=1e-4, atol=1e-5)
+    assert np.isnan(codes[7]).all()
+    assert np.load(tmp_path / "z.paths.npy")[7] == -1
+    other.drop(columns="b").to_csv(tmp_path / "p.csv", index=False)
+    result = invoke("apply", run.folder, tmp_path / "p.csv", "--out", tmp_path / "y.csv")
+    assert (result.exit_code, "has no column 'b'" in result.stderr) == (2, True)
+    assert not (tmp_path / "y.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "style"),
+    [
+        ("t.csv", {"sep": ";"}),
+        ("t.csv", {"sep": ";", "decimal": ","}),
+        ("t.csv", {"sep": "\t"}),
+        ("t.tsv", {"sep": "\t"}),
+    ],
+)
+def test_separators_and_decimal_commas_are_seen_as_by_run(table_run, frame, tmp_path, name, style):
+    frame.to_csv(tmp_path / name, index=False, **style)
+    result = invoke("apply", table_run.folder, tmp_path / name, "--out", tmp_path / "z.npy")
+    assert result.exit_code == 0, result.stderr
+    codes = table_run.model("cpu").transform(table_run.data.X)
+    np.testing.assert_allclose(np.load(tmp_path / "z.npy"), codes, rtol=1e-4, atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def coloured(frame):
+    colours = np.random.default_rng(1).choice(["red", "green", "2.50"], 400)
+    return frame.assign(colour=colours, yes=np.arange(400) % 3 == 0, key=[f"k{i}" for i in range(400)])
+
+
+@pytest.fixture(scope="module")
+def coloured_run(coloured, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("coloured")
+    coloured.to_csv(folder / "t.csv", index=False)
+    options = {"categorical": "onehot"}
+    made = Run.start(RunConfig.of(str(folder / "t.csv"), preset="quick", epochs=1, options=options), folder / "r")
+    made.finish(report=False, device="cpu")
+    return made
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_text_becomes_zeros_and_ones_as_it_did(coloured_run, coloured, tmp_path, name):
+    assert coloured_run.data.feature_names[5:] == ("colour=2.50", "colour=green", "colour=red", "yes=True")
+    other = coloured[coloured.columns[::-1]].drop(columns="key")
+    other.loc[300:, "colour"] = "2.50"  # a block that looks like numbers
+    other.loc[7, "colour"] = None
+    if name == "t.csv":
+        other.replace({"yes": {True: "TRUE", False: "false"}}).to_csv(tmp_path / name, index=False)
+    else:
+        other.to_parquet(tmp_path / name)
+    result = invoke("apply", coloured_run.folder, tmp_path / name, "--out", tmp_path / "z.npy")
+    assert result.exit_code == 0, result.stderr
+    assert "was not made from" not in result.stderr
+    codes = np.load(tmp_path / "z.npy")
+    assert np.isnan(codes[7]).all()
+    kept = np.flatnonzero(other["colour"] == coloured["colour"])
+    expected = coloured_run.model("cpu").transform(coloured_run.data.X[kept])
+    np.testing.assert_allclose(codes[kept], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_value_that_is_new_is_zeros_and_said_once(coloured_run, coloured, tmp_path):
+    other = coloured.copy()
+    other.loc[[3, 350], "colour"] = ["blue", "white"]  # in two blocks
+    other.to_parquet(tmp_path / "t.parquet")
+    result = invoke("apply", coloured_run.folder, tmp_path / "t.parquet", "--out", tmp_path / "z.npy")
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.count("column 'colour' has values that the run was not made from, such as 'blue'") == 1
+    assert result.stderr.count("was not made from") == 1
+    data = coloured_run.data
+    X = data.X[[3, 350]]
+    X[:, 5:8] = (0 - data.centre[5:8]) / data.scale[5:8]
+    expected = coloured_run.model("cpu").transform(X)
+    np.testing.assert_allclose(np.load(tmp_path / "z.npy")[[3, 350]], expected, rtol=1e-4, atol=1e-5)
+    other.drop(columns="colour").to_parquet(tmp_path / "t.parquet")
+    result = invoke("apply", coloured_run.folder, tmp_path / "t.parquet", "--out", tmp_path / "y.npy")
+    assert (result.exit_code, is_one_sentence(result)) == (2, True)
+    assert "has no column 'colour', which the run was made from" in result.stderr
+
+
+def test_a_run_that_did_not_keep_the_values_of_text(coloured_run, coloured, tmp_path):
+    old = Run.open(shutil.copytree(coloured_run.folder, tmp_path / "old"))
+    about = old.read_json("data.json")
+    del about["levels"]
+    old.write_json("data.json", about)
+    coloured.to_csv(tmp_path / "t.csv", index=False)
+    result = invoke("apply", old.folder, tmp_path / "t.csv", "--out", tmp_path / "z.npy")
+    assert (result.exit_code, is_one_sentence(result)) == (2, True)
+    assert "too old to tell what 'colour=2.50' was made from" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.parquet"])
+def test_a_table_for_a_run_made_from_an_array(run, rows, tmp_path, name):
+    def write(X):
+        frame = pd.DataFrame(X).rename(columns=str)
+        if name == "x.csv":
+            frame.to_csv(tmp_path / name, index=False)
+        else:
+            frame.to_parquet(tmp_path / name)
+
+    write(rows[:20])
+    command = ("apply", run.folder, tmp_path / name, "--out")
+    result = invoke(*command, tmp_path / "z.npy")
+    assert result.exit_code == 0, result.stderr
+    np.testing.assert_allclose(np.load(tmp_path / "z.npy"), run.model("cpu").transform(rows[:20]))
+    write(rows[:20, :3])
+    result = invoke(*command, tmp_path / "y.npy")
+    assert (result.exit_code, is_one_sentence(result)) == (2, True)
+    assert f"{name} has 3 columns, the run needs 64" in result.stderr
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_array_for_a_run_made_from_a_table(table_run, frame, tmp_path, jobs):
+    np.save(tmp_path / "x.npy", frame.to_numpy())
+    result = invoke("apply", table_run.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy", "--jobs", jobs)
+    assert (result.exit_code, is_one_sentence(result)) == (2, True)
+    assert "the run was made from a table with columns a, b, c ...: give a table" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--jobs", 2, "--device", "nonsense"], "device 'nonsense' is not available"),
+        (["--engine", "dask", "--device", "nonsense"], "device 'nonsense' is not available"),
+        (["--address", "tcp://here:8786"], "--address is that of a Dask scheduler and needs --engine dask"),
+    ],
+)
+def test_options_are_not_ignored(run, rows, tmp_path, options, sentence):
+    np.save(tmp_path / "x.npy", rows[:20])
+    result = invoke("apply", run.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy", *options)
+    assert (result.exit_code, is_one_sentence(result)) == (2, True)
+    assert sentence in result.stderr
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(
+    ("file", "out", "sentence"),
+    [
+        ("x.npy", "z.txt", "must end in .npy, .csv or .parquet"),
+        ("none.npy", "z.npy", "there is no file"),
+        ("narrow.npy", "z.npy", "has rows of shape (3,); the run was made from rows of shape (64,)"),
+        ("cut.npy", "z.npy", "ends before its last row"),
+        ("text.npy", "z.npy", "text.npy is not an npy file"),
+        ("words.npy", "z.npy", "words.npy must hold real numbers, got text"),
+        ("complex.npy", "z.npy", "complex.npy must hold real numbers, got complex128"),
+        ("columns.npy", "z.npy", "columns.npy is stored by columns and must be by rows"),
+        ("x.npy", "there.npy", "is there already"),
+    ],
+)
+def test_mistakes_are_one_sentence(run, rows, tmp_path, file, out, sentence, jobs):
+    np.save(tmp_path / "x.npy", rows[:20])
+    np.save(tmp_path / "narrow.npy", rows[:20, :3])
+    shutil.copy(tmp_path / "x.npy", tmp_path / "cut.npy")
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "x.npy").read_bytes()[:-8])
+    (tmp_path / "text.npy").write_text("no numbers")
+    np.save(tmp_path / "words.npy", np.array([["a", "b"]]))
+    np.save(tmp_path / "complex.npy", rows[:20] + 1j)
+    np.save(tmp_path / "columns.npy", np.asfortranarray(rows[:20]))
+    (tmp_path / "there.npy").write_text("")
+    result = invoke("apply", run.folder, tmp_path / file, "--out", tmp_path / out, "--jobs", jobs)
+    assert (result.exit_code, is_one_sentence(result)) == (2, True)
+    assert sentence in result.stderr
+    assert not (tmp_path / "z.npy").exists()
+
+
+def test_paths_that_are_there_are_not_written_over(run, rows, tmp_path):
+    np.save(tmp_path / "x.npy", rows[:20])
+    (tmp_path / "z.paths.npy").write_text("mine")
+    command = ("apply", run.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy")
+    result = invoke(*command)
+    assert (result.exit_code, is_one_sentence(result)) == (2, True)
+    assert "z.paths.npy is there already" in result.stderr
+    assert (tmp_path / "z.paths.npy").read_text() == "mine"
+    assert not (tmp_path / "z.npy").exists()
+    assert invoke(*command, "--force").exit_code == 0
+    assert len(np.load(tmp_path / "z.paths.npy")) == 20
+    assert invoke(*command[:-1], tmp_path / "z.csv").exit_code == 0  # has its paths inside
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+@pytest.mark.parametrize(
+    ("shape", "sentence"),
+    [([64], "has 12 columns, the run needs 64$"), ([8, 8], "is a table, the run needs images of 8x8$")],
+)
+def test_the_width_of_a_table_comes_before_what_it_holds(tmp_path, name, shape, sentence):
+    table = pd.DataFrame({f"column {i}": ["a line"] for i in range(12)})
+    if name == "t.csv":
+        table.to_csv(tmp_path / name, index=False)
+    else:
+        table.to_parquet(tmp_path / name)
+    about = {"kind": "series", "shape": shape, "feature_names": [], "scale": None}
+    with pytest.raises(UserError, match=sentence):
+        list(_blocks.read_blocks(tmp_path / name, about))
+
+
+def test_the_header_is_numpys(tmp_path):
+    for shape in ((0,), (123_456_789_012, 40)):
+        (tmp_path / "h.npy").write_bytes(_blocks.npy_start(shape, np.dtype("<f8")))
+        with (tmp_path / "h.npy").open("rb") as file:
+            assert _blocks.npy_header(file, tmp_path / "h.npy") == (shape, np.dtype("<f8"), _blocks.HEADER)
+
+
+def test_rows_are_written_to_their_place(tmp_path):
+    for values in (np.arange(6.0).reshape(3, 2), np.arange(3)):
+        _blocks.create_npy(tmp_path / "a.npy", values.shape, values.dtype)
+        np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), 0 * values)
+        _blocks.write_rows(tmp_path / "a.npy", 1, values[1:])
+        _blocks.write_rows(tmp_path / "a.npy", 0, values[:1])
+        np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), values)
+
+
+def test_dask_arrays(run, rows):
+    model = run.model("cpu")
+    X = da.from_array(rows, chunks=(300, 10))
+    codes = model.transform(X)
+    assert codes.chunks == ((300, 300, 300, 100), (model.hierarchy_.n_variables,))
+    np.testing.assert_array_equal(codes.compute(scheduler="synchronous"), expected(run, rows)[0])
+    mimosa = MIMOSA().fit(rows)
+    np.testing.assert_array_equal(mimosa.predict(X).compute(scheduler="synchronous"), mimosa.predict(rows))
+
+
+def test_dask_arrays_of_images():
+    X = np.random.default_rng(0).random((60, 8, 8))
+    model = COFHAE.quick(epochs=1, device="cpu").fit(X)
+    codes = model.transform(da.from_array(X, chunks=(20, 4, 8))).compute(scheduler="synchronous")
+    np.testing.assert_allclose(codes, model.transform(X), rtol=1e-5, atol=1e-6)

@@ -1,0 +1,163 @@
+"""Mistakes, each in one sentence."""
+
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from disentree import cli
+from disentree.datasets import load_dataset
+from disentree.errors import UserError
+from disentree.runs.folder import Run, RunConfig
+from shell import invoke, is_one_sentence
+
+from .conftest import STICKS
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        ("chopsticks-depth2-intre", "there is no data set 'chopsticks-depth2-intre'; did you mean"),
+        ("nothing.csv", "there is no file nothing.csv"),
+        ("data.xlsx", "there is no data set 'data.xlsx'"),
+        ("chopsticks-depth2-inter --n-samples 50", "has 50 usable rows; at least 100 are needed"),
+        ("chopsticks-depth2-inter --n-samples 0", "n_samples: Input should be greater than or equal to 1, got 0"),
+        ("chopsticks-depth2-inter --seed -1", "seed: Input should be greater than or equal to 0, got -1"),
+        ("chopsticks-depth2-inter --preset fast", "--preset must be quick, default or paper, got 'fast'"),
+        (
+            "chopsticks-depth2-inter --structure guess",
+            "--structure must be mimosa, mimosa-paper or true, got 'guess'",
+        ),
+        ("chopsticks-depth2-inter --binarize", "has no option 'binarize'"),
+        ("chopsticks-depth2-inter --categorical onehot", "has no option 'categorical'"),
+        ("chopsticks-depth2-inter --labels l.npz", "needs both --hierarchy and --labels"),
+        ("chopsticks-depth2-inter --labels l.npz --hierarchy h.json", "there is no file h.json"),
+        ("chopsticks-depth2-inter --model magic", "there is no model 'magic'; known: cofhae"),
+        ("t.csv --noise .1", "t.csv is a file, which has no option 'noise'"),
+        ("t.csv --structure true", "has no ground truth to take the structure from"),
+        ("t.csv --categorical all", "categorical must be 'drop' or 'onehot', got 'all'"),
+        ("t.csv --drop z", "has no column 'z' to drop"),
+        ("nan.csv", "misses more than 20% of the values in every numeric column"),
+        ("nan.npy", "misses more than 20% of the values in every numeric column"),
+    ],
+)
+def test_mistakes_are_one_sentence(args, sentence, tmp_path, fakes, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(np.random.default_rng(0).random((200, 3)), columns=list("abc")).to_csv("t.csv", index=False)
+    pd.DataFrame(np.full((200, 3), np.nan), columns=list("abc")).to_csv("nan.csv", index=False)
+    np.save("nan.npy", np.full((200, 3), np.nan))
+    result = invoke("run", *shlex.split(args), "--out", "r")
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert is_one_sentence(result)
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("write", "sentence"),
+    [
+        (lambda p: np.savez(p, labels=np.arange(600)), "must hold paths 0..1 of"),
+        (lambda p: np.savez(p, labels=np.zeros(5, dtype=int)), "has 5 labels for 600 rows"),
+        (lambda p: np.savez(p, labels=np.zeros(600)), "must hold one whole number for each row, got float64"),
+        (lambda p: np.savez(p, other=np.zeros(600)), "must have an array 'labels'"),
+        (lambda p: p.write_bytes(b"PK"), "cannot be read"),
+    ],
+)
+def test_structures_that_do_not_fit(write, sentence, tmp_path, fakes):
+    (tmp_path / "h.json").write_text(load_dataset("chopsticks-depth2-inter", 10).hierarchy.to_json())
+    write(tmp_path / "l.npz")
+    result = invoke(
+        "run", *STICKS, "--out", tmp_path / "r", "--hierarchy", tmp_path / "h.json", "--labels", tmp_path / "l.npz"
+    )
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert is_one_sentence(result)
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        ("--set foo=3", "--set: there is no setting 'foo'; there are "),
+        ("--set events=3", "--set: there is no setting 'events'; there are "),
+        ("--model hier --set foo=3", "--set: there is no setting 'foo'; there are "),
+        ("--model ae --set lambda1=3", "--set: there is no setting 'lambda1'; there are "),
+        ("--mimosa foo=3", "--mimosa: there is no setting 'foo'; there are "),
+        ("--mimosa initial_dim=3", "--mimosa: there is no setting 'initial_dim'; there are "),
+        ("--structure mimosa-paper --mimosa foo=3", "--mimosa: there is no setting 'foo'; there are "),
+    ],
+)
+def test_settings_that_do_not_exist_are_told_before_anything_is_done(args, sentence, tmp_path):
+    result = invoke("run", *STICKS, "--out", tmp_path / "r", *shlex.split(args))
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"disentree: {sentence}")
+    assert not (tmp_path / "r").exists()
+
+
+def test_settings_that_exist_are_taken(tmp_path):
+    settings = {"structure": "mimosa-paper", "structure_settings": {"initial_dim": 3}}
+    config = RunConfig.of("chopsticks-depth2-inter", model_settings={"lambda1": 2.0}, **settings)
+    assert Run.start(config, tmp_path / "r").config == config
+
+
+def test_folders_that_are_no_runs(tmp_path, fakes):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "a.txt").write_text("mine")
+    (tmp_path / "file").write_text("")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "config.json").write_text('{"a": 1}')
+    (tmp_path / "cut").mkdir()
+    (tmp_path / "cut" / "config.json").write_text('{"config": {"sou')
+    (tmp_path / "strange").mkdir()
+    (tmp_path / "strange" / "config.json").write_text('{"config": {"source": "x"}}')
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "config.json").write_text('{"format": 99, "config": {}}')
+    for args, sentence in [
+        (("run", *STICKS, "--out", tmp_path / "full"), "is not empty and not a run folder"),
+        (("run", *STICKS, "--out", tmp_path / "full", "--force"), "is not empty and not a run folder"),
+        (("run", *STICKS, "--out", tmp_path / "file"), "is a file, not a folder"),
+        (("run", *STICKS, "--out", "/dev/null/r"), "Not a directory"),
+        (("run", *STICKS, "--out", tmp_path / "other"), "config.json is not that of a run"),
+        (("report", tmp_path / "full"), "is not a run folder: it has no config.json"),
+        (("report", tmp_path / "none"), "there is no folder"),
+        (("report", tmp_path / "cut"), "config.json is damaged"),
+        (("report", tmp_path / "strange"), "config.json is not that of a run"),
+        (("report", tmp_path / "new"), "was made by a newer disentree"),
+    ]:
+        result = invoke(*args)
+        assert result.exit_code == 2, args
+        assert sentence in result.stderr, args
+        assert is_one_sentence(result)
+    assert (tmp_path / "full" / "a.txt").read_text() == "mine"
+
+
+def test_a_report_needs_a_finished_run(tmp_path, fakes):
+    Run.start(RunConfig.of("chopsticks-depth2-inter", n_samples=200), tmp_path / "r")
+    result = invoke("report", tmp_path / "r")
+    assert result.exit_code == 2
+    assert "is not finished: data, structure, model, scores left; `disentree run chop" in result.stderr
+
+
+def test_a_file_that_changes_on_the_way(tmp_path, fakes, one_picture):
+    frame = pd.DataFrame(np.random.default_rng(0).random((300, 3)), columns=list("abc"))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    run = Run.start(RunConfig.of(str(tmp_path / "t.csv")), tmp_path / "r")
+    frame.iloc[:200].to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(UserError, match="has changed since the run began"):
+        run.finish()
+    assert invoke("run", tmp_path / "t.csv", "--out", tmp_path / "r").exit_code == 0
+    frame.iloc[:250].to_csv(tmp_path / "t.csv", index=False)
+    assert "other data in the file" in invoke("run", tmp_path / "t.csv", "--out", tmp_path / "r").stderr
+    (tmp_path / "t.csv").unlink()
+    (tmp_path / "r" / "labels.npz").unlink()
+    cli.log.handlers.clear()
+    with pytest.raises(UserError, match="is not there any more"):
+        Run.open(tmp_path / "r").finish()
+
+
+def test_unwritable_folder(unprivileged):
+    folder = unprivileged / "locked"
+    folder.mkdir(mode=0o500)
+    result = invoke("run", *STICKS, "--out", folder / "r")
+    assert result.exit_code == 2
+    assert is_one_sentence(result)

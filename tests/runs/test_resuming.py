@@ -1,0 +1,154 @@
+"""Stopping and going on."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from disentree.runs import stages as _stages
+from disentree.utils.files import locked
+from disentree.runs.folder import STAGES, Run
+from fakes import FakeModel
+from shell import invoke, is_one_sentence
+
+from .conftest import STICKS, starts
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("stage", list(STAGES))
+def test_an_interrupted_run_goes_on_and_ends_the_same(
+    stage, when, finished, tmp_path, fakes, one_picture, monkeypatch
+):
+    real = getattr(_stages, f"do_{stage}")
+
+    def stopped(*args):
+        if when == "after":  # its files are there, but it is not marked as finished
+            real(*args)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_stages, f"do_{stage}", stopped)
+    ask = ("run", *STICKS, "--out", tmp_path / "r", "--structure", "true")
+    result = invoke(*ask)
+    assert result.exit_code == 130
+    assert result.stderr.endswith("disentree: stopped; the same command goes on from there\n")
+    assert f"stopped in stage '{stage}'" in result.stderr
+    assert Run.open(tmp_path / "r").unfinished()[0] == stage
+    monkeypatch.setattr(_stages, f"do_{stage}", real)
+    assert invoke(*ask).exit_code == 0
+    order = list(STAGES)
+    assert starts(tmp_path / "r") == [*order[: order.index(stage) + 1], *order[order.index(stage) :]]
+    for file in ("metrics.json", "hierarchy.json", "labels.npz", "learned.npz", "data.json", "samples.npz"):
+        assert (tmp_path / "r" / file).read_bytes() == (finished[0] / file).read_bytes()
+
+
+def test_a_failure_loses_nothing_that_is_finished(tmp_path, fakes, one_picture, monkeypatch):
+    def broken(*args):
+        raise OSError(28, "No space left on device", "somewhere")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeModel, "save", broken)
+        result = invoke("run", *STICKS, "--out", tmp_path / "r", "--structure", "true")
+    assert result.exit_code == 2
+    assert result.stderr.endswith("disentree: No space left on device: somewhere\n")
+    events = (tmp_path / "r" / "events.jsonl").read_text()
+    assert '"event": "failed", "stage": "model", "error": "OSError' in events
+    run = Run.open(tmp_path / "r")
+    assert run.finished() == ["data", "structure"]
+    run.finish()
+    assert run.unfinished() == []
+
+
+def test_a_second_run_does_nothing_again(copy_of_finished):
+    before = {p: p.stat().st_mtime_ns for p in copy_of_finished.rglob("*") if p.name != ".lock"}
+    result = invoke("run", *STICKS, "--out", copy_of_finished, "--structure", "true")
+    assert result.exit_code == 0
+    assert "R4c" in result.stdout
+    assert {p: p.stat().st_mtime_ns for p in copy_of_finished.rglob("*") if p.name != ".lock"} == before
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (("--seed", 1), "holds a run with seed 0, not 1: choose another folder, or --force to start over"),
+        (("--preset", "quick"), "preset default, not quick"),
+        (("--noise", 0.1), "options default options, not {'noise': 0.1}"),
+        (("--epochs", 3), "epochs unset, not 3"),
+    ],
+)
+def test_another_run_in_the_same_folder_is_refused(change, sentence, copy_of_finished):
+    before = (copy_of_finished / "metrics.json").read_bytes()
+    ask = ("run", *STICKS, "--out", copy_of_finished, "--structure", "true", *change)
+    result = invoke(*ask)
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert is_one_sentence(result)
+    assert (copy_of_finished / "metrics.json").read_bytes() == before
+
+
+def test_a_mistake_at_the_start_does_not_claim_the_folder(tmp_path, fakes):
+    frame = pd.DataFrame(np.random.default_rng(0).random((300, 3)), columns=list("abc"))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert invoke("run", tmp_path / "t.csv", "--drop", "z", "--out", tmp_path / "r").exit_code == 2
+    assert invoke("run", tmp_path / "t.csv", "--drop", "c", "--out", tmp_path / "r", "--no-report").exit_code == 0
+
+
+def test_force_starts_over_and_leaves_strangers_alone(copy_of_finished, one_picture):
+    (copy_of_finished / "notes.txt").write_text("mine")
+    ask = ("run", *STICKS, "--out", copy_of_finished, "--structure", "true", "--seed", 1, "--force")
+    result = invoke(*ask)
+    assert result.exit_code == 0, result.stderr
+    assert starts(copy_of_finished) == list(STAGES)
+    assert Run.open(copy_of_finished).config.seed == 1
+    assert (copy_of_finished / "notes.txt").read_text() == "mine"
+
+
+def test_files_that_are_gone_are_made_again_with_all_that_follows(copy_of_finished, one_picture):
+    (copy_of_finished / "model.json").unlink()
+    run = Run.open(copy_of_finished)
+    assert run.unfinished() == ["model", "scores", "figures", "report"]
+    run.finish()
+    assert starts(copy_of_finished)[len(STAGES) :] == ["model", "scores", "figures", "report"]
+
+
+@pytest.mark.parametrize("file", ["labels.npz", "metrics.json", "data.json", "learned.npz", "stages.json"])
+def test_a_damaged_file_is_named(file, copy_of_finished, one_picture):
+    path = copy_of_finished / file
+    path.write_bytes(path.read_bytes()[:40])
+    result = invoke("report", copy_of_finished)
+    assert result.exit_code == 2
+    assert f"{file} is damaged" in result.stderr
+    assert is_one_sentence(result)
+    path.unlink()
+    assert invoke("run", *STICKS, "--out", copy_of_finished, "--structure", "true").exit_code == 0
+
+
+def test_the_time_of_a_training_is_that_of_all_its_sessions(copy_of_finished, monkeypatch, fakes):
+    run = Run.open(copy_of_finished)
+    run.redo("model")
+    for event in ({"event": "epoch", "epoch": 1, "seconds": 70.0}, {"event": "done", "stage": "model"}):
+        run.event(**event)  # an earlier training, that came to its end
+    for epoch in (1, 2):
+        run.event("epoch", epoch=epoch, seconds=100.0)
+    with (copy_of_finished / "events.jsonl").open("a") as file:
+        file.write('{"event": "epo\n')
+    run.finish(until="model")
+    assert run.stages["model"]["seconds"] < 70  # without a checkpoint it began anew
+    run.redo("model")
+    for epoch in (1, 2):
+        run.event("epoch", epoch=epoch, seconds=100.0)
+    (copy_of_finished / "checkpoint").mkdir()
+    (copy_of_finished / "checkpoint" / "checkpoint.safetensors").write_bytes(b"")
+    run.finish(until="model")
+    assert 200 < run.stages["model"]["seconds"] < 270
+
+
+def test_a_folder_in_use_is_left_alone(copy_of_finished):
+    with locked(copy_of_finished / ".lock"):
+        result = invoke("report", copy_of_finished)
+    assert result.exit_code == 2
+    assert "is in use by another process" in result.stderr
+
+
+def test_a_model_that_says_it_was_interrupted_is_not_kept(tmp_path, fakes, monkeypatch):
+    monkeypatch.setattr(FakeModel, "interrupted_", True, raising=False)
+    assert invoke("run", *STICKS, "--out", tmp_path / "r", "--structure", "true").exit_code == 130
+    assert Run.open(tmp_path / "r").finished() == ["data", "structure"]
