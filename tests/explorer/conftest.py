@@ -8,8 +8,10 @@ from contextlib import contextmanager
 import pytest
 import torch
 
-from disentree import COFHAE, _run_scores, _stages
+from disentree import COFHAE
 from disentree.explorer import from_run
+from disentree.runs import scores as _run_scores
+from disentree.runs import stages as _stages
 from disentree.runs.folder import Run, RunConfig
 
 # As root, without a screen, and without the calls home that a network of our own does not answer

@@ -12,8 +12,8 @@ from sklearn.exceptions import NotFittedError
 
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
-from disentree.mimosa import autoencoder
 from disentree.mimosa.paper.estimator import PaperMIMOSA
+from disentree.mimosa.representation import autoencoder
 
 FIXTURES = Path(__file__).parent / "fixtures"
 FILES = ["mimosa.json", "mimosa.safetensors", "representation.safetensors"]

@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from disentree import COFHAE, MIMOSA, _blocks, _stages
+from disentree import COFHAE, MIMOSA
+from disentree.runs import blocks as _blocks
+from disentree.runs import stages as _stages
 from disentree.runs.apply import apply_run
 from disentree.datasets import load_dataset
 from disentree.errors import UserError
