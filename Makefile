@@ -13,7 +13,7 @@ DEMO := runs/demo
 help:
 	@echo "make demo    find the tree in a benchmark data set, learn its factors, write a report"
 	@echo "make test    run the test suite"
-	@echo "make lint    ruff and pyright"
+	@echo "make lint    ruff, pyright and the import contract"
 	@echo "make bench   run the scripts in benchmarks/"
 	@echo "make clean   remove .venv, caches and the demo"
 
@@ -47,6 +47,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+	$(BIN)/lint-imports
 
 bench: $(READY)
 	@for script in benchmarks/*.py; do \

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 from disentree import COFHAE, MIMOSA
+from disentree.datasets import load_dataset
+from disentree.errors import UserError
 from disentree.runs import blocks as _blocks
 from disentree.runs import stages as _stages
 from disentree.runs.apply import apply_run
-from disentree.datasets import load_dataset
-from disentree.errors import UserError
 from disentree.runs.folder import Run, RunConfig
 from shell import invoke, is_one_sentence
 

@@ -7,8 +7,8 @@ import shutil
 import numpy as np
 import pytest
 
-from disentree.runs import stages as _stages
 from disentree.datasets import load_dataset
+from disentree.runs import stages as _stages
 from disentree.runs.folder import STAGES, Run
 from shell import invoke, is_one_sentence
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from disentree.runs import stages as _stages
-from disentree.utils.files import locked
 from disentree.runs.folder import STAGES, Run
+from disentree.utils.files import locked
 from fakes import FakeModel
 from shell import invoke, is_one_sentence
 

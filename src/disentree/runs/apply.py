@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
+from disentree.errors import UserError
 from disentree.runs.blocks import (
     CODE_DTYPE,
     create_npy,
@@ -26,11 +27,10 @@ from disentree.runs.blocks import (
     read_rows,
     write_rows,
 )
+from disentree.runs.folder import Run
+from disentree.training.data import rows_per_block
 from disentree.utils.files import atomic_path
 from disentree.utils.pools import in_processes
-from disentree.training.data import rows_per_block
-from disentree.errors import UserError
-from disentree.runs.folder import Run
 
 IN, OUT = (".npy", ".npz", ".csv", ".tsv", ".parquet"), (".npy", ".csv", ".parquet")
 

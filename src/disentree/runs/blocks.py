@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from disentree.utils.files import atomic_path
-from disentree.training.data import rows_per_block
 from disentree.datasets.user_files import csv_style, need, table_problem, zeros_and_ones
 from disentree.errors import UserError
+from disentree.training.data import rows_per_block
+from disentree.utils.files import atomic_path
 
 log = logging.getLogger(__name__)
 

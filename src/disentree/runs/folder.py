@@ -37,13 +37,13 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import ValidationError
 
-from disentree.utils.files import atomic_path, locked, write_npz
 from disentree._version import __version__
 from disentree.datasets import UserData, load_dataset, load_file
 from disentree.datasets.user_files import digest_of
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
 from disentree.runs.config import RunConfig
+from disentree.utils.files import atomic_path, locked, write_npz
 
 log = logging.getLogger(__name__)
 

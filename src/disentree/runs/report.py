@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Int
 
-from disentree.runs.page import PAGE, STYLE
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
+from disentree.runs.page import PAGE, STYLE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

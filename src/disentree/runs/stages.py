@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Int
 
-from disentree.runs import scores as run_scores
-from disentree.utils.files import atomic_path, check_numpy
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
+from disentree.runs import scores as run_scores
+from disentree.utils.files import atomic_path, check_numpy
 
 if TYPE_CHECKING:
     from disentree.runs.folder import Run, RunConfig
