@@ -2,7 +2,7 @@
 
 from typer.testing import CliRunner
 
-from disentree import cli
+from disentree.cli import app as cli
 
 
 def invoke(*args):

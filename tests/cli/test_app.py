@@ -106,7 +106,7 @@ def test_verbose_shows_where():
 def test_ctrl_c_leaves_no_half_file(tmp_path):
     script = """
 import os, signal, time
-from disentree import cli
+from disentree.cli import app as cli
 from disentree.datasets import files
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite started in the background ignores it

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from disentree import cli
+from disentree.cli import app as cli
 from disentree.datasets import load_dataset
 from disentree.errors import UserError
 from disentree.runs.folder import Run, RunConfig
