@@ -6,7 +6,7 @@ import shutil
 import pytest
 from matplotlib import pyplot as plt
 
-from disentree.runs import report
+from disentree.runs import figures as run_figures
 from disentree.runs import stages as _stages
 from fakes import FakeMIMOSA
 from shell import invoke
@@ -27,7 +27,7 @@ def one_picture(monkeypatch):
     def figures(run, device):
         return dict.fromkeys(("tree", "traversals", "reconstructions"), lambda: plt.figure(figsize=(1, 1)))
 
-    monkeypatch.setattr(report, "figures", figures)
+    monkeypatch.setattr(run_figures, "figures", figures)
 
 
 @pytest.fixture(scope="session")

@@ -30,7 +30,7 @@ def test_a_table_without_truth(tmp_path, fakes):
     assert run.metrics["n_train"] + run.metrics["n_test"] == 300
     assert not (run.folder / "figures" / "pairwise.png").exists()
     page = run.report_path.read_text()
-    assert "left out column &#x27;word&#x27;: not numbers" in page
+    assert "left out column &#39;word&#39;: not numbers" in page
     shutil.move(tmp_path / "t.csv", tmp_path / "moved.csv")  # where it lies does not matter
     assert invoke("run", tmp_path / "moved.csv", "--out", run.folder, "--n-samples", 300).exit_code == 0
     assert invoke("report", run.folder).exit_code == 0

@@ -9,8 +9,8 @@ import pytest
 
 from disentree import Hierarchy
 from disentree.datasets import load_dataset
+from disentree.runs.figures import with_sizes
 from disentree.runs.folder import Run
-from disentree.runs.report import with_sizes
 from shell import invoke
 
 

@@ -174,7 +174,8 @@ def settings_from(words: list[str] | None, flag: str) -> dict[str, Any]:
 
 def print_summary(run: Run) -> None:
     """The tree, what it is worth and how long it took, on stdout."""
-    from disentree.runs.report import SCORES, learned_tree, with_sizes
+    from disentree.runs.figures import learned_tree, with_sizes
+    from disentree.runs.report import SCORES
 
     print(with_sizes(*learned_tree(run)))
     metrics = run.metrics

@@ -1,35 +1,22 @@
-"""The frame of a report: a page that loads nothing, in light and in dark."""
+"""Pages of HTML from Jinja2 templates: everything that comes from outside is escaped, nothing is loaded.
 
-STYLE = """
-:root { color-scheme: light dark; --fg: #1d2731; --dim: #66727d; --bg: #ffffff; --card: #f4f6f8; --line: #dde3e8;
-  --blue: #1b6ca8; --warm: #b4532d; }
-@media (prefers-color-scheme: dark) { :root { --fg: #e4e9ed; --dim: #98a4ae; --bg: #14191e; --card: #1e252c;
-  --line: #333d46; --blue: #7fb9e6; --warm: #e6a07f; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 2rem 1.2rem 4rem; max-width: 72rem; background: var(--bg); color: var(--fg);
-  font: 16px/1.5 system-ui, sans-serif; }
-h1 { margin: 0; font-size: 1.7rem; overflow-wrap: anywhere; } h2 { margin: 2.6rem 0 .6rem; font-size: 1.25rem; }
-h3 { margin: 1rem 0 .3rem; font-size: 1rem; } header p, .dim, figcaption { color: var(--dim); }
-header p { margin: .2rem 0 1.2rem; } figcaption { margin-top: .4rem; font-size: .9rem; }
-.cards { display: flex; flex-wrap: wrap; gap: .8rem; }
-.cards div { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .6rem 1rem; }
-.cards span { display: block; color: var(--dim); font-size: .85rem; } .cards b { font-size: 1.4rem; }
-figure { margin: 0 0 1rem; } figure img { max-width: 100%; background: #fff; border: 1px solid var(--line);
-  border-radius: 8px; padding: 6px; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; margin: .6rem 0 1rem; font-size: .93rem; }
-th, td { text-align: left; padding: .25rem 1rem .25rem 0; border-bottom: 1px solid var(--line);
-  vertical-align: top; }
-th { color: var(--dim); font-weight: 500; } .n { text-align: right; font-variant-numeric: tabular-nums; }
-td, th { overflow-wrap: anywhere; }
-.trees { display: flex; flex-wrap: wrap; gap: 1rem; } .tree { flex: 1 1 20rem; background: var(--card);
-  border: 1px solid var(--line); border-radius: 8px; padding: .2rem 1rem .8rem; overflow-x: auto; }
-.tree ul { list-style: none; margin: 0; padding-left: 1.3rem; } .tree > ul { padding-left: 0; }
-.tree ul ul { border-left: 1px solid var(--line); } .tree b { font-weight: 600; }
-.num::before { content: "○ "; color: var(--blue); } .cat::before { content: "◇ "; color: var(--warm); }
-pre { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .7rem 1rem;
-  white-space: pre-wrap; overflow-wrap: anywhere; } summary { cursor: pointer; color: var(--dim); }
+`templates/` holds what all pages share (`base.html`, `style.css`, `macros.html`) and the report of a run. Another
+package keeps its own templates in a folder and names it in `render_page`.
 """
 
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+SHARED_TEMPLATES = Path(__file__).parent / "templates"
+
+STYLE = (SHARED_TEMPLATES / "style.css").read_text(encoding="utf-8")
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -44,3 +31,56 @@ PAGE = """<!doctype html>
 </body>
 </html>
 """
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A PNG file as part of a page.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    alternative : str
+        Text for readers who cannot see it.
+    """
+
+    path: Path
+    alternative: str
+
+    @property
+    def base64(self) -> str:
+        """The bytes of the file, as a data URL has them."""
+        return base64.b64encode(self.path.read_bytes()).decode("ascii")
+
+
+def render_page(template: str, context: dict[str, Any], *, folder: Path | None = None) -> str:
+    """Fill in a template; every value is escaped unless a template marks it as safe.
+
+    Parameters
+    ----------
+    template : str
+        Name of a file in `folder`, or among the shared templates of this package.
+    context : dict
+        Values by the names that the template uses; one that is missing is an error.
+    folder : Path, optional
+        Templates of the caller, which may extend ``base.html`` and import from ``macros.html``.
+
+    Returns
+    -------
+    str
+        The page.
+    """
+    return _environment(folder).get_template(template).render(context)
+
+
+@cache
+def _environment(folder: Path | None) -> jinja2.Environment:
+    folders = [SHARED_TEMPLATES] if folder is None else [folder, SHARED_TEMPLATES]
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folders),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )

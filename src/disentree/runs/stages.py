@@ -368,7 +368,7 @@ def _plain(value: Any) -> Any:
 def do_figures(run: Run, device: str, verbose: bool) -> str:
     from matplotlib import pyplot as plt
 
-    from disentree.runs.report import figures
+    from disentree.runs.figures import figures
 
     drawn = 0
     for name, draw in figures(run, device).items():

@@ -1,0 +1,98 @@
+"""The figures of a run, drawn from the files in its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Int
+
+from disentree.hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from disentree.runs.folder import Run
+
+SHOWN_PATHS = 24
+
+
+def with_sizes(hierarchy: Hierarchy, labels: Int[np.ndarray, " n"], form: str = "{} ({:.1%})") -> Hierarchy:
+    """The same tree with the share of rows behind every option's name."""
+    counts = np.bincount(labels[labels >= 0], minlength=len(hierarchy.paths))
+    tree = hierarchy.to_dict()
+    column = 0
+
+    def visit(variables: list[dict[str, Any]]) -> None:
+        nonlocal column
+        for variable in variables:
+            here, column = column, column + 1
+            for k, option in enumerate(variable.get("options", ())):
+                inside = sum(int(counts[p.index]) for p in hierarchy.paths if (here, k) in p.choices)
+                option["name"] = form.format(option["name"], inside / max(1, len(labels)))
+                visit(option["variables"])
+
+    visit(tree["variables"])
+    return Hierarchy.from_dict(tree)
+
+
+def learned_tree(run: Run) -> tuple[Hierarchy, Int[np.ndarray, " n"]]:
+    """The model's tree and the path of each training row in it; of each held-out row if it is not the tree that
+    the model was given, for then (in flat models) nothing says which path a row should be on."""
+    learned = run.codes("learned")
+    assert learned is not None
+    codes, hierarchy = learned
+    if hierarchy == run.hierarchy:
+        return hierarchy, run.read_npz("labels.npz", "labels")["labels"]
+    return hierarchy, hierarchy.path_of(codes)
+
+
+def figures(run: Run, device: str = "auto") -> dict[str, Callable[[], Figure]]:
+    """The pictures of a run, by name; each is drawn when it is called for."""
+    from disentree import plots
+
+    about = run.read_json("data.json")
+    names = tuple(about["feature_names"])
+    learned = run.codes("learned")
+    assert learned is not None
+    codes, hierarchy = learned
+    samples = run.read_npz("samples.npz", "X", "X_again", "rows", "paths")
+    model = run.model(device)
+    truth = run.codes("true")
+    metrics = run.metrics
+    out: dict[str, Callable[[], Figure]] = {}
+
+    def tree() -> Figure:
+        return _figure_of(plots.draw_hierarchy(with_sizes(*learned_tree(run), "{}\n{:.1%}")))
+
+    def decode(z: np.ndarray) -> np.ndarray:
+        X = model.inverse_transform(z)
+        if about["kind"] == "series" and about["scale"] is not None:  # in the units of the file
+            X = X * np.array(about["scale"]) + np.array(about["centre"])
+        return X
+
+    def reconstructions() -> Figure:
+        paths = [p.name for p in hierarchy.paths] if len(hierarchy.paths) > 1 else ()
+        X, again = samples["X"], samples["X_again"]
+        return _figure_of(
+            plots.draw_reconstructions(X, again, samples["paths"], path_names=paths, feature_names=names)
+        )
+
+    out["tree"] = tree
+    # Flat models with many categoricals have a path for every combination: only the largest can be shown.
+    found, counts = np.unique(hierarchy.path_of(codes), return_counts=True)
+    largest = sorted(found[np.argsort(-counts, kind="stable")[:SHOWN_PATHS]].tolist())
+    out["traversals"] = lambda: plots.draw_traversals(codes, hierarchy, decode, paths=largest, feature_names=names)
+    out["reconstructions"] = reconstructions
+    if truth is not None:
+        V, v_hierarchy = truth
+        factors = metrics["factors"] or None
+        out["pairwise"] = lambda: _figure_of(plots.draw_pairwise(V, codes, v_hierarchy, hierarchy, scores=factors))
+    if model.history_:
+        out["training"] = lambda: plots.draw_training(model.history_)
+    return out
+
+
+def _figure_of(ax: Any) -> Figure:
+    return ax.figure
