@@ -91,7 +91,7 @@ def test_principal_components_of_a_sample_are_those_of_the_whole(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 5)) @ rng.standard_normal((5, 50))
     exact = fit(X, "pca")
-    monkeypatch.setattr("disentree.cofhae.inputs._EXACT_COLUMNS", 10)
+    monkeypatch.setattr("disentree.cofhae.inputs.EXACT_COLUMNS", 10)
     sampled = fit(X, "pca")
     assert sampled.n_features == exact.n_features == 5
     np.testing.assert_allclose(sampled.prepare(X).abs(), exact.prepare(X).abs(), atol=2e-2)

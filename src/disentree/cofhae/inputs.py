@@ -19,6 +19,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
+from disentree.geometry.pca import EXACT_COLUMNS, principal_axes
 from disentree.mimosa.representation.autoencoder import Autoencoder
 from disentree.mimosa.representation.linear import Representation
 from disentree.training.data import Source, sample_rows
@@ -29,7 +30,6 @@ Likelihood = Literal["gaussian", "bernoulli"]
 KINDS = ("auto", "whiten", "standardize", "raw", "pca", "embedding", "image")
 LIKELIHOODS = ("auto", "gaussian", "bernoulli")
 MAX_COMPONENTS = 300
-_EXACT_COLUMNS = 1000  # up to here the covariance is exact; beyond, principal components come from a sample
 _SAMPLE = 10_000
 _NEAREST = 1e-3  # distances below this one (in standard deviations) are as good as 0
 _RANK_TOLERANCE = 1e-10  # of the largest eigenvalue; columns are standardised, so this is float32's noise
@@ -327,22 +327,12 @@ def _principal(
     def centred(block: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n d"]:
         return (block.reshape(len(block), -1) - mean * pixel_scale) / spread
 
-    if len(mean) <= _EXACT_COLUMNS:
-        covariance = np.zeros((len(mean), len(mean)))
-        for block in source.blocks():
-            y = centred(block)
-            covariance += y.T @ y / source.n_rows
-        values, vectors = np.linalg.eigh(covariance)
-        return values[::-1][:MAX_COMPONENTS].clip(min=0), vectors[:, ::-1][:, :MAX_COMPONENTS]
-    y = centred(sample_rows(source, _SAMPLE, rng)).astype(np.float32)
-    # Randomised SVD (Halko, Martinsson, Tropp 2011) with two power iterations.
-    width = min(MAX_COMPONENTS + 20, *y.shape)
-    basis = np.linalg.qr(y @ rng.standard_normal((y.shape[1], width), dtype=np.float32))[0]
-    for _ in range(2):
-        basis = np.linalg.qr(y @ np.linalg.qr(y.T @ basis)[0])[0]
-    _, s, rows = np.linalg.svd(basis.T @ y, full_matrices=False)
-    keep = min(MAX_COMPONENTS, width)
-    return (s[:keep].astype(np.float64) ** 2 / len(y)), rows[:keep].T.astype(np.float64)
+    if len(mean) <= EXACT_COLUMNS:
+        found = principal_axes(map(centred, source.blocks()), MAX_COMPONENTS, solver="covariance")
+    else:
+        some = centred(sample_rows(source, _SAMPLE, rng)).astype(np.float32)
+        found = principal_axes(some, MAX_COMPONENTS, solver="randomized", random_state=rng)
+    return found.variances.astype(np.float64), found.axes.astype(np.float64)
 
 
 def _rank(values: Float[np.ndarray, " r"], n_rows: int) -> int:

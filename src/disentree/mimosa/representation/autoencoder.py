@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import nn
 
+from disentree.geometry.pca import principal_axes
 from disentree.mimosa.representation.linear import BLOCK, Representation, as_float, as_rows
 from disentree.training.networks import flushed_denormals, mlp
 from disentree.utils.progress import bar
@@ -97,7 +98,7 @@ class Autoencoder(nn.Module):
 def principal_components(
     rows: Shaped[np.ndarray, "n p"], n_components: int, rng: np.random.Generator, n_rows: int = 10_000
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean, axes and singular values from a random subset of rows, by subspace iteration for wide data.
+    """Mean, axes and singular values from a random subset of rows.
 
     Tables are scaled to columns of equal size first, for their units have no meaning here; images are not.
     """
@@ -110,15 +111,8 @@ def principal_components(
         scale = some.std(axis=0)
         scale[scale <= 1e-7 * scale.max()] = np.inf
         some /= scale
-    q = min(n_components, *some.shape)
-    if some.shape[1] <= 1024:
-        _, s, Vt = np.linalg.svd(some, full_matrices=False)
-        return mean, (Vt[:q].T / scale[:, None]), s
-    Q = rng.standard_normal((some.shape[1], min(q + 20, *some.shape))).astype(np.float32)
-    for _ in range(3):
-        Q = np.linalg.qr(some.T @ (some @ Q))[0]
-    _, s, Vt = np.linalg.svd(some @ Q, full_matrices=False)
-    return mean, ((Q @ Vt.T)[:, :q] / scale[:, None]), s
+    found = principal_axes(some, n_components, random_state=rng)
+    return mean, found.axes / scale[:, None], found.singular_values
 
 
 def train_autoencoder(

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
+from disentree.geometry.pca import principal_axes
 from disentree.utils.files import atomic_path
 
 MAX_LINEAR = 20  # principal components that neighbours and flats can still be found in
@@ -124,32 +125,29 @@ def linear_representation(X: Shaped[np.ndarray, "n ..."]) -> Representation | No
     scale = np.where(varies, scale, 1.0)
     A[:, ~varies] = 0.0
     # Rounding is seen best with columns of equal size.
-    s, V = _right_singular(A / scale)
+    found = principal_axes(A / scale, solver="qr")
+    s = found.singular_values
     rank = int((s > ROUNDING * s[0]).sum())
     if rank < varies.sum() and rank <= MAX_LINEAR:
-        return Representation("linear", mean, _whitening(s, V, rank, scale, len(A)), s)
+        return Representation("linear", mean, found.whitening(rank) / scale[:, None], s)
     # White noise is seen in the units it came in, or in units in which it has been measured.
     for units in (scale, np.ones_like(scale), _noise_of_columns(A, scale, varies)):
         if units is None:
             continue
-        t, U = (s, V) if units is scale else _right_singular(A / units)
+        in_units = found if units is scale else principal_axes(A / units, solver="qr")
+        t = in_units.singular_values
         above = _signal_rank(t[:rank], len(A))
         if above > MAX_LINEAR or above == rank:
             continue
         if rank <= MAX_LINEAR:  # with so few columns, directions of equal size may be there by chance
             spared = rank - above
-            if not above or spared < FEWEST_SPARED or not _is_gaussian(A / units @ U[:, above:rank]):
+            if not above or spared < FEWEST_SPARED or not _is_gaussian(A / units @ in_units.axes[:, above:rank]):
                 continue
         noise = np.sqrt(np.mean(t[above:rank] ** 2)) / t[:above] if above else None
-        return Representation("linear", mean, _whitening(t, U, above, units, len(A)), t, noise=noise)
+        return Representation("linear", mean, in_units.whitening(above) / units[:, None], t, noise=noise)
     if rank <= MAX_LINEAR:
-        return Representation("linear", mean, _whitening(s, V, rank, scale, len(A)), s)
+        return Representation("linear", mean, found.whitening(rank) / scale[:, None], s)
     return None
-
-
-def _whitening(s: np.ndarray, V: np.ndarray, rank: int, units: np.ndarray, n: int) -> Float[np.ndarray, "p q"]:
-    """From centred rows to their first principal components, each with deviation 1."""
-    return V[:, :rank] / s[:rank] * np.sqrt(n) / units[:, None]
 
 
 def _noise_of_columns(
@@ -187,17 +185,6 @@ def _is_gaussian(noise: Float[np.ndarray, "n k"]) -> bool:
     few clusters do not."""
     squares = (noise**2 / (noise**2).mean(axis=0)).sum(axis=1)
     return bool(abs(squares.var() / (2 * noise.shape[1]) - 1) < 0.15 + 6 / np.sqrt(len(noise)))
-
-
-def _right_singular(A: Float[np.ndarray, "n p"]) -> tuple[Float[np.ndarray, " r"], Float[np.ndarray, "p r"]]:
-    """Singular values and right singular vectors; of a tall matrix by way of QR decompositions, block by block,
-    which is faster than all at once."""
-    block = max(BLOCK, 4 * A.shape[1])
-    R = A[:block]
-    for start in range(block, len(A), block):
-        R = np.asarray(np.linalg.qr(np.concatenate([R, A[start : start + block]]), mode="r"))
-    _, s, Vt = np.linalg.svd(R, full_matrices=False)
-    return s, Vt.T
 
 
 def _signal_rank(s: Float[np.ndarray, " r"], n: int) -> int:
