@@ -8,6 +8,7 @@ from disentree._version import __version__
 if TYPE_CHECKING:
     from disentree.baselines import AE, VAE, BetaTCVAE, CascadeVAE, FactorVAE, JointVAE
     from disentree.cofhae import COFHAE
+    from disentree.explorer import explore
     from disentree.hierarchy import Hierarchy
     from disentree.mimosa import MIMOSA
 
@@ -22,6 +23,7 @@ __all__ = [
     "Hierarchy",
     "JointVAE",
     "__version__",
+    "explore",
 ]
 
 # Imported when first asked for: `disentree --help` waits for no library that it does not use.
@@ -30,6 +32,7 @@ _HOMES = {
     "COFHAE": "disentree.cofhae",
     "Hierarchy": "disentree.hierarchy",
     "MIMOSA": "disentree.mimosa",
+    "explore": "disentree.explorer",
 }
 
 

@@ -81,7 +81,7 @@ def test_images_of_any_layout_go_round(shape, kind):
     prepared = layer.prepare(X)
     if kind == "image":
         assert prepared.shape[1:] == layer.image_shape == ((1 if len(shape) == 2 else 3), 10, 12)
-        output = prepared - layer._as_image(layer.mean[None])
+        output = prepared - layer.as_image(layer.mean[None])
     else:
         output = prepared
     np.testing.assert_allclose(layer.restore(output), X, atol=1.5)

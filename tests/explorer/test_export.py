@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 import torch
+from sklearn.exceptions import NotFittedError
 from torch import nn
 
 import shell
@@ -13,7 +14,7 @@ from disentree import Hierarchy
 from disentree.baselines import VAE
 from disentree.datasets import load_dataset
 from disentree.errors import UserError
-from disentree.explorer import Page, from_model, from_run
+from disentree.explorer import Page, explore, from_model, from_run
 from disentree.explorer.program import NotInBrowser
 from disentree.mimosa.representation.autoencoder import autoencoder_representation
 from shell import invoke
@@ -33,7 +34,7 @@ def ships(n=24, **settings):
     return ds.X, ds.hierarchy, ds.paths
 
 
-def coloured(n=24):
+def colored(n=24):
     """Pictures of a size that the networks must pad, in floats."""
     rng = np.random.default_rng(0)
     return rng.random((n, 20, 36, 3)).astype(np.float32), Hierarchy.flat(2, (2,)), np.arange(n) % 2
@@ -55,7 +56,7 @@ MODELS = {
     "pixels": (lambda: ships(binarize=True), {"likelihood": "bernoulli"}),
     "convolutions": (ships, {"encoder": "conv", "decoder": "conv"}),
     "the paper's": (ships, {"encoder": "burgess", "decoder": "burgess", "likelihood": "gaussian"}),
-    "colour": (coloured, {"encoder": "conv", "decoder": "conv"}),
+    "color": (colored, {"encoder": "conv", "decoder": "conv"}),
 }
 
 
@@ -74,7 +75,7 @@ def test_an_autoencoder_before_the_networks(browse, exported):
 
 
 def check_page(model, X, browse, exported, with_encoder=True):
-    page = browse(exported(model.explore(X)), offline=True)
+    page = browse(exported(explore(model, X)), offline=True)
     Z = model.transform(X)[:8]
     codes = [[None if np.isnan(v) else v for v in row] for row in Z.tolist()]
     decode = "(codes) => explorer.panels[0].model.decode(codes).then((all) => all.map((x) => Array.from(x)))"
@@ -116,7 +117,7 @@ def test_networks_of_the_users_own(browse, exported):
     check_page(model, X, browse, exported)
     model = quick_model(**known | {"encoder": Odd(5, 8)}).fit(X, hierarchy=hierarchy, paths=paths)
     check_page(model, X, browse, exported, with_encoder=False)  # rows came with their codes
-    page = browse(exported(model.explore(X), "again.html"))
+    page = browse(exported(explore(model, X), "again.html"))
     page.click("#random")
     page.click("#mine")
     page.fill("textarea", "1 2 3 4 5")
@@ -125,7 +126,7 @@ def test_networks_of_the_users_own(browse, exported):
     assert "came without the encoder" in page.locator(".problem").inner_text()
     model = quick_model(**known | {"decoder": Odd(8, 5)}).fit(X, hierarchy=hierarchy, paths=paths)
     with pytest.raises(NotInBrowser, match="no arithmetic for layers of type Odd"):
-        model.explore(X)
+        explore(model, X)
 
 
 def test_a_decoder_that_is_more_than_its_networks_is_not_exported():
@@ -133,17 +134,19 @@ def test_a_decoder_that_is_more_than_its_networks_is_not_exported():
     model = quick_model().fit(X, hierarchy=hierarchy, paths=paths)
     model.inverse_transform = lambda Z: type(model).inverse_transform(model, Z) * 1.01
     with pytest.raises(NotInBrowser, match="would draw something else"):
-        model.explore(X)
+        explore(model, X)
 
 
 def test_only_fitted_models_with_something_to_show():
     X, hierarchy, paths = table()
+    with pytest.raises(NotFittedError, match="call fit first"):
+        explore(quick_model(), X)
     model = quick_model().fit(X, hierarchy=hierarchy, paths=paths)
     with pytest.raises(ValueError, match="feature_names must name every column"):
-        model.explore(X, feature_names=["a"])
+        explore(model, X, feature_names=["a"])
     model.code_statistics_ = None  # as in models of earlier versions
-    with pytest.raises(ValueError, match=r"explore\(X\)"):
-        model.explore()
+    with pytest.raises(ValueError, match=r"explore\(model, X\)"):
+        explore(model)
 
 
 # ------------------------------------------------------------------ images and tables on the page
@@ -154,7 +157,7 @@ def test_images_side_by_side_and_of_my_own(browse, exported, tmp_path):
 
     X, hierarchy, paths = ships()
     model = quick_model(input="pca").fit(X, hierarchy=hierarchy, paths=paths)
-    page = browse(exported(model.explore(X)))
+    page = browse(exported(explore(model, X)))
     page.click("#random")
     settled(page)
     assert page.locator(".stage canvas:visible").count() == 2

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from disentree import Hierarchy
-from disentree.explorer import Page, from_model, from_run
+from disentree.explorer import Page, explore, from_model, from_run
 
 from .conftest import quick_model, serving, settled, until
 
@@ -309,7 +309,7 @@ def test_a_notebook_shows_it_inline(chromium, explored):
     model, problems = explored.models[0], []
     page = chromium.new_page()
     page.on("pageerror", lambda error: problems.append(str(error)))
-    page.set_content(f"<!doctype html><body>{model.explore(explored.X, title='mine')._repr_html_()}</body>")
+    page.set_content(f"<!doctype html><body>{explore(model, explored.X, title='mine')._repr_html_()}</body>")
     frame = page.frames[-1]
     frame.wait_for_selector("html[data-ready]")
     frame.click("#random")
@@ -321,7 +321,7 @@ def test_a_notebook_shows_it_inline(chromium, explored):
 
 def test_without_rows_random_codes(browse, explored, exported):
     model = explored.models[0]
-    page = browse(exported(model.explore()))
+    page = browse(exported(explore(model)))
     before = code_on(page)
     page.click("#random")
     settled(page)
@@ -339,7 +339,7 @@ def test_names_are_only_text(browse, exported):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     model = quick_model().fit(X, hierarchy=hierarchy, paths=rng.integers(2, size=200))
-    page = browse(exported(model.explore(X, title=bad, feature_names=[bad, "<b>", "#"])), offline=True)
+    page = browse(exported(explore(model, X, title=bad, feature_names=[bad, "<b>", "#"])), offline=True)
     assert page.title() == bad
     assert page.locator("img").count() == 0
     assert bad in page.locator(".slider label").all_text_contents()

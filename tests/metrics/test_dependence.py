@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from disentree import Hierarchy, metrics
-from disentree.metrics.dependence import _centred, dependence_score, dependence_scores
+from disentree.metrics.dependence import _centered, dependence_score, dependence_scores
 
 TREE = Hierarchy.from_dict(
     {
@@ -46,7 +46,7 @@ def test_dependence_without_correlation_is_seen():
 
 
 def test_the_unbiased_product_by_hand():
-    """U-centred distances of four points, against the definition written out."""
+    """U-centered distances of four points, against the definition written out."""
     x = np.array([0.0, 1.0, 3.0, 7.0])
     d = np.abs(x[:, None] - x)
     expected = np.zeros((4, 4))
@@ -54,7 +54,7 @@ def test_the_unbiased_product_by_hand():
         for j in range(4):
             if i != j:
                 expected[i, j] = d[i, j] - d[i].sum() / 2 - d[:, j].sum() / 2 + d.sum() / 6
-    np.testing.assert_allclose(_centred(x), expected)
+    np.testing.assert_allclose(_centered(x), expected)
 
 
 def test_nothing_to_compare_is_nothing_left():

@@ -62,8 +62,8 @@ def by_trying_everything(first, second):
                     relation(p[0][0], q[0][0]) == relation(p[1][0], q[1][0])
                     for p, q in itertools.combinations(pairs, 2)
                 ):
-                    relabelled = sum(p[1] != q[1] for p, q in pairs)
-                    best = min(best, len(a) + len(b) - 2 * size + relabelled)
+                    relabeled = sum(p[1] != q[1] for p, q in pairs)
+                    best = min(best, len(a) + len(b) - 2 * size + relabeled)
     return best
 
 

@@ -11,7 +11,7 @@ from disentree.plots import (
     draw_mimosa,
     draw_spectrum,
 )
-from disentree.plots.mimosa import component_colours, project
+from disentree.plots.mimosa import component_colors, project
 
 
 @pytest.fixture(scope="module")
@@ -30,11 +30,11 @@ def test_three_parts_side_by_side(either):
     figure.canvas.draw()
 
 
-def test_components_and_their_leaves_have_the_same_colours(either):
+def test_components_and_their_leaves_have_the_same_colors(either):
     _, m = either
     leaves = draw_found_hierarchy(m).collections
     assert [tuple(c.get_facecolor()[0]) for c in leaves] == [
-        tuple(plt.matplotlib.colors.to_rgba(c)) for c in component_colours(6)
+        tuple(plt.matplotlib.colors.to_rgba(c)) for c in component_colors(6)
     ]
 
 
@@ -42,7 +42,7 @@ def test_many_components_are_shown_by_dimension():
     ds = load_dataset("chopsticks-depth3-either", n_samples=4000)
     figure = draw_mimosa(MIMOSA().fit(ds.X), ds.paths)
     assert [ax.get_title() for ax in figure.subfigs[1].axes] == ["1-D", "2-D", "3-D"]
-    assert len(set(component_colours(14))) == 14
+    assert len(set(component_colors(14))) == 14
 
 
 @pytest.mark.parametrize(("dims", "axes"), [(0, 2), (1, 2), (2, 2), (3, 3), (5, 3)])

@@ -14,7 +14,7 @@ from disentree.plots import (
     draw_traversals,
     traversal_codes,
 )
-from disentree.plots._cells import CellStyle, plain
+from disentree.plots.cells import CellStyle, plain
 from disentree.plots.traversals import _columns
 
 
@@ -182,7 +182,7 @@ def test_images_stand_above_their_reconstructions(ships):
     np.testing.assert_array_equal(images[0], ships.X[np.flatnonzero(ships.paths == 0)[0]])
 
 
-def test_colour_images():
+def test_color_images():
     X = np.random.default_rng(0).integers(0, 256, (6, 8, 8, 3), dtype=np.uint8)
     ax = draw_reconstructions(X, X.astype(np.float32))
     assert ax.images[0].get_array().shape == (8, 8, 3)

@@ -31,7 +31,7 @@ KINDS = ("auto", "whiten", "standardize", "raw", "pca", "embedding", "image")
 LIKELIHOODS = ("auto", "gaussian", "bernoulli")
 MAX_COMPONENTS = 300
 _SAMPLE = 10_000
-_NEAREST = 1e-3  # distances below this one (in standard deviations) are as good as 0
+NEAREST = 1e-3  # distances below this one (in standard deviations) are as good as 0
 _RANK_TOLERANCE = 1e-10  # of the largest eigenvalue; columns are standardised, so this is float32's noise
 
 
@@ -96,7 +96,7 @@ class InputLayer(nn.Module):
     @property
     def image_shape(self) -> tuple[int, int, int]:
         """(channels, height, width)"""
-        return cast(tuple[int, int, int], _channels_first(self.shape)[0])
+        return cast(tuple[int, int, int], channels_first(self.shape)[0])
 
     @property
     def output_shape(self) -> tuple[int, ...]:
@@ -111,7 +111,7 @@ class InputLayer(nn.Module):
         flat = torch.from_numpy(np.array(X.reshape(len(X), -1), dtype=np.float64))
         if self.in_pixels:
             pixels = (flat / self.pixel_scale).to(torch.float32).to(device)
-            return self._as_image(pixels) if self.kind == "image" else pixels
+            return self.as_image(pixels) if self.kind == "image" else pixels
         components = self._linear(flat)
         if self.network is None:
             return components
@@ -139,7 +139,7 @@ class InputLayer(nn.Module):
             return features
         off = features[:, None, :] - self.flat_centres
         off = off - torch.einsum("nfr,frd,fsd->nfs", off, self.flat_bases, self.flat_bases)
-        nearness = (off.square().mean(2) + _NEAREST**2).log() / math.log(_NEAREST**2)
+        nearness = (off.square().mean(2) + NEAREST**2).log() / math.log(NEAREST**2)
         return torch.cat([features, 4 * nearness - 2], dim=1)
 
     def restore(self, output: Float[Tensor, "n ..."]) -> Float[np.ndarray, "n ..."]:
@@ -154,7 +154,7 @@ class InputLayer(nn.Module):
                 output = self.network.decode(output * self.unit)
             flat = (output @ self.expansion).cpu().numpy().astype(np.float64) + self._exact_mean().numpy()
         if self.kind == "image":
-            flat = flat.transpose(0, *_channels_first(self.shape)[1])
+            flat = flat.transpose(0, *channels_first(self.shape)[1])
         if self.is_image:
             flat = flat.clip(0, 1)
         X = flat.reshape(len(flat), *self.shape) * self.pixel_scale
@@ -167,13 +167,13 @@ class InputLayer(nn.Module):
         """A decoder of pixels answers with differences from their mean (from its logit), so that it need not
         learn that images are mostly empty."""
         mean = self.mean.clamp(0.002, 0.998).logit() if self.likelihood == "bernoulli" else self.mean
-        return output + (self._as_image(mean[None]) if self.kind == "image" else mean)
+        return output + (self.as_image(mean[None]) if self.kind == "image" else mean)
 
-    def _as_image(self, pixels: Float[Tensor, "n columns"]) -> Float[Tensor, "n c h w"]:
+    def as_image(self, pixels: Float[Tensor, "n columns"]) -> Float[Tensor, "n c h w"]:
         if len(self.shape) == 2:
             return pixels.view(-1, 1, *self.shape)
         image = pixels.view(-1, *self.shape)
-        return image if _channels_first(self.shape)[1] == (1, 2, 3) else image.permute(0, 3, 1, 2)
+        return image if channels_first(self.shape)[1] == (1, 2, 3) else image.permute(0, 3, 1, 2)
 
     def loss(self, sigma: float | None) -> Callable[[Tensor, Tensor], Tensor]:
         """The mean of `row_losses` over a batch."""
@@ -353,7 +353,7 @@ def _is_binary(flat: Shaped[np.ndarray, "n d"]) -> bool:
     return bool(((flat == 0) | (flat == 1)).all())
 
 
-def _channels_first(shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def channels_first(shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """(c, h, w), and the axes that bring (n, c, h, w) back to the shape of X."""
     if len(shape) == 2:
         return (1, *shape), (1, 2, 3)

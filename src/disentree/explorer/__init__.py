@@ -2,10 +2,10 @@
 which choosing a button opens the group of controls below it, and the decoded instance follows.
 
 The same page comes in two forms. `disentree explore RUN` serves it, and the model answers from Python;
-``--export`` and ``model.explore()`` write one file in which the networks run in the browser.
+``--export`` and `explore` write one file in which the networks run in the browser.
 """
 
 from disentree.explorer.content import Explored, from_model, from_run
-from disentree.explorer.export import Page, render
+from disentree.explorer.export import Page, explore, render
 
-__all__ = ["Explored", "Page", "from_model", "from_run", "render"]
+__all__ = ["Explored", "Page", "explore", "from_model", "from_run", "render"]

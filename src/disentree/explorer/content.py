@@ -203,7 +203,7 @@ def from_model(
     if X is None:
         statistics = getattr(model, "code_statistics_", None)
         if statistics is None:
-            raise ValueError(f"this {name} has no statistics of its codes: give some rows, as in explore(X)")
+            raise ValueError(f"this {name} has no statistics of its codes: give rows, as in explore(model, X)")
         rows, shape = None, tuple(int(n) for n in model.input_.shape)
         keep: Int[np.ndarray, " m"] = np.zeros(0, dtype=np.int64)
     else:

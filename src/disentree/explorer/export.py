@@ -6,13 +6,16 @@ import base64
 import json
 import os
 import re
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from disentree.explorer.content import Explored
+from sklearn.exceptions import NotFittedError
+
+from disentree.explorer.content import Explored, from_model
 from disentree.explorer.interpreter import checked_program
 from disentree.utils.files import atomic_path
 
@@ -100,3 +103,38 @@ class Page:
 
     def __repr__(self) -> str:
         return f"<explorer page of {len(self.html) / 1e6:.1f} MB; .save(path) writes it>"
+
+
+def explore(model: Any, X: Any = None, *, title: str = "", feature_names: Sequence[str] = ()) -> Page:
+    """A page with a slider or radio buttons for every variable of a trained model.
+
+    Parameters
+    ----------
+    model : COFHAE or baseline
+        A fitted model.
+    X : array or DataFrame, default=None
+        Rows of the same kind as in `fit`: they give the histograms behind the sliders and examples to look at.
+        Without them the page has the ranges that were kept from training, and no rows.
+    title : str, default=""
+        The heading of the page; the name of the model's class if empty.
+    feature_names : sequence of str, default=()
+        The names of the columns of X; those of a DataFrame are known.
+
+    Returns
+    -------
+    Page
+        A notebook shows it inline; `Page.save` writes a file that works without a server.
+
+    Examples
+    --------
+    >>> from disentree import COFHAE, explore
+    >>> from disentree.datasets import load_dataset
+    >>> ds = load_dataset("chopsticks-depth2-slope", n_samples=300, seed=0)
+    >>> model = COFHAE.quick(epochs=1).fit(ds.X, hierarchy=ds.hierarchy, paths=ds.paths)
+    >>> page = explore(model, ds.X, title="Sticks")
+    >>> page.html.startswith("<!doctype html>")
+    True
+    """
+    if not hasattr(model, "hierarchy_"):
+        raise NotFittedError(f"this {type(model).__name__} is not fitted yet: call fit first")
+    return Page(from_model(model, X, title=title, feature_names=feature_names))

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from disentree.cofhae.inputs import _channels_first
+from disentree.cofhae.inputs import channels_first
 from disentree.explorer.program import NotInBrowser, Op, Tensors, program_of
 
 TOLERANCE = 1e-5  # of the range of the data
@@ -50,8 +50,8 @@ def _step(op: Op, x: Tensor, weights: list[Tensor]) -> Tensor:
             return x[:, :, : op["height"], : op["width"]]
         case "channels_first":
             shape = tuple(op["shape"])
-            if _channels_first(shape)[1] == (1, 2, 3):
-                return x.reshape(len(x), *_channels_first(shape)[0])
+            if channels_first(shape)[1] == (1, 2, 3):
+                return x.reshape(len(x), *channels_first(shape)[0])
             return x.reshape(len(x), *shape).permute(0, 3, 1, 2)
         case "channels_last":
             return x.permute(0, 2, 3, 1)

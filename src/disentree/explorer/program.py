@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from disentree.cofhae.inputs import _NEAREST, InputLayer, _channels_first
+from disentree.cofhae.inputs import NEAREST, InputLayer, channels_first
 from disentree.cofhae.networks import SkipMLP
 from disentree.errors import UserError
 from disentree.training.networks import ImageDecoder, ImageEncoder
@@ -184,7 +184,7 @@ def ops_before(layer: InputLayer, tensors: Tensors) -> list[Op]:
         ops += _embed(layer, tensors)
     if len(layer.flat_centres):
         centres, bases = tensors.add(layer.flat_centres), tensors.add(layer.flat_bases)
-        ops.append({"op": "nearness", "centres": centres, "bases": bases, "nearest": _NEAREST})
+        ops.append({"op": "nearness", "centres": centres, "bases": bases, "nearest": NEAREST})
     return ops
 
 
@@ -195,7 +195,7 @@ def ops_after(layer: InputLayer, tensors: Tensors) -> list[Op]:
         if layer.likelihood == "bernoulli":
             mean = mean.clamp(0.002, 0.998).logit()
         if layer.kind == "image":
-            mean = layer._as_image(mean[None])[0]
+            mean = layer.as_image(mean[None])[0]
         ops: list[Op] = [{"op": "plus", "t": tensors.add(mean.contiguous()), "rest": None}]
         ops += [{"op": "sigmoid"}] if layer.likelihood == "bernoulli" else []
     else:
@@ -203,7 +203,7 @@ def ops_after(layer: InputLayer, tensors: Tensors) -> list[Op]:
         ops = _unembed(layer, tensors) if layer.network is not None else []
         ops.append({"op": "linear", "w": tensors.add(layer.expansion), "b": None, "transposed": True})
         ops.append({"op": "plus", "t": mean, "rest": rest})
-    if layer.kind == "image" and _channels_first(layer.shape)[1] != (1, 2, 3):
+    if layer.kind == "image" and channels_first(layer.shape)[1] != (1, 2, 3):
         ops.append({"op": "channels_last"})
     if layer.is_image:
         ops.append({"op": "clip", "low": 0.0, "high": 1.0})

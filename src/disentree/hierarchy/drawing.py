@@ -21,7 +21,7 @@ NAME_AT = 0.68  # where on its line an option's name stands
 
 @dataclass
 class Box:
-    """A group with its place on the canvas; x is the centre, y the middle."""
+    """A group with its place on the canvas; x is the center, y the middle."""
 
     group: Group
     x: float
@@ -39,7 +39,7 @@ def draw_hierarchy(
     names: bool = True,
     fontsize: float = 9,
 ) -> Axes:
-    """Draw a hierarchy; `highlight` is a path to draw in colour, `names=False` leaves the labels out."""
+    """Draw a hierarchy; `highlight` is a path to draw in color, `names=False` leaves the labels out."""
     root, extent = place(hierarchy.root)
     depth = depth_of(root)
     if ax is None:
@@ -73,7 +73,7 @@ def place(group: Group, leaf_width: float = 0.0, left: float = 0.0, level: int =
         children.append(branch)
     right = max(left + own, cursor - GAP if children else left + leaf_width)
     x = (left + right) / 2
-    if children and cursor - GAP - left < own:  # few narrow children: centre them below a wide box
+    if children and cursor - GAP - left < own:  # few narrow children: center them below a wide box
         for branch in children:
             for box in branch:
                 _shift(box, (own - (cursor - GAP - left)) / 2)
@@ -103,7 +103,7 @@ def depth_of(box: Box) -> int:
 
 
 def draw_boxes(ax: Axes, root: Box, *, names: bool = True, fontsize: float = 9, lit: set | None = None) -> None:
-    """Draw boxes that are laid out; `lit` holds the choices of a path to draw in colour."""
+    """Draw boxes that are laid out; `lit` holds the choices of a path to draw in color."""
     _draw(ax, root, 0, True if lit is not None else None, lit or set(), names, fontsize)
 
 
@@ -138,9 +138,9 @@ def _draw(ax: Axes, box: Box, column: int, on: bool | None, lit: set, names: boo
             continue
         for k, child in enumerate(next(branches)):
             below = None if on is None else on and (here, k) in lit
-            colour = "#1b6ca8" if below else "0.25" if below is None else "0.75"
+            color = "#1b6ca8" if below else "0.25" if below is None else "0.75"
             top = child.y + BOX_HEIGHT / 2
-            ax.plot([x, child.x], [box.y - 0.36, top], color=colour, lw=1.6 if below else 1.0, zorder=1)
+            ax.plot([x, child.x], [box.y - 0.36, top], color=color, lw=1.6 if below else 1.0, zorder=1)
             if names and child.group.name:
                 ax.text(
                     x + NAME_AT * (child.x - x),
@@ -149,7 +149,7 @@ def _draw(ax: Axes, box: Box, column: int, on: bool | None, lit: set, names: boo
                     ha="center",
                     va="center",
                     fontsize=fontsize - 1,
-                    color=colour,
+                    color=color,
                     bbox={"fc": "white", "ec": "none", "pad": 1.0},
                     zorder=4,
                 )

@@ -115,11 +115,11 @@ def check_choice(value: object, name: str, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
 
-def standardised(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+def standardized(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
     """Zero mean and unit variance. Boosted trees know two absolute scales, a least gap between inputs and
     float32, and linear classifiers know one; a score should not depend on the units of a code."""
-    centred = values - values.mean()
-    return centred / centred.std()
+    centered = values - values.mean()
+    return centered / centered.std()
 
 
 def random_quarter(n: int, rng: np.random.Generator) -> Bool[np.ndarray, " n"]:

@@ -5,7 +5,7 @@ for every node, finds the best cut of all nodes of a level. A long run of equal 
 an inactive variable, is stepped over: its sums are what the rest of the column leaves of the nodes' sums.
 Test rows travel down the trees with the others, without weight.
 
-Inputs are tried in random order, as in scikit-learn, so that none is favoured where several cut equally well.
+Inputs are tried in random order, as in scikit-learn, so that none is favored where several cut equally well.
 """
 
 import math

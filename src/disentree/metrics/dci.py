@@ -17,7 +17,7 @@ from disentree.metrics._inputs import (
     in_threads,
     pair_up,
     random_quarter,
-    standardised,
+    standardized,
 )
 from disentree.metrics.boosting import DEPTH, N_TREES
 from disentree.metrics.boosting_many import classification, regression
@@ -111,7 +111,7 @@ def importance_scores(
     if not live:
         return DCI(0.0, 0.0, 0.0)
     # trees compare inputs as float32, with a least gap: units must not matter
-    x = np.stack([standardised(values) for values in live], axis=1)
+    x = np.stack([standardized(values) for values in live], axis=1)
     is_test = random_quarter(pairing.n_rows, np.random.default_rng(random_state))
     fit = _fast if estimator == "fast" else _reference
 
@@ -154,7 +154,7 @@ def _fast(
     rng = np.random.default_rng(len(inputs))
     draws = rng.permuted(np.tile(np.arange(len(inputs)), (N_TREES * len(classes), DEPTH, 1)), axis=2)
     if not v.is_categorical:
-        y = standardised(v.values)
+        y = standardized(v.values)
         fitted = regression(inputs, order, y, draws, importances)
         return importances, _r2(y[is_test], fitted[is_test])
     y = np.where(np.isin(v.values, classes), np.searchsorted(classes, v.values), -1)
@@ -167,7 +167,7 @@ def _reference(
 ) -> tuple[Float[np.ndarray, " d"], float]:
     from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 
-    y = v.values.astype(np.int64) if v.is_categorical else standardised(v.values)
+    y = v.values.astype(np.int64) if v.is_categorical else standardized(v.values)
     model = (GradientBoostingClassifier if v.is_categorical else GradientBoostingRegressor)(random_state=0)
     model.fit(x[~is_test], y[~is_test])
     return np.asarray(model.feature_importances_), float(model.score(x[is_test], y[is_test]))

@@ -61,10 +61,10 @@ def dependence_scores(
         if len(rows) > max_rows:
             rng = np.random.default_rng([random_state, path.index])
             chosen = np.sort(rng.choice(rows, max_rows, replace=False))
-        centred = {c: _centred(codes[chosen, c]) for c in path.continuous}
-        own = {c: float((d * d).sum()) for c, d in centred.items()}
+        centered = {c: _centered(codes[chosen, c]) for c in path.continuous}
+        own = {c: float((d * d).sum()) for c, d in centered.items()}
         pairs = list(combinations(path.continuous, 2))
-        values = [_correlation(centred[a], centred[b], own[a], own[b]) for a, b in pairs]
+        values = [_correlation(centered[a], centered[b], own[a], own[b]) for a, b in pairs]
         worst = int(np.argmax(values))
         first, second = (z_hierarchy.variables[c].name for c in pairs[worst])
         out.append(PathDependence(path.name, len(rows), float(np.mean(values)), values[worst], (first, second)))
@@ -81,14 +81,14 @@ def dependence_score(
     return float(sum(p.mean * p.n_rows for p in found) / total) if total else 0.0
 
 
-def _centred(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n n"]:
-    """Distances with row and column means taken off so that products of two are unbiased ("U-centred")."""
+def _centered(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n n"]:
+    """Distances with row and column means taken off so that products of two are unbiased ("U-centered")."""
     n = len(values)
     distance = np.abs(values[:, None] - values)
     sums = distance.sum(axis=0)
-    centred = distance - sums / (n - 2) - sums[:, None] / (n - 2) + sums.sum() / ((n - 1) * (n - 2))
-    np.fill_diagonal(centred, 0.0)
-    return centred
+    centered = distance - sums / (n - 2) - sums[:, None] / (n - 2) + sums.sum() / ((n - 1) * (n - 2))
+    np.fill_diagonal(centered, 0.0)
+    return centered
 
 
 def _correlation(a: Float[np.ndarray, "n n"], b: Float[np.ndarray, "n n"], a_own: float, b_own: float) -> float:

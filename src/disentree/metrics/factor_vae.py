@@ -107,9 +107,9 @@ def _relative_variance(
         gini = (size**2 - (inside**2).sum(axis=1)) / (2 * size * np.maximum(size - 1, 1))
         overall = (len(values) ** 2 - (indicators.sum(axis=0) ** 2).sum()) / (2 * len(values) * (len(values) - 1))
         return gini / overall
-    centred = values - values.mean()
-    centred /= centred.std()
-    sums = _windows(np.stack([centred, centred**2], axis=1), start, stop)
+    centered = values - values.mean()
+    centered /= centered.std()
+    sums = _windows(np.stack([centered, centered**2], axis=1), start, stop)
     return np.maximum(0.0, sums[:, 1] / size - (sums[:, 0] / size) ** 2)
 
 

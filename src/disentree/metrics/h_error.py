@@ -1,7 +1,7 @@
 """H-error: the tree edit distance between two hierarchies, whatever equivalent form they are written in.
 
 The hierarchies are brought to canonical form (`Hierarchy.canonical`), which merging up, pushing down and
-reordering leave alone; what is compared is then an ordered, labelled tree, by the algorithm of Zhang & Shasha
+reordering leave alone; what is compared is then an ordered, labeled tree, by the algorithm of Zhang & Shasha
 (1989) with a cost of 1 for inserting, deleting or relabelling a node.
 """
 

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from disentree.metrics._inputs import Column, check_choice, check_count, random_quarter, standardised
+from disentree.metrics._inputs import Column, check_choice, check_count, random_quarter, standardized
 from disentree.metrics.boosting import DEPTH, N_TREES, RATE, accuracy_of_split, r2_of_split
 
 Estimator = Literal["fast", "reference"]
@@ -115,8 +115,8 @@ class PairScorer:
         if y.is_categorical and self.adjusted:
             majority = float(np.bincount(y_values.astype(np.int64)).max() / len(y_values))
         needed = majority + needed * (1 - majority)
-        predictors = x_values if x.is_categorical else standardised(x_values)
-        targets = y_values.astype(np.int64) if y.is_categorical else standardised(y_values)
+        predictors = x_values if x.is_categorical else standardized(x_values)
+        targets = y_values.astype(np.int64) if y.is_categorical else standardized(y_values)
         fit = self._fast if self.estimator == "fast" else self._reference
         total = 0.0
         for done, score in enumerate(fit(predictors, targets, y.n_classes, splits), start=1):

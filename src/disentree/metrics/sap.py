@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy
-from disentree.metrics._inputs import Column, Pairing, in_threads, pair_up, random_quarter, standardised
+from disentree.metrics._inputs import Column, Pairing, in_threads, pair_up, random_quarter, standardized
 
 
 def sap_score(
@@ -24,7 +24,7 @@ def sap_score(
 
     A continuous factor is predicted by linear regression (R2), a categorical one by a linear support vector
     classifier with balanced classes and C = .01 (accuracy on a quarter of the rows, not fitted to).
-    Continuous codes are standardised first and categorical codes enter as indicators of their options, so the
+    Continuous codes are standardized first and categorical codes enter as indicators of their options, so the
     score depends neither on units nor on the order of options. Inactive entries are 0. A constant code
     predicts nothing; with a single learned variable the second best is 0.
 
@@ -64,7 +64,7 @@ def _features(z: Column) -> Float[np.ndarray, "n k"] | None:
     if z.is_categorical:
         present = np.unique(z.values)
         return (z.values[:, None] == present).astype(float)
-    return standardised(z.values)[:, None]
+    return standardized(z.values)[:, None]
 
 
 def _r2(x: Float[np.ndarray, "n k"] | None, y: Float[np.ndarray, " n"]) -> float:

@@ -18,7 +18,7 @@ MAX_INCHES = 24.0
 
 def draw_dataset(dataset: Dataset, *, ax: Axes | None = None, n_rows: int = 3) -> Axes:
     """Draw the hierarchy of a data set with the first examples of each path below its leaf: lines for series
-    (`X` of two axes), pictures for images (three axes, or four with colour)."""
+    (`X` of two axes), pictures for images (three axes, or four with color)."""
     if dataset.X.ndim not in (2, 3, 4):
         raise ValueError(f"only series and images can be drawn, got X of shape {dataset.X.shape}")
     n_paths = len(dataset.hierarchy.paths)
@@ -42,7 +42,7 @@ def draw_dataset(dataset: Dataset, *, ax: Axes | None = None, n_rows: int = 3) -
     shown = dataset.X[np.concatenate([rows[: across * n_rows] for rows in on_path])]
     limits = float(shown.min()), float(shown.max())
     for path, rows, (x, foot) in zip(dataset.hierarchy.paths, on_path, feet, strict=True):
-        colour = plt.get_cmap("tab10")(path.index % 10)
+        color = plt.get_cmap("tab10")(path.index % 10)
         if foot > top:
             ax.plot([x, x], [foot, top - 0.1], color="0.7", lw=0.9, ls=":", zorder=0)
         caption = f"{path.dimension}-D, {len(rows) / len(dataset):.1%}"
@@ -51,7 +51,7 @@ def draw_dataset(dataset: Dataset, *, ax: Axes | None = None, n_rows: int = 3) -
             left = x - width / 2 + (k % across) * (cell_width + CELL_GAP)
             base = top - 0.7 - (k // across) * (cell_height + CELL_GAP) - cell_height
             cell = ax.inset_axes((left, base, cell_width, cell_height), transform=ax.transData)
-            _draw_example(cell, dataset.X[row], limits, colour)
+            _draw_example(cell, dataset.X[row], limits, color)
     ax.set_xlim(-GAP, extent + GAP)
     ax.set_ylim(bottom, BOX_HEIGHT)
     ax.set_aspect("equal")
@@ -60,12 +60,12 @@ def draw_dataset(dataset: Dataset, *, ax: Axes | None = None, n_rows: int = 3) -
     return ax
 
 
-def _draw_example(ax: Axes, x: np.ndarray, limits: tuple[float, float], colour: object) -> None:
+def _draw_example(ax: Axes, x: np.ndarray, limits: tuple[float, float], color: object) -> None:
     if x.ndim == 1:
         low, high = limits
         margin = 0.06 * (high - low) or 1.0
         ax.axhline(0, color="0.85", lw=0.7)
-        ax.plot(x, color=colour, lw=1.4)
+        ax.plot(x, color=color, lw=1.4)
         ax.set(xlim=(-1, len(x)), ylim=(low - margin, high + margin))
     else:
         ax.imshow(x, cmap="gray", vmin=0, vmax=255 if x.dtype == np.uint8 else limits[1])

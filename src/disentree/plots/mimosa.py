@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from disentree.hierarchy.drawing import BOX_HEIGHT, draw_hierarchy, leaves, place
-from disentree.plots._cells import COLOURS
+from disentree.plots.cells import COLORS
 
 if TYPE_CHECKING:
     from disentree.mimosa import MIMOSA
@@ -25,21 +25,21 @@ NOT_ASSIGNED = "#c8c8c8"
 BLUE = "#1b6ca8"
 
 
-def component_colours(n: int) -> list[str]:
-    """A colour for each of n components, all different up to 28."""
+def component_colors(n: int) -> list[str]:
+    """A color for each of n components, all different up to 28."""
     more = [to_hex(c) for c in colormaps["tab20"].colors]  # type: ignore[attr-defined]
-    pool = list(COLOURS) if n <= len(COLOURS) else [*more[::2], *more[1::2], *COLOURS]
+    pool = list(COLORS) if n <= len(COLORS) else [*more[::2], *more[1::2], *COLORS]
     return [pool[i % len(pool)] for i in range(n)]
 
 
 def draw_mimosa(m: MIMOSA, true_paths: ArrayLike | None = None, *, max_points: int = MAX_POINTS) -> Figure:
     """The paper's figures of MIMOSA: initial representation, components and hierarchy side by side.
 
-    The representation is coloured by `true_paths` if there are any, each in the colour of the component that
+    The representation is colored by `true_paths` if there are any, each in the color of the component that
     has most of its points. More than eight components are shown by dimension.
     """
     dims = sorted({c.dimension for c in m.components_})
-    groups = [dims] if len(m.components_) <= len(COLOURS) else [[d] for d in dims]
+    groups = [dims] if len(m.components_) <= len(COLORS) else [[d] for d in dims]
     widths = [4.2, 4.2 if len(groups) == 1 else 2.6 * len(groups), 4.2 + 0.45 * max(0, len(m.components_) - 6)]
     figure = plt.figure(figsize=(sum(widths), 4.4), layout="constrained")
     parts: Any = figure.subfigures(1, 3, width_ratios=widths)
@@ -49,7 +49,7 @@ def draw_mimosa(m: MIMOSA, true_paths: ArrayLike | None = None, *, max_points: i
 
     ax = left.add_subplot(projection=kind)
     shown = None if true_paths is None else _matched(np.asarray(true_paths), m)
-    draw_embedding(view, shown, ax=ax, max_points=max_points, n_colours=len(m.components_))
+    draw_embedding(view, shown, ax=ax, max_points=max_points, n_colors=len(m.components_))
     left.suptitle(f"Initial representation, {m.embedding_.shape[1]}-D", fontsize=11)
 
     for i, group in enumerate(groups):
@@ -64,7 +64,7 @@ def draw_mimosa(m: MIMOSA, true_paths: ArrayLike | None = None, *, max_points: i
         for axis, column in zip("xyz", view.T, strict=False):
             if np.ptp(column) > 0:
                 getattr(ax, f"set_{axis}lim")(column.min(), column.max())
-        draw_embedding(view[rows], labels[rows], ax=ax, max_points=max_points, n_colours=len(m.components_))
+        draw_embedding(view[rows], labels[rows], ax=ax, max_points=max_points, n_colors=len(m.components_))
     coverage = 100 * float(np.mean(m.core_labels_ >= 0))
     middle.suptitle(f"Components: {len(m.components_)}, {coverage:.1f} % of points", fontsize=11)
 
@@ -90,13 +90,13 @@ def draw_embedding(
     ax: Axes | None = None,
     max_points: int = MAX_POINTS,
     names: list[str] | None = None,
-    n_colours: int | None = None,
+    n_colors: int | None = None,
 ) -> Axes:
-    """Points in two or three dimensions, more dimensions projected to three, coloured by `labels`.
+    """Points in two or three dimensions, more dimensions projected to three, colored by `labels`.
 
     Takes an array or a fitted MIMOSA, whose components are the labels unless others are given. Points with
-    label -1 are grey. A legend is drawn for `names`, one for each label. `n_colours` is the number of labels
-    there might be, so that figures of parts of the data use the same colours.
+    label -1 are gray. A legend is drawn for `names`, one for each label. `n_colors` is the number of labels
+    there might be, so that figures of parts of the data use the same colors.
     """
     if hasattr(embedding, "components_"):
         m: Any = embedding
@@ -130,13 +130,13 @@ def draw_embedding(
         left_out = groups < 0
         if left_out.any():
             ax.scatter(*view[left_out].T, color=NOT_ASSIGNED, alpha=0.6, **style)
-        colours = component_colours(n_colours or int(groups.max(initial=-1)) + 1)
+        colors = component_colors(n_colors or int(groups.max(initial=-1)) + 1)
         # in one call: drawn one by one, the last would hide the others
         shown = ~left_out
         if shown.any():
-            ax.scatter(*view[shown].T, c=[colours[g] for g in groups[shown]], alpha=0.8, **style)
+            ax.scatter(*view[shown].T, c=[colors[g] for g in groups[shown]], alpha=0.8, **style)
         for g, name in enumerate(names or []):
-            ax.scatter(*[[] for _ in view.T], color=colours[g], label=name, s=20)
+            ax.scatter(*[[] for _ in view.T], color=colors[g], label=name, s=20)
         if names:
             ax.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
     if hasattr(ax, "zaxis"):
@@ -148,14 +148,14 @@ def draw_embedding(
 
 
 def draw_found_hierarchy(m: MIMOSA, *, ax: Axes | None = None) -> Axes:
-    """The hierarchy of a fitted MIMOSA, with every component's colour and size below its leaf."""
-    ax = draw_hierarchy(m.hierarchy_, ax=ax, fontsize=9 if len(m.components_) <= len(COLOURS) else 6.5)
-    colours = component_colours(len(m.components_))
+    """The hierarchy of a fitted MIMOSA, with every component's color and size below its leaf."""
+    ax = draw_hierarchy(m.hierarchy_, ax=ax, fontsize=9 if len(m.components_) <= len(COLORS) else 6.5)
+    colors = component_colors(len(m.components_))
     root, _ = place(m.hierarchy_.root)
     bottom = 0.0
     for c, box in enumerate(leaves(root)):
         y = box.y - BOX_HEIGHT / 2 - 0.3
-        ax.scatter([box.x], [y], s=70, marker="o", color=colours[c], zorder=3)
+        ax.scatter([box.x], [y], s=70, marker="o", color=colors[c], zorder=3)
         share = 100 * m.components_[c].size / len(m.labels_)
         text = (
             f"{m.components_[c].dimension}-D\n{share:.0f} %" if share >= 1 else f"{m.components_[c].dimension}-D"
@@ -217,9 +217,9 @@ def project(Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n v"]:
         return np.column_stack([Z, np.zeros((n, 2 - dims))])
     if dims <= 3:
         return Z
-    centred = Z - Z.mean(axis=0)
-    values, vectors = np.linalg.eigh(centred.T @ centred)
-    return centred @ vectors[:, np.argsort(values)[::-1][:3]]
+    centered = Z - Z.mean(axis=0)
+    values, vectors = np.linalg.eigh(centered.T @ centered)
+    return centered @ vectors[:, np.argsort(values)[::-1][:3]]
 
 
 def _in_own_units(m: MIMOSA) -> Float[np.ndarray, "n D"]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy, Variable
 from disentree.metrics.factor_scores import FactorScores
-from disentree.plots._cells import plain
+from disentree.plots.cells import plain
 
 PIXELS = 24  # of a cell of the mosaic, and the number of bins if there are rows enough
 GAP = 4

@@ -9,7 +9,7 @@ from jaxtyping import Int, Num
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from disentree.plots._cells import CellStyle, colour_of, draw_cell, name_bars, plain
+from disentree.plots.cells import CellStyle, color_of, draw_cell, name_bars, plain
 
 GAP = 0.12
 TITLE = 0.4  # inches
@@ -27,7 +27,7 @@ def draw_reconstructions(
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the first examples of each path and their reconstructions: images one above the other, series and
-    tables one over the other, the original grey and the reconstruction in colour.
+    tables one over the other, the original gray and the reconstruction in color.
 
     Examples
     --------
@@ -58,11 +58,11 @@ def draw_reconstructions(
         ax = plt.figure(figsize=size).add_axes((0, 0, 1, 1))
     y = 0.0
     for p, examples in shown:
-        colour = colour_of(max(p, 0))
+        color = color_of(max(p, 0))
         if titled:
             name = path_names[p] if 0 <= p < len(path_names) else "not assigned" if p < 0 else f"path {p}"
             text = plain(name.replace("/", ", "), 80)
-            ax.text(0, y - 0.6 * title, text, fontsize=9, weight="bold", color=colour, va="center")
+            ax.text(0, y - 0.6 * title, text, fontsize=9, weight="bold", color=color, va="center")
             y -= title
         for k, row in enumerate(examples):
             x = k * (1 + GAP)
@@ -71,7 +71,7 @@ def draw_reconstructions(
                 draw_cell(ax, X_again[row], style, x, y - 2 - GAP / 2)
             else:
                 draw_cell(ax, X[row], style, x, y - 1, "0.78", linewidths=3.2)
-                _over(ax, X_again[row], style, x, y - 1, colour)
+                _over(ax, X_again[row], style, x, y - 1, color)
         if style.kind == "bars":
             name_bars(ax, style, 0.0, y - 1)
         y -= high + GAP
@@ -81,12 +81,12 @@ def draw_reconstructions(
     return ax
 
 
-def _over(ax: Axes, x: Num[np.ndarray, " d"], style: CellStyle, left: float, bottom: float, colour: str) -> None:
+def _over(ax: Axes, x: Num[np.ndarray, " d"], style: CellStyle, left: float, bottom: float, color: str) -> None:
     """The reconstruction on top of the original: a thin line, or a mark at the end of each bar."""
     if style.kind == "line":
-        draw_cell(ax, x, style, left, bottom, colour, frame=False, linewidths=1.2)
+        draw_cell(ax, x, style, left, bottom, color, frame=False, linewidths=1.2)
         return
     step = 0.94 / len(x)
     at = left + 0.5 + 0.47 * np.clip(x / style.high, -1, 1)
     y = bottom + 0.97 - (np.arange(len(x)) + 0.5) * step
-    ax.vlines(at, y - 0.42 * step, y + 0.42 * step, color=colour, lw=2.0)
+    ax.vlines(at, y - 0.42 * step, y + 0.42 * step, color=color, lw=2.0)

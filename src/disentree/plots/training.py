@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
-from disentree.plots._cells import COLOURS, plain
+from disentree.plots.cells import COLORS, plain
 
 ASIDE = ("epoch", "seconds", "step", "lr", "learning_rate")  # no losses
 FIRST = ("loss", "reconstruction", "assignment", "dependence")
@@ -47,7 +47,7 @@ def draw_training(
     for k, key in enumerate(keys):
         ax = figure.add_subplot(1, len(keys), k + 1)
         values = np.array([e[key] if _is_number(e.get(key)) else np.nan for e in history], dtype=float)
-        ax.plot(epochs, values, color=COLOURS[k % len(COLOURS)], lw=1.6, marker="." if len(epochs) < 30 else None)
+        ax.plot(epochs, values, color=COLORS[k % len(COLORS)], lw=1.6, marker="." if len(epochs) < 30 else None)
         seen = values[np.isfinite(values)]
         if len(seen) and seen.min() > 0 and seen.max() > 10 * seen.min():
             ax.set_yscale("log")

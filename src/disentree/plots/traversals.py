@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy
-from disentree.plots._cells import CellStyle, colour_of, draw_cell, name_bars, plain
+from disentree.plots.cells import CellStyle, color_of, draw_cell, name_bars, plain
 
 GAP = 0.12  # between cells, in cells
 TITLE = 0.46  # inches
@@ -60,7 +60,7 @@ def draw_traversals(
     feature_names: Sequence[str] = (),
     figure: Figure | None = None,
 ) -> Figure:
-    """Sweep every active variable of every path from its 1st to its 99th percentile; the centre column of a
+    """Sweep every active variable of every path from its 1st to its 99th percentile; the center column of a
     path is the same in all of its rows.
 
     Parameters
@@ -72,7 +72,7 @@ def draw_traversals(
     paths
         Which paths to show; all that any row is on unless told.
     n_steps
-        Columns; odd, so that there is a centre.
+        Columns; odd, so that there is a center.
     feature_names
         Names of the columns of a table, which is then drawn as bars.
     figure
@@ -111,7 +111,7 @@ def draw_traversals(
             name = "" if leaf.name == "all" else plain(leaf.name.replace("/", ", "), 64)
             share = f"{sizes[leaf.index] / len(codes):.1%} of rows, {leaf.dimension}-D"
             text = f"{name}  ({share})" if name else share
-            style_of = {"fontsize": 9, "weight": "bold", "color": colour_of(leaf.index), "va": "center"}
+            style_of = {"fontsize": 9, "weight": "bold", "color": color_of(leaf.index), "va": "center"}
             ax.text(0, y - 0.65 * title, text, **style_of)
             y -= title
             cells = decoded[starts[b] : starts[b + 1]].reshape(len(sweeps[b]), n_steps, *decoded.shape[1:])
@@ -120,7 +120,7 @@ def draw_traversals(
                 offset = -1.15 if style.kind == "bars" else -0.12
                 ax.text(offset, y - 0.5, plain(name, 14), ha="right", va="center", fontsize=8.5)
                 for j in range(n_steps):
-                    draw_cell(ax, cells[i, j], style, j * (1 + GAP), y - 1, colour_of(leaf.index))
+                    draw_cell(ax, cells[i, j], style, j * (1 + GAP), y - 1, color_of(leaf.index))
                 if style.kind == "bars":
                     name_bars(ax, style, 0.0, y - 1)
                 y -= 1 + GAP

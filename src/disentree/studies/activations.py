@@ -35,7 +35,7 @@ def tell(results: Results) -> list[Section]:
                 numbers = " ".join(str(row["components"]) for row in found)
                 rows.append([dataset, activation, *score_cells(results, **columns), numbers])
     header = ["data set", "activation", *NAMES.values(), "components, by seed"]
-    caption = "Latents of the initial autoencoder, coloured by true path."
+    caption = "Latents of the initial autoencoder, colored by true path."
     picture = Picture("activations", caption, lambda: draw_embeddings(results, "activation"))
     return [Section("The paper's MIMOSA", [WHAT], header, rows, numbers=range(2, 5), pictures=[picture])]
 

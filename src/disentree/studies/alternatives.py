@@ -64,7 +64,7 @@ def tell(results: Results) -> list[Section]:
     pictures = [
         Picture(
             f"alternatives-{method}",
-            f"Initial representations, {title}, coloured by true path.",
+            f"Initial representations, {title}, colored by true path.",
             lambda method=method: draw_embeddings(results, "variant", method=method),
         )
         for method, title in (("paper", "the paper's autoencoder"), ("default", "the default's"))

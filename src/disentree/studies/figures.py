@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from disentree.plots._cells import COLOURS
+from disentree.plots.cells import COLORS
 from disentree.studies.results import deviation, mean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Series = Mapping[str, Sequence[Sequence[float]]]  # for each line or colour, the values at each place
+Series = Mapping[str, Sequence[Sequence[float]]]  # for each line or color, the values at each place
 
 
 def draw_groups(
@@ -23,7 +23,7 @@ def draw_groups(
     marks: Mapping[str, Sequence[float | None]] | None = None,
     limits: tuple[float, float] | None = None,
 ) -> Figure:
-    """A panel of points with error bars for each entry: places are `groups`, colours its series."""
+    """A panel of points with error bars for each entry: places are `groups`, colors its series."""
     from matplotlib import pyplot as plt
 
     n_series = max(len(series) for series in panels.values())
@@ -36,10 +36,10 @@ def draw_groups(
         for k, (name, values) in enumerate(series.items()):
             x = np.arange(len(groups)) - 0.4 + step * (k + 0.5)
             y, bars = [mean(v) for v in values], [deviation(v) for v in values]
-            colour = colour_of(k)
-            ax.errorbar(x, y, bars, fmt="o", ms=4, lw=1, color=colour, capsize=2, label=name)
+            color = color_of(k)
+            ax.errorbar(x, y, bars, fmt="o", ms=4, lw=1, color=color, capsize=2, label=name)
             for place, single in zip(x, values, strict=True):
-                ax.plot([place] * len(single), single, "_", ms=5, color=colour, alpha=0.5)
+                ax.plot([place] * len(single), single, "_", ms=5, color=color, alpha=0.5)
         if marks is not None:
             stated = [(i, m) for i, m in enumerate(marks[title]) if m is not None]
             ax.plot([i for i, _ in stated], [m for _, m in stated], "x", color="0.2", ms=6, label="paper, stated")
@@ -91,12 +91,12 @@ def _draw_panel(ax: Any, panel: Mapping[str, Any]) -> None:
     words = any(isinstance(value, str) for value in x)
     places = np.arange(len(x)) if words or not panel.get("true_x", False) else np.array(x, dtype=float)
     if "band" in panel and panel["band"] is not None:
-        centre, width = panel["band"]
-        ax.axhspan(centre - width, centre + width, color="#f3c6c0", zorder=0)
-        ax.axhline(centre, color="#b4322d", lw=1, zorder=1, label=panel.get("band_label", "COFHAE"))
+        center, width = panel["band"]
+        ax.axhspan(center - width, center + width, color="#f3c6c0", zorder=0)
+        ax.axhline(center, color="#b4322d", lw=1, zorder=1, label=panel.get("band_label", "COFHAE"))
     for k, (name, values) in enumerate(panel["series"].items()):
         y, bars = [mean(v) for v in values], [deviation(v) for v in values]
-        ax.errorbar(places, y, bars, fmt="o-", ms=3, lw=1, capsize=2, color=colour_of(k), label=name)
+        ax.errorbar(places, y, bars, fmt="o-", ms=3, lw=1, capsize=2, color=color_of(k), label=name)
     if "marked" in panel and panel["marked"] in list(x):
         ax.axvline(places[list(x).index(panel["marked"])], color="0.5", ls=":", lw=1)
     if panel.get("true_x", False):
@@ -115,5 +115,5 @@ def _draw_panel(ax: Any, panel: Mapping[str, Any]) -> None:
     ax.grid(color="0.94")
 
 
-def colour_of(k: int) -> str:
-    return COLOURS[k % len(COLOURS)]
+def color_of(k: int) -> str:
+    return COLORS[k % len(COLORS)]

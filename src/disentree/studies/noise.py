@@ -42,7 +42,7 @@ def tell(results: Results) -> list[Section]:
         Picture("noise-instances", "The same samples with more and more noise.", lambda: _draw_instances(results)),
         Picture(
             "noise-embeddings",
-            "Initial representations of the paper's autoencoder, coloured by true path.",
+            "Initial representations of the paper's autoencoder, colored by true path.",
             lambda: draw_embeddings(results, "noise", "noise ", method="paper"),
         ),
         Picture("noise", "Purity, coverage and H-error against noise.", lambda: _draw(results)),
@@ -81,7 +81,7 @@ def _draw_instances(results: Results):
     from matplotlib import pyplot as plt
 
     from disentree.datasets import load_dataset
-    from disentree.studies.figures import colour_of
+    from disentree.studies.figures import color_of
 
     datasets, levels = results.levels("dataset"), results.levels("noise")
     figure, axes = plt.subplots(
@@ -92,7 +92,7 @@ def _draw_instances(results: Results):
         for c, level in enumerate(levels):
             ds = load_dataset(dataset, 6, seed=1, noise=level)
             for k, x in enumerate(ds.X):
-                axes[r, c].plot(x, lw=1, color=colour_of(k))
+                axes[r, c].plot(x, lw=1, color=color_of(k))
             axes[r, c].set_title(f"{short(dataset)}, {level:g}", fontsize=8)
             axes[r, c].tick_params(labelsize=6)
     return figure

@@ -85,8 +85,8 @@ def deviation(values: Sequence[float]) -> float:
     with 4."""
     if len(values) < 2:
         return 0.0 if values else math.nan
-    centre = mean(values)
-    return math.sqrt(math.fsum((v - centre) ** 2 for v in values) / (len(values) - 1))
+    center = mean(values)
+    return math.sqrt(math.fsum((v - center) ** 2 for v in values) / (len(values) - 1))
 
 
 def spread(values: Sequence[float], places: int = 3) -> str:

@@ -55,7 +55,7 @@ def score_cells(results: Results, **columns: Any) -> list[str]:
 
 
 def draw_embeddings(results: Results, column: str, word: str = "", **columns: Any):
-    """Points of embeddings, coloured by their true path: data sets down, what `column` holds across, for the
+    """Points of embeddings, colored by their true path: data sets down, what `column` holds across, for the
     first seed."""
     from matplotlib import pyplot as plt
 

@@ -137,8 +137,8 @@ export class Controls {
   }
 
   // Histograms and percentiles of the present path, behind the sliders of active variables.
-  showPath(colour) {
-    this.element.style.setProperty("--path", colour);
+  showPath(color) {
+    this.element.style.setProperty("--path", color);
     for (const i of this.tree.continuous) {
       if (!this.tree.isActive(this.panel.values, i)) continue;
       const { histogram, range } = this.inputs[i];

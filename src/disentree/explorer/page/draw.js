@@ -11,7 +11,7 @@ export function isDark() {
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-export function colourOf(path) {
+export function colorOf(path) {
   const palette = PALETTES[isDark() ? "dark" : "light"];
   return palette[path % palette.length];
 }
@@ -78,15 +78,15 @@ export class Painter {
   }
 
   // One observation, large: with axes, and the original behind it if there is one.
-  paint(canvas, x, { colour, behind = null }) {
+  paint(canvas, x, { color, behind = null }) {
     if (this.kind === "image") this.#image(canvas, x);
-    else this.#line(canvas, x, colour, behind, true);
+    else this.#line(canvas, x, color, behind, true);
   }
 
-  cell(canvas, x, colour) {
+  cell(canvas, x, color) {
     if (this.kind === "image") this.#image(canvas, x);
-    else if (this.kind === "line") this.#line(canvas, x, colour, null, false);
-    else this.#smallBars(canvas, x, colour);
+    else if (this.kind === "line") this.#line(canvas, x, color, null, false);
+    else this.#smallBars(canvas, x, color);
   }
 
   #image(canvas, x) {
@@ -104,7 +104,7 @@ export class Painter {
     canvas.getContext("2d").putImageData(picture, 0, 0);
   }
 
-  #line(canvas, x, colour, behind, axes) {
+  #line(canvas, x, color, behind, axes) {
     const { context, w, h } = fitted(canvas);
     const values = this.units(x);
     const others = behind ? this.units(behind) : [];
@@ -156,7 +156,7 @@ export class Painter {
       );
       context.globalAlpha = 1;
     }
-    context.strokeStyle = colour;
+    context.strokeStyle = color;
     context.lineWidth = axes ? 2.5 : 1.6;
     stroke(
       context,
@@ -164,11 +164,11 @@ export class Painter {
     );
   }
 
-  #smallBars(canvas, x, colour) {
+  #smallBars(canvas, x, color) {
     const { context, w, h } = fitted(canvas);
     context.fillStyle = getComputedStyle(canvas).getPropertyValue("--line");
     context.fillRect(w / 2 - 0.5, 0, 1, h);
-    context.fillStyle = colour;
+    context.fillStyle = color;
     const step = h / x.length;
     Array.from(x, (_, j) => this.deviation(x, j)).forEach((d, j) => {
       const length = (d / DEVIATIONS) * (w / 2 - 2);
@@ -188,7 +188,7 @@ export class Painter {
   }
 }
 
-// A labelled list of bars: names of columns, values in their own units, the original as a mark.
+// A labeled list of bars: names of columns, values in their own units, the original as a mark.
 export class BarList {
   constructor(painter) {
     this.painter = painter;
@@ -227,7 +227,7 @@ export class BarList {
     );
   }
 
-  paint(x, colour, original) {
+  paint(x, color, original) {
     const values = this.painter.units(x);
     const before = original ? this.painter.units(original) : null;
     this.element.classList.toggle("both", Boolean(original));
@@ -235,7 +235,7 @@ export class BarList {
       const d = this.painter.deviation(x, j) / DEVIATIONS / 2;
       bar.style.left = `${50 + 100 * Math.min(0, d)}%`;
       bar.style.width = `${100 * Math.abs(d)}%`;
-      bar.style.background = colour;
+      bar.style.background = color;
       value.textContent = number(values[j]);
       mark.hidden = !original;
       was.textContent = original ? number(before[j]) : "";

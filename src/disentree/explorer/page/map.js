@@ -99,11 +99,11 @@ export class TreeMap {
     this.picture.append(bar, label);
   }
 
-  showPath(colour) {
+  showPath(color) {
     const { values } = this.panel;
     const lit = (node) =>
       node.parent === null || (values[node.parent] === node.option && this.tree.isActive(values, node.parent));
-    this.picture.style.setProperty("--path", colour);
+    this.picture.style.setProperty("--path", color);
     this.picture.setAttribute(
       "aria-label",
       `The tree of ${this.tree.nPaths()} leaves; now at ${this.tree.pathName(values)}`,

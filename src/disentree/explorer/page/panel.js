@@ -1,7 +1,7 @@
 // One model on the page: its controls, its tree, the decoded instance and the strips.
 
 import { Controls } from "./controls.js";
-import { colourOf, element } from "./draw.js";
+import { colorOf, element } from "./draw.js";
 import { TreeMap } from "./map.js";
 import { makeModel } from "./model.js";
 import { Stage } from "./stage.js";
@@ -68,8 +68,8 @@ export class Panel {
     this.element.style.setProperty("--name", `${Math.min(13, Math.max(3, longest + 1))}ch`);
   }
 
-  colour(values = this.values) {
-    return colourOf(this.tree.pathIndex(this.tree.variables.map((_, i) => values[i] ?? 0)));
+  color(values = this.values) {
+    return colorOf(this.tree.pathIndex(this.tree.variables.map((_, i) => values[i] ?? 0)));
   }
 
   // ---------------------------------------------------------------- what moves
@@ -101,8 +101,8 @@ export class Panel {
   }
 
   showPath() {
-    const colour = this.colour();
-    for (const part of [this.controls, this.stage, this.strips, this.map]) part?.showPath(colour);
+    const color = this.color();
+    for (const part of [this.controls, this.stage, this.strips, this.map]) part?.showPath(color);
   }
 
   // Decode what is set now, and then the strips; while that goes on only the latest change counts.
@@ -117,7 +117,7 @@ export class Panel {
         const began = performance.now();
         const [x] = await this.model.decode([this.tree.code(this.values)]);
         this.milliseconds = performance.now() - began;
-        this.stage.show(x, this.colour());
+        this.stage.show(x, this.color());
         this.page.tell(null);
         if (!this.dirty) await this.strips.update(() => this.dirty);
       }

@@ -35,9 +35,9 @@ export class Stage {
     );
   }
 
-  showPath(colour) {
+  showPath(color) {
     const { tree, values } = this.panel;
-    this.element.style.setProperty("--path", colour);
+    this.element.style.setProperty("--path", color);
     const here = tree.path(values);
     const share = here ? `${percent(here.n_rows / tree.statistics.n_rows)} of rows` : "no row was here";
     const name = tree.categoricals.length ? tree.pathName(values) : `${tree.continuous.length} variables`;
@@ -48,13 +48,13 @@ export class Stage {
     );
   }
 
-  show(x, colour) {
+  show(x, color) {
     this.x = x;
-    this.colour = colour;
+    this.color = color;
     const { original } = this.panel;
-    if (this.bars) this.bars.paint(x, colour, original?.x);
+    if (this.bars) this.bars.paint(x, color, original?.x);
     else {
-      this.painter.paint(this.canvas, x, { colour, behind: original?.x });
+      this.painter.paint(this.canvas, x, { color, behind: original?.x });
       this.canvas.setAttribute("aria-label", `Decoded: ${this.painter.describe(x)}`);
     }
     this.#showOriginal(original, x);
@@ -132,7 +132,7 @@ export class Stage {
         ),
       );
       const [x] = await this.panel.model.decode([pin.code]);
-      this.painter.cell(canvas, x, this.panel.colour(pin.code));
+      this.painter.cell(canvas, x, this.panel.color(pin.code));
     }
     const [a, b] = pins;
     if (a && b && tree.categoricals.every((c) => a.code[c] === b.code[c]))

@@ -51,8 +51,8 @@ export class Strips {
   }
 
   // The strips of active variables, in the order of the columns.
-  showPath(colour) {
-    this.element.style.setProperty("--path", colour);
+  showPath(color) {
+    this.element.style.setProperty("--path", color);
     for (const i of this.tree.continuous) {
       const active = this.tree.isActive(this.panel.values, i);
       if (active && !this.rows.has(i)) {
@@ -99,7 +99,7 @@ export class Strips {
       strip.cells.replaceChildren(...strip.canvases);
     }
     strip.canvases.forEach((canvas, k) => {
-      painter.cell(canvas, pictures[k], this.panel.colour(code));
+      painter.cell(canvas, pictures[k], this.panel.color(code));
       canvas.title = `${this.tree.variables[i].name} = ${number(low + (k / (CELLS - 1)) * (high - low), 3)}`;
     });
     const at = Math.min(1.02, Math.max(-0.02, (code[i] - low) / (high - low || 1)));

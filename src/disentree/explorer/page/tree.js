@@ -50,7 +50,7 @@ export class Tree {
     );
   }
 
-  // The place of a path among all leaves, the first categorical of a group varying slowest: it picks the colour.
+  // The place of a path among all leaves, the first categorical of a group varying slowest: it picks the color.
   pathIndex(values, parent = null, option = null) {
     let index = 0;
     for (const c of this.group(parent, option).filter((i) => this.variables[i].kind === "categorical")) {

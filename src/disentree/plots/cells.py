@@ -15,11 +15,11 @@ from matplotlib.patches import Rectangle
 
 BARS_UP_TO = 30  # tables with more columns are drawn as lines
 PER_BAR = 0.17  # inches
-COLOURS = ("#1b6ca8", "#c0562f", "#2e8b57", "#8e5ea2", "#b58900", "#b3446c", "#5f7f8c", "#6b7f1e")
+COLORS = ("#1b6ca8", "#c0562f", "#2e8b57", "#8e5ea2", "#b58900", "#b3446c", "#5f7f8c", "#6b7f1e")
 
 
-def colour_of(path: int) -> str:
-    return COLOURS[path % len(COLOURS)]
+def color_of(path: int) -> str:
+    return COLORS[path % len(COLORS)]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def draw_cell(
     style: CellStyle,
     left: float,
     bottom: float,
-    colour: Any = COLOURS[0],
+    color: Any = COLORS[0],
     *,
     frame: bool = True,
     linewidths: float = 1.4,
@@ -79,7 +79,7 @@ def draw_cell(
         t = np.linspace(0.03, 0.97, len(x)) if len(x) > 1 else np.array([0.5])
         y = 0.06 + 0.88 * (x - style.low) / (style.high - style.low)
         points = np.column_stack([left + t, bottom + y])
-        ax.add_collection(LineCollection([points], colors=[colour], linewidths=linewidths))
+        ax.add_collection(LineCollection([points], colors=[color], linewidths=linewidths))
         if style.low < 0 < style.high:
             zero = bottom + 0.06 + 0.88 * -style.low / (style.high - style.low)
             ax.add_collection(
@@ -93,7 +93,7 @@ def draw_cell(
         for j, length in enumerate(share):  # from top to bottom, as a table's columns from left to right
             base = bottom + 0.97 - (j + 1) * step + 0.12 * step
             patches.append(Rectangle((left + 0.5 + min(0.0, length), base), abs(length), 0.76 * step))
-        ax.add_collection(PatchCollection(patches, facecolors=[colour], linewidths=0))
+        ax.add_collection(PatchCollection(patches, facecolors=[color], linewidths=0))
         middle = [(left + 0.5, bottom), (left + 0.5, bottom + 1)]
         ax.add_collection(LineCollection([middle], colors="0.8", linewidths=0.7, zorder=0))
     if frame:
