@@ -15,9 +15,11 @@ import pytest
 
 from disentree.errors import UserError
 from disentree.studies import worker
+from disentree.studies.folder import resumed_options
+from disentree.studies.options import Options
 from disentree.studies.progress import Progress, time_for
-from disentree.studies.study import collect, planned, resumed_options, run_study
-from disentree.studies.task import Options, make_task
+from disentree.studies.study import collect, planned, run_study
+from disentree.studies.task import make_task
 from disentree.utils import pools as _pools
 from disentree.utils.files import locked
 from studies.tiny import DATASETS, OPTIONS, STUDY, plan

@@ -13,10 +13,11 @@ from disentree.datasets import dataset_info
 from disentree.errors import UserError
 from disentree.studies import STUDIES, get_study, published, structures
 from disentree.studies.cost import estimate
+from disentree.studies.folder import read_study, write_study
 from disentree.studies.page import join_reports, write_report
 from disentree.studies.published import BENCHMARKS, MIMOSA_SETTINGS, TABLE1
 from disentree.studies.results import Results, change, deviation, mean, rise, spread, write_tables
-from disentree.studies.study import planned, read_study, write_study
+from disentree.studies.study import planned
 from disentree.studies.task import Task
 from shell import invoke
 
@@ -123,7 +124,7 @@ def with_scores(name, score, folder, seeds=2, datasets=("chopsticks-depth2-both"
             del results.found[i]
         else:
             results.found[i]["values"]["r4c"] = value
-    return study.tell(results)
+    return study.report(results)
 
 
 def test_who_leads_is_decided_by_mean_and_by_best_run(tmp_path):
@@ -172,7 +173,7 @@ def test_the_papers_trainings_count_in_full(tmp_path):
         model = task.columns["n"] / 10_000
         stages = {"structure": 1.0, "model": model, "scores": 0.5}
         results.found[i]["seconds"] |= {"stages": stages, "structure": steps}
-    times, inside, growth = study.tell(results)
+    times, inside, growth = study.report(results)
     paper = {row[2]: row for row in times.rows if row[1] == "paper"}
     assert list(paper) == ["25,000", "50,000", "100,000"]
     assert paper["100,000"][3:] == ["1.0 s (0%)", "250.0 s (99%)", "0.5 s (0%)", "251.5 s", paper["25,000"][-1]]
@@ -278,7 +279,7 @@ def test_reports_with_runs_missing(tmp_path):
         some = {i: r for i, r in whole.found.items() if i % 3 == 1}
         results = Results(whole.options, whole.folder, whole.tasks, some, {0: "it <b>broke</b>"})
         if name not in chosen:  # drawing takes long
-            assert study.tell(results)
+            assert study.report(results)
             continue
         write_report(study, results)
         page = (tmp_path / name / "report.html").read_text()

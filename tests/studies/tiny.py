@@ -3,9 +3,10 @@
 import sys
 from pathlib import Path
 
+from disentree.studies.options import Options
 from disentree.studies.results import Results, Section, spread
 from disentree.studies.study import run_study
-from disentree.studies.task import Options, Study, make_task
+from disentree.studies.task import Study, make_task
 
 DATASETS = ("chopsticks-depth2-slope", "chopsticks-depth2-inter")
 
@@ -23,7 +24,7 @@ def plan(options):
     return tasks
 
 
-def tell(results: Results):
+def report(results: Results):
     rows = [[d, spread(results.values("r4c", dataset=d, method="cofhae"))] for d in results.levels("dataset")]
     return [Section("Tiny", ["A sentence."], ["data set", "R4c"], rows, numbers=[1])]
 
@@ -34,9 +35,9 @@ STUDY = Study(
     reproduces="nothing",
     datasets=dict.fromkeys(("quick", "default", "paper"), DATASETS),
     seeds=dict.fromkeys(("quick", "default", "paper"), 2),
-    about=dict.fromkeys(("quick", "default", "paper"), "600 samples"),
+    scale_descriptions=dict.fromkeys(("quick", "default", "paper"), "600 samples"),
     plan=plan,
-    tell=tell,
+    report=report,
 )
 OPTIONS = Options("quick", (0, 1), DATASETS)
 

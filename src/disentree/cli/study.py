@@ -11,8 +11,9 @@ import typer
 from disentree.errors import UserError
 
 if TYPE_CHECKING:
+    from disentree.studies.options import Options
     from disentree.studies.results import Results
-    from disentree.studies.task import Options, Study
+    from disentree.studies.task import Study
 
 
 def study(
@@ -49,7 +50,8 @@ def study(
     import matplotlib
 
     from disentree.studies import get_study
-    from disentree.studies.study import HOME, default_folder, resumed_options, run_study
+    from disentree.studies.folder import HOME, default_folder, resumed_options
+    from disentree.studies.study import run_study
 
     matplotlib.use("Agg")
     if name is None:
@@ -127,7 +129,7 @@ def print_plan(study: Study, options: Options, folder: Path, jobs: int) -> None:
 def print_results(results: Results) -> None:
     """The tables of the report, for people."""
     from disentree.cli.tables import print_table
-    from disentree.studies.study import read_study
+    from disentree.studies.folder import read_study
 
     for section in read_study(results.folder)["sections"]:
         if section["rows"]:

@@ -16,22 +16,6 @@ import jinja2
 
 SHARED_TEMPLATES = Path(__file__).parent / "templates"
 
-STYLE = (SHARED_TEMPLATES / "style.css").read_text(encoding="utf-8")
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
-
 
 @dataclass(frozen=True)
 class Picture:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from disentree.studies.disentanglement import draw, score_table
 from disentree.studies.models import ABLATIONS, model_task, title
+from disentree.studies.options import Options
 from disentree.studies.published import BENCHMARKS, CHOPSTICKS
 from disentree.studies.results import COUNTS, Picture, Results, Section, change
-from disentree.studies.task import Options, Study, Task
+from disentree.studies.task import Study, Task
 
 COMPARED = (
     ("hier", "flat"),
@@ -27,7 +28,7 @@ def plan(options: Options) -> list[Task]:
     ]
 
 
-def tell(results: Results) -> list[Section]:
+def report(results: Results) -> list[Section]:
     models = results.levels("model")
     pictures = [Picture("ablations", "R4c by data set, as in the paper's figure.", lambda: draw(results, models))]
     orders = []
@@ -60,11 +61,11 @@ STUDY = Study(
     reproduces="Figures 5 and A.6",
     datasets={"quick": ("chopsticks-depth2-both",), "default": CHOPSTICKS, "paper": BENCHMARKS},
     seeds={"quick": 1, "default": 3, "paper": 5},
-    about={
+    scale_descriptions={
         "quick": "{samples}, 1000 steps for each model, only the data set of the paper's main figure",
         "default": "{samples}, 4000 steps for each model",
         "paper": "{samples}, the paper's networks, 50 epochs",
     },
     plan=plan,
-    tell=tell,
+    report=report,
 )

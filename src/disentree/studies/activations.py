@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from disentree.studies.options import Options
 from disentree.studies.results import Picture, Results, Section
 from disentree.studies.structures import NAMES, STEPS_MEAN, draw_embeddings, mimosa_task, score_cells
-from disentree.studies.task import Options, Study, Task
+from disentree.studies.task import Study, Task
 
 ACTIVATIONS = ("relu", "softplus")
 
@@ -26,7 +27,7 @@ def plan(options: Options) -> list[Task]:
     ]
 
 
-def tell(results: Results) -> list[Section]:
+def report(results: Results) -> list[Section]:
     rows = []
     for dataset in results.levels("dataset"):
         for activation in results.levels("activation"):
@@ -54,7 +55,7 @@ STUDY = Study(
         ("chopsticks-depth1-either", "chopsticks-depth2-either", "chopsticks-depth3-slope"),
     ),
     seeds={"quick": 1, "default": 2, "paper": 5},
-    about=STEPS_MEAN,
+    scale_descriptions=STEPS_MEAN,
     plan=plan,
-    tell=tell,
+    report=report,
 )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from disentree.studies.options import Options
 from disentree.studies.published import n_samples
 from disentree.studies.results import Picture, Results, Section, spread
 from disentree.studies.structures import NAMES, STEPS_MEAN, draw_embeddings, mimosa_task, score_cells
-from disentree.studies.task import Options, Study, Task, make_task
+from disentree.studies.task import Study, Task, make_task
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "usual": {},
@@ -49,7 +50,7 @@ def variants_of(dataset: str) -> list[str]:
     return [variant for variant in VARIANTS if variant != without]
 
 
-def tell(results: Results) -> list[Section]:
+def report(results: Results) -> list[Section]:
     rows = []
     for dataset in results.levels("dataset"):
         for variant in variants_of(dataset):
@@ -89,11 +90,11 @@ STUDY = Study(
         "paper": ("chopsticks-depth2-slope", "chopsticks-depth2-both", "chopsticks-depth2-either"),
     },
     seeds={"quick": 1, "default": 2, "paper": 5},
-    about={
+    scale_descriptions={
         "quick": f"{STEPS_MEAN['quick']}; COFHAE by its quick preset",
         "default": f"{STEPS_MEAN['default']}; COFHAE by its default preset",
         "paper": f"{STEPS_MEAN['paper']}; COFHAE by its default preset",
     },
     plan=plan,
-    tell=tell,
+    report=report,
 )

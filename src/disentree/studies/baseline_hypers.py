@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from disentree.studies.models import model_task, structure_task, title
+from disentree.studies.options import Options
 from disentree.studies.published import BENCHMARKS, short
 from disentree.studies.results import COUNTS, Picture, Results, Section, change, deviation, mean, rise, spread
-from disentree.studies.task import Options, Study, Task
+from disentree.studies.task import Study, Task
 
 # The setting that is varied, its values, and the one of the main results.
 GRID: dict[str, tuple[str, tuple[float, ...], float]] = {
@@ -35,7 +36,7 @@ def plan(options: Options) -> list[Task]:
     return tasks
 
 
-def tell(results: Results) -> list[Section]:
+def report(results: Results) -> list[Section]:
     rows, falls, rises, counted = [], 0, 0, 0
     for dataset in results.levels("dataset"):
         own = results.values("r4c", dataset=dataset, model="cofhae")
@@ -98,12 +99,12 @@ STUDY = Study(
         "paper": BENCHMARKS,
     },
     seeds={"quick": 1, "default": 3, "paper": 5},
-    about={
+    scale_descriptions={
         "quick": "{samples}, 1000 steps for each model; the paper does not state its values",
         "default": "{samples}, 4000 steps for each model; the paper does not state its values",
         "paper": "{samples}, 50 epochs of each baseline, COFHAE by its default preset; the paper does not state "
         "its values",
     },
     plan=plan,
-    tell=tell,
+    report=report,
 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from disentree.studies.models import BASELINES, model_task, structure_task, title
+from disentree.studies.options import Options
 from disentree.studies.published import BENCHMARKS, CHOPSTICKS, NEAR_PERFECT, R4C, short
 from disentree.studies.results import COUNTS, Picture, Results, Section, change, mean, rise, spread
-from disentree.studies.task import Options, Study, Task
+from disentree.studies.task import Study, Task
 
 
 def plan(options: Options) -> list[Task]:
@@ -19,7 +20,7 @@ def plan(options: Options) -> list[Task]:
     return tasks
 
 
-def tell(results: Results) -> list[Section]:
+def report(results: Results) -> list[Section]:
     models = [model for model in results.levels("model") if model != "structure"]
     scores = score_table(results, "r4c", models)
     leaders, by_mean, at_best = [], [], []
@@ -116,12 +117,12 @@ STUDY = Study(
     reproduces="Figure 4",
     datasets={"quick": CHOPSTICKS, "default": CHOPSTICKS, "paper": BENCHMARKS},
     seeds={"quick": 2, "default": 3, "paper": 5},
-    about={
+    scale_descriptions={
         "quick": "{samples}, the quick presets (1000 steps for each model)",
         "default": "{samples}, the default presets (4000 steps for each model)",
         "paper": "{samples}, the paper's presets for baselines (50 epochs); COFHAE by its default and as in "
         "the paper, with one setting of its grid (tau 2/3, lambda1 1000, lambda2 10)",
     },
     plan=plan,
-    tell=tell,
+    report=report,
 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from disentree.studies.models import model_task, structure_task, title
+from disentree.studies.options import Options
 from disentree.studies.published import R4, R4C, short
 from disentree.studies.results import Picture, Results, Section, spread
-from disentree.studies.task import Options, Study, Task
+from disentree.studies.task import Study, Task
 
 MODELS = ("ae", "tcvae", "cofhae", "hier-a-z")
 SHOWN = {"sap": "SAP", "mig": "MIG", "factor_vae": "FVAE", "dci": "DCI", "r4": "R4", "r4c": "R4c"}
@@ -23,7 +24,7 @@ def plan(options: Options) -> list[Task]:
     return tasks
 
 
-def tell(results: Results) -> list[Section]:
+def report(results: Results) -> list[Section]:
     models = [model for model in results.levels("model") if model != "structure"]
     rows = []
     for dataset in results.levels("dataset"):
@@ -83,12 +84,12 @@ STUDY = Study(
         "paper": ("chopsticks-depth2-both", "spaceshapes"),
     },
     seeds={"quick": 1, "default": 3, "paper": 5},
-    about={
+    scale_descriptions={
         "quick": "{samples}, quick presets; the paper does not name its two data sets",
         "default": "{samples}, default presets; the paper does not name its two data sets",
         "paper": "{samples}, the paper's presets, but COFHAE's default one; the paper does not name its two data "
         "sets",
     },
     plan=plan,
-    tell=tell,
+    report=report,
 )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from disentree.studies.options import Options
 from disentree.studies.published import mimosa_settings, n_samples, short
 from disentree.studies.results import Picture, Results, Section, spread
 from disentree.studies.structures import EPOCHS, NAMES
-from disentree.studies.task import Options, Study, Task, make_task
+from disentree.studies.task import Study, Task, make_task
 
 # Values around the paper's; ransac_frac 1 is no second SVD, contagion_num 1 no contagion.
 GRID: dict[str, tuple[float, ...]] = {
@@ -72,7 +73,7 @@ def plan(options: Options) -> list[Task]:
     return tasks
 
 
-def tell(results: Results) -> list[Section]:
+def report(results: Results) -> list[Section]:
     header = ["setting", "data set", *(f"{name}, by value" for name in NAMES.values())]
     rows = []
     for setting in ("initial_dim", *GRID):
@@ -162,11 +163,11 @@ STUDY = Study(
         ("chopsticks-depth2-both", "chopsticks-depth2-either", "chopsticks-depth3-slope"),
     ),
     seeds={"quick": 1, "default": 1, "paper": 5},
-    about={
+    scale_descriptions={
         "quick": "{samples}, 20 epochs of the initial autoencoder; the paper does not name its data sets",
         "default": "{samples}, 10 epochs of the initial autoencoder; the paper does not name its data sets",
         "paper": "{samples}, 50 epochs of the initial autoencoder; the paper does not name its data sets",
     },
     plan=plan,
-    tell=tell,
+    report=report,
 )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from disentree.studies.options import Options
 from disentree.studies.published import mimosa_settings, n_samples
-from disentree.studies.task import Options, Task, make_task
+from disentree.studies.task import Task, make_task
 
 BASELINES = ("ae", "vae", "tcvae", "factorvae", "jointvae", "cascadevae")
 ABLATIONS = ("flat", "hier", "hier-a", "hier-a-tc", "hier-a-tcon", "hier-tcon", "hier-a-z")

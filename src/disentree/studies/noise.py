@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from disentree.studies.options import Options
 from disentree.studies.published import short
 from disentree.studies.results import Picture, Results, Section
 from disentree.studies.structures import EPOCHS, NAMES, STEPS_MEAN, draw_embeddings, mimosa_task, score_cells
-from disentree.studies.task import Options, Study, Task
+from disentree.studies.task import Study, Task
 
 LEVELS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1)  # standard deviation; intercepts lie within ±.2
 
@@ -28,7 +29,7 @@ def plan(options: Options) -> list[Task]:
     ]
 
 
-def tell(results: Results) -> list[Section]:
+def report(results: Results) -> list[Section]:
     rows = []
     for dataset in results.levels("dataset"):
         for method in results.levels("method"):
@@ -104,7 +105,7 @@ STUDY = Study(
     reproduces="Figure A.1",
     datasets=dict.fromkeys(("quick", "default", "paper"), ("chopsticks-depth2-slope", "chopsticks-depth2-either")),
     seeds={"quick": 1, "default": 2, "paper": 5},
-    about=STEPS_MEAN,
+    scale_descriptions=STEPS_MEAN,
     plan=plan,
-    tell=tell,
+    report=report,
 )

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import base64
 import logging
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from disentree.errors import UserError
-from disentree.runs.page import PAGE, STYLE
+from disentree.runs.page import Picture, render_page
+from disentree.studies.folder import find_studies, write_study
 from disentree.studies.progress import duration
 from disentree.studies.results import Results, Section
-from disentree.studies.study import find_studies, write_study
 from disentree.studies.task import Study
 from disentree.utils.files import atomic_path
 
 log = logging.getLogger(__name__)
 
+TEMPLATES = Path(__file__).parent / "templates"
+
 
 def write_report(study: Study, results: Results) -> None:
     """Figures, `study.json`, `report.html` and `report.md` from what is finished."""
-    sections = study.tell(results) if results.found else []
+    sections = study.report(results) if results.found else []
     described = [_drawn(section, results.folder) for section in sections]
     about = write_study(study, results, described)
-    _write(results.folder / "report.html", _page(about["title"], _study_html(about, results.folder)))
+    context = {"title": about["title"], "study": _for_template(about, results.folder)}
+    _write(results.folder / "report.html", render_page("study.html", context, folder=TEMPLATES))
     _write(results.folder / "report.md", f"# {about['title']}\n\n{_study_markdown(about, '', '##')}")
 
 
@@ -35,13 +36,13 @@ def join_reports(home: Path) -> Path:
     studies = find_studies(home)
     if not studies:
         raise UserError(f"{home} holds no studies: `disentree study NAME` makes one")
-    html, markdown = [], ["# Studies\n"]
-    for folder, about in studies:
-        html.append(f"<article>{_study_html(about, folder, 2)}</article>")
-        markdown.append(f"## {about['title']}\n\n{_study_markdown(about, f'{folder.name}/', '###')}")
+    described = [_for_template(about, folder) for folder, about in studies]
     contents = [(about["title"], about["reproduces"], about["scale"]) for _, about in studies]
-    top = f"<header><h1>Studies</h1></header>{table_html(('study', 'reproduces', 'scale'), contents)}"
-    _write(home / "report.html", _page("Studies", top + "".join(html)))
+    context = {"title": "Studies", "contents": contents, "studies": described}
+    _write(home / "report.html", render_page("studies.html", context, folder=TEMPLATES))
+    markdown = ["# Studies\n"]
+    for folder, about in studies:
+        markdown.append(f"## {about['title']}\n\n{_study_markdown(about, f'{folder.name}/', '###')}")
     _write(home / "report.md", "\n".join(markdown))
     return home / "report.html"
 
@@ -116,41 +117,22 @@ def _problems(about: Mapping[str, Any]) -> list[str]:
 # ------------------------------------------------------------------ HTML
 
 
-def _page(title: str, body: str) -> str:
-    return PAGE.replace("{title}", escape(title)).replace("{style}", STYLE).replace("{body}", body)
-
-
-def _study_html(about: Mapping[str, Any], folder: Path, level: int = 1) -> str:
-    parts = [f"<header><h{level}>{escape(about['title'])}</h{level}></header>", table_html((), _facts(about))]
-    if problems := _problems(about):
-        parts.append("<ul>" + "".join(f"<li>{escape(problem)}</li>" for problem in problems) + "</ul>")
+def _for_template(about: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """A study as the templates lay it out: values, and pictures that exist."""
+    sections = []
     for section in about["sections"]:
-        parts.append(f"<section><h{level + 1}>{escape(section['title'])}</h{level + 1}>")
-        parts += [f"<p>{escape(sentence)}</p>" for sentence in section["text"]]
-        if section["rows"]:
-            parts.append(table_html(section["header"], section["rows"], section["numbers"]))
-        for picture in section["pictures"]:
-            path = folder / "figures" / f"{picture['name']}.png"
-            if not path.is_file():
-                continue
-            data = base64.b64encode(path.read_bytes()).decode("ascii")
-            caption = escape(picture["caption"])
-            image = f'<img alt="{escape(section["title"], quote=True)}" src="data:image/png;base64,{data}">'
-            parts.append(f"<figure>{image}<figcaption>{caption}</figcaption></figure>")
-        parts.append("</section>")
-    parts.append(f"<h{level + 1}>To repeat it</h{level + 1}><pre>{escape(about['command'])}</pre>")
-    return "\n".join(parts)
-
-
-def table_html(header: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
-    def cells(tag: str, row: Sequence[str]) -> str:
-        return "".join(
-            f"<{tag}{' class=n' if j in numbers else ''}>{escape(cell)}</{tag}>" for j, cell in enumerate(row)
-        )
-
-    head = f"<thead><tr>{cells('th', header)}</tr></thead>" if header else ""
-    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-    return f'<div class="wide"><table>{head}<tbody>{body}</tbody></table></div>'
+        files = [
+            (folder / "figures" / f"{picture['name']}.png", picture["caption"]) for picture in section["pictures"]
+        ]
+        pictures = [(Picture(path, section["title"]), caption) for path, caption in files if path.is_file()]
+        sections.append({**section, "pictures": pictures})
+    return {
+        "title": about["title"],
+        "facts": _facts(about),
+        "problems": _problems(about),
+        "sections": sections,
+        "command": about["command"],
+    }
 
 
 # ------------------------------------------------------------------ Markdown

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from disentree.studies.task import Options, Scale
+from disentree.datasets import dataset_info
+from disentree.studies.options import Options, Scale
 
 CHOPSTICKS = tuple(f"chopsticks-depth{d}-{v}" for d in (2, 3) for v in ("inter", "slope", "both", "either"))
 BENCHMARKS = (*CHOPSTICKS, "spaceshapes")
@@ -48,7 +49,7 @@ def n_samples(dataset: str, scale: Scale) -> int:
     return (SPACESHAPES_SAMPLES if dataset == "spaceshapes" else N_SAMPLES)[scale]
 
 
-def samples(options: Options) -> str:
+def describe_samples(options: Options) -> str:
     """How many samples of each data set a study takes, in words."""
     numbers = {dataset: n_samples(dataset, options.scale) for dataset in options.datasets}
     most = max(numbers.values())
@@ -60,8 +61,6 @@ def mimosa_settings(dataset: str) -> dict[str, Any]:
     """The paper's settings for a benchmark; for other data its rule, the largest dimension plus one."""
     if dataset in MIMOSA_SETTINGS:
         return dict(MIMOSA_SETTINGS[dataset])
-    from disentree.datasets import dataset_info
-
     return {"initial_dim": 1 + max(path.dimension for path in dataset_info(dataset).hierarchy.paths)}
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from disentree.studies.models import model_task, title
+from disentree.studies.options import Options
 from disentree.studies.published import BENCHMARKS, CHOPSTICKS, R4, R4C, n_samples
 from disentree.studies.results import Picture, Results, Row, Section
-from disentree.studies.task import Options, Study, Task, make_task
+from disentree.studies.task import Study, Task, make_task
 
 FLAT = ("ae", "tcvae")  # beside COFHAE, on one data set
 PICTURES = {
@@ -39,7 +40,7 @@ def plan(options: Options) -> list[Task]:
     return tasks
 
 
-def tell(results: Results) -> list[Section]:
+def report(results: Results) -> list[Section]:
     sections = []
     for dataset in results.levels("dataset"):
         rows, pictures = [], []
@@ -90,11 +91,11 @@ STUDY = Study(
     reproduces="Figures 3, A.8, A.9 and A.11 to A.17",
     datasets={"quick": CHOPSTICKS, "default": CHOPSTICKS, "paper": BENCHMARKS},
     seeds={"quick": 1, "default": 1, "paper": 5},
-    about={
+    scale_descriptions={
         "quick": "{samples}, quick presets",
         "default": "{samples}, default presets",
         "paper": "{samples}; COFHAE's default preset, the paper's for the flat models",
     },
     plan=plan,
-    tell=tell,
+    report=report,
 )

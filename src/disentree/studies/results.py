@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from disentree.studies.task import Options, Task
+from disentree.studies.options import Options
+from disentree.studies.task import Task
 from disentree.utils.files import atomic_path
 
 if TYPE_CHECKING:

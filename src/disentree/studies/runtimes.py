@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+from disentree.studies.options import Options
 from disentree.studies.published import mimosa_settings, short
 from disentree.studies.results import Picture, Results, Section, mean
-from disentree.studies.task import Options, Study, Task, make_task
+from disentree.studies.task import Study, Task, make_task
 
 SIZES = {
     "quick": (5_000, 10_000, 20_000),
@@ -45,7 +46,7 @@ def plan(options: Options) -> list[Task]:
     return tasks
 
 
-def tell(results: Results) -> list[Section]:
+def report(results: Results) -> list[Section]:
     rows, steps, growth = [], [], []
     for dataset in results.levels("dataset"):
         for method in results.levels("method"):
@@ -161,7 +162,7 @@ STUDY = Study(
         "paper": ("chopsticks-depth2-either", "chopsticks-depth3-both", "spaceshapes"),
     },
     seeds={"quick": 1, "default": 1, "paper": 5},
-    about={
+    scale_descriptions={
         "quick": "5,000 to 20,000 samples, the quick preset of COFHAE; one epoch of the paper's networks, "
         "multiplied by 50",
         "default": "12,500 to 200,000 samples; two epochs of the paper's networks, at 25,000 to 100,000 samples, "
@@ -170,5 +171,5 @@ STUDY = Study(
         "at 25,000 and 50,000, multiplied by 25",
     },
     plan=plan,
-    tell=tell,
+    report=report,
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from disentree.studies.options import Options
 from disentree.studies.published import mimosa_settings, n_samples, short
 from disentree.studies.results import Results, Row, spread
-from disentree.studies.task import Extra, Options, Task, make_task
+from disentree.studies.task import Extra, Task, make_task
 
 NAMES = {"purity": "purity", "coverage": "coverage", "h_error": "H-error"}
 PLACES = {"purity": 4, "coverage": 4, "h_error": 2}

@@ -1,71 +1,27 @@
-"""A study: a folder with a run folder for every run of its list, and what came out of them.
-
-    study.json          what was asked for, the list of runs and how far each is, the tables of the report
-    runs/NAME/          a run folder, with result.json once the run is finished
-    table.csv           a row for each finished run (and table.parquet)
-    times.csv           how long each took
-    figures/            pictures
-    report.html, .md    all of it on one page
-
-Runs are finished or they are not: `result.json` is written whole, last of all files. What is finished is never
-done again, so a study that was stopped, by Ctrl-C, kill -9 or a full disk, loses the runs in flight at most, and
-of these only what came after their last finished stage or epoch.
-"""
+"""Running a study: what is left of its list of runs, then its tables and its report."""
 
 from __future__ import annotations
 
-import json
 import logging
 import math
-import os
-import shlex
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from disentree._version import __version__
 from disentree.errors import UserError
-from disentree.studies import get_study
 from disentree.studies.cost import estimate
 from disentree.studies.engine import run_all
+from disentree.studies.folder import check_folder, write_study
+from disentree.studies.options import Options
+from disentree.studies.page import write_report
 from disentree.studies.progress import Progress, duration, time_for
 from disentree.studies.results import Results, write_tables
-from disentree.studies.task import Options, Study, Task
-from disentree.studies.worker import PATIENCE, forget, read_result, write_json
+from disentree.studies.task import Study, Task
+from disentree.studies.worker import PATIENCE, forget, read_result
 from disentree.utils.files import locked
 from disentree.utils.pools import open_pool
 
 log = logging.getLogger(__name__)
-
-FORMAT = 1
-HOME = Path("runs") / "studies"
-
-
-def default_folder(name: str, scale: str) -> Path:
-    return HOME / f"{name}-{scale}"
-
-
-def read_study(folder: Path) -> dict[str, Any]:
-    """What study.json says."""
-    path = folder / "study.json"
-    if not path.is_file():
-        raise UserError(f"{folder} is not the folder of a study: it has no study.json")
-    try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-        if about["format"] > FORMAT:
-            raise UserError(f"{folder} was made by a newer disentree than {__version__}")
-        return about
-    except (UnicodeDecodeError, json.JSONDecodeError, TypeError, KeyError) as error:
-        raise UserError(f"{path} is damaged ({error}): delete it and give the study's options again") from None
-
-
-def resumed_options(study: Study, folder: Path) -> Options:
-    """The options that the study in a folder was begun with."""
-    about = read_study(folder)
-    if about["study"] != study.name:
-        raise UserError(f"{folder} holds the study {about['study']}, not {study.name}")
-    return Options(about["scale"], tuple(about["seeds"]), tuple(about["datasets"]))
 
 
 def planned(study: Study, options: Options) -> list[Task]:
@@ -104,7 +60,7 @@ def run_study(
     tasks = planned(study, options)
     if only is not None and (beyond := [i for i in only if i >= len(tasks)]):
         raise UserError(f"{study.name} has runs 0 to {len(tasks) - 1}, got {', '.join(map(str, beyond))}")
-    _check_folder(study, options, folder)
+    check_folder(study, options, folder)
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder / ".lock", shared=only is not None):
         if force:
@@ -122,8 +78,6 @@ def run_study(
         failed = _run(tasks, asked, todo, folder, patience, engine, jobs, address) if todo else {}
         after = collect(options, folder, tasks, failed)
         if only is None:
-            from disentree.studies.page import write_report
-
             write_tables(after, folder)
             write_report(study, after)
     return after
@@ -159,93 +113,8 @@ def _with_needed(tasks: Sequence[Task], only: Sequence[int]) -> list[int]:
     return sorted(out)
 
 
-def command_of(study: Study, options: Options) -> str:
-    """The command line that repeats a study, in a folder of anyone's choice."""
-    words = ["disentree", "study", study.name, "--scale", options.scale, "--seeds", str(len(options.seeds))]
-    if options.datasets != tuple(study.datasets[options.scale]):
-        words += ["--datasets", ",".join(options.datasets)]
-    return shlex.join(words)
-
-
-def write_study(study: Study, results: Results, sections: Sequence[Any] | None = None) -> dict[str, Any]:
-    """`study.json`: enough to go on from, and to join with other studies into one report. Without new sections
-    it keeps those that it has."""
-    options, folder = results.options, results.folder
-    path = folder / "study.json"
-    old = read_study(folder) if path.is_file() else {"created": _now(), "sections": []}
-    runs = []
-    for i, task in enumerate(results.tasks):
-        status = "done" if i in results.found else "failed" if i in results.failed else "left"
-        run: dict[str, Any] = {"index": i, "name": task.name, "status": status}
-        if i in results.found:
-            run["seconds"] = results.found[i]["seconds"]["total"]
-            if results.found[i]["values"].get("diverged"):
-                run["diverged"] = True
-        elif i in results.failed:
-            run["error"] = results.failed[i]
-        runs.append(run)
-    about = {
-        "format": FORMAT,
-        "study": study.name,
-        "title": study.title,
-        "reproduces": study.reproduces,
-        "scale": options.scale,
-        "scale_means": study.scale_means(options),
-        "seeds": list(options.seeds),
-        "datasets": list(options.datasets),
-        "command": command_of(study, options),
-        "versions": versions_of(results),
-        "created": old["created"],
-        "updated": _now(),
-        "runs": runs,
-        "sections": old["sections"] if sections is None else list(sections),
-    }
-    write_json(path, about)
-    return about
-
-
-def versions_of(results: Results) -> dict[str, str]:
-    """What the finished runs were made with; all of it where they differ."""
-    made = [result["versions"] for result in results.found.values()]
-    names = dict.fromkeys(name for versions in made for name in versions)
-    return {name: " and ".join(sorted({v[name] for v in made if name in v})) for name in names}
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _check_folder(study: Study, options: Options, folder: Path) -> None:
-    """Refuse a folder that something else lives in."""
-    if folder.is_file():
-        raise UserError(f"{folder} is a file, not a folder")
-    if folder.resolve() == HOME.resolve():
-        raise UserError(f"{folder} is where studies have their folders: choose one of its own with --out")
-    if (folder / "study.json").is_file():
-        about = read_study(folder)
-        if (about["study"], about["scale"]) != (study.name, options.scale):
-            held = f"{about['study']} at scale {about['scale']}"
-            raise UserError(f"{folder} holds the study {held}: choose another folder with --out")
-    elif folder.is_dir() and any(name != "runs" and not name.startswith(".") for name in os.listdir(folder)):
-        raise UserError(f"{folder} is not empty and not the folder of a study: choose another with --out")
-
-
 def _warn_of_other_versions(results: Results) -> None:
     made_by = {result["versions"]["disentree"] for result in results.found.values()} - {__version__}
     if made_by:
-        told = ", ".join(sorted(made_by))
-        log.warning("some runs were made by disentree %s, this is %s; --force repeats them", told, __version__)
-
-
-def find_studies(home: Path) -> list[tuple[Path, dict[str, Any]]]:
-    """Folders of studies in a folder and what their study.json says, in the order in which studies are listed."""
-    from disentree.studies import STUDIES
-
-    if not home.is_dir():
-        raise UserError(f"there is no folder {home}")
-    found = [(path, read_study(path)) for path in sorted(home.iterdir()) if (path / "study.json").is_file()]
-    order = {name: i for i, name in enumerate(STUDIES)}
-    return sorted(found, key=lambda item: order.get(item[1]["study"], len(order)))
-
-
-__all__ = ["default_folder", "find_studies", "get_study", "read_study", "run_study"]
+        others = ", ".join(sorted(made_by))
+        log.warning("some runs were made by disentree %s, this is %s; --force repeats them", others, __version__)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from disentree.studies.options import Options
 from disentree.studies.published import BENCHMARKS, CHOPSTICKS, TABLE1, short
 from disentree.studies.results import Picture, Results, Section, spread
 from disentree.studies.structures import NAMES, PLACES, STEPS_MEAN, mimosa_task
-from disentree.studies.task import Options, Study, Task
+from disentree.studies.task import Study, Task
 
 
 def plan(options: Options) -> list[Task]:
@@ -17,7 +18,7 @@ def plan(options: Options) -> list[Task]:
     ]
 
 
-def tell(results: Results) -> list[Section]:
+def report(results: Results) -> list[Section]:
     header = ["data set", "method", "seeds"]
     for name in NAMES.values():
         header += [name, f"{name}, paper"]
@@ -83,7 +84,7 @@ STUDY = Study(
     reproduces="Table 1",
     datasets={"quick": CHOPSTICKS, "default": CHOPSTICKS, "paper": BENCHMARKS},
     seeds={"quick": 1, "default": 5, "paper": 5},
-    about=STEPS_MEAN,
+    scale_descriptions=STEPS_MEAN,
     plan=plan,
-    tell=tell,
+    report=report,
 )

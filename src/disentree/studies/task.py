@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from disentree.datasets import dataset_info
+from disentree.errors import UserError
 from disentree.runs.config import RunConfig
+from disentree.studies.options import SCALES, Options
+from disentree.studies.published import describe_samples
 
 if TYPE_CHECKING:
     from disentree.studies.results import Results, Section
 
-Scale = Literal["quick", "default", "paper"]
-SCALES: tuple[Scale, ...] = ("quick", "default", "paper")
 Extra = Literal["metrics", "embedding", "picture", "representation"]
 
 
@@ -47,15 +49,6 @@ class Task(BaseModel):
 
 
 @dataclass(frozen=True)
-class Options:
-    """What can be chosen about a study."""
-
-    scale: Scale
-    seeds: tuple[int, ...]
-    datasets: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Study:
     """A table or a figure of the paper, and what is computed for it at each scale."""
 
@@ -64,16 +57,13 @@ class Study:
     reproduces: str
     datasets: Mapping[str, Sequence[str]]  # by scale
     seeds: Mapping[str, int]
-    about: Mapping[str, str]  # what a scale stands for, in a sentence, with {samples} for their number
+    scale_descriptions: Mapping[str, str]  # what is computed at each scale; {samples} stands for their number
     plan: Callable[[Options], list[Task]]
-    tell: Callable[[Results], list[Section]]
+    report: Callable[[Results], list[Section]]
 
     def options(
         self, scale: str = "default", seeds: int | None = None, datasets: Sequence[str] | None = None
     ) -> Options:
-        from disentree.datasets import dataset_info
-        from disentree.errors import UserError
-
         if scale not in SCALES:
             raise UserError(f"--scale must be quick, default or paper, got {scale!r}")
         if seeds is not None and seeds < 1:
@@ -84,9 +74,7 @@ class Study:
         return Options(scale, tuple(range(seeds or self.seeds[scale])), chosen)
 
     def scale_means(self, options: Options) -> str:
-        from disentree.studies.published import samples
-
-        return self.about[options.scale].replace("{samples}", samples(options))
+        return self.scale_descriptions[options.scale].replace("{samples}", describe_samples(options))
 
 
 def make_task(
@@ -100,7 +88,7 @@ def make_task(
     extras: Sequence[Extra] = (),
     **settings: Any,
 ) -> Task:
-    """A run of `dataset` with `settings` of `RunConfig`, told from the others by `columns`."""
+    """A run of `dataset` with `settings` of `RunConfig`, identified by `columns`."""
     config = RunConfig.of(dataset, seed=seed, **settings)
     named = {**columns, "seed": seed}
     return Task(
