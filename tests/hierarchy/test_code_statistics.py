@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from disentree import Hierarchy
-from disentree.hierarchy.code_statistics import BINS, MOST_PATHS, code_statistics
+from disentree.hierarchy.code_statistics import BINS, MAX_PATHS, code_statistics
 from strategies import hierarchies
 
 NESTED = Hierarchy.from_dict(
@@ -47,7 +47,7 @@ def test_constant_and_unseen_variables_can_be_moved():
 def test_no_more_paths_than_are_worth_keeping():
     h = Hierarchy.flat(1, (700,))
     codes = np.column_stack([np.zeros(1400), np.arange(1400) % 700])
-    assert len(code_statistics(h, codes)["paths"]) == MOST_PATHS
+    assert len(code_statistics(h, codes)["paths"]) == MAX_PATHS
 
 
 @settings(max_examples=25)

@@ -1,6 +1,8 @@
+import gc
 import json
 import random
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -435,3 +437,17 @@ def test_any_json_makes_a_hierarchy_or_a_clear_error(value):
 def test_shuffled_is_only_a_reordering():
     tree = dataset_info("spaceshapes").hierarchy.to_dict()
     assert sorted(json.dumps(shuffled(tree, random.Random(3)))) == sorted(json.dumps(tree))
+
+
+def test_path_of_keeps_no_codes_alive():
+    hierarchy = Hierarchy.flat(1, (2, 2))
+    codes = hierarchy.sample(100)
+    array = weakref.ref(codes)
+    gc.collect()
+    gc.disable()
+    try:
+        hierarchy.path_of(codes)
+        del codes
+        assert array() is None
+    finally:
+        gc.enable()

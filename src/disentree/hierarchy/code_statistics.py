@@ -1,4 +1,4 @@
-"""What the values of codes look like, variable by variable and path by path: small enough to keep with a model."""
+"""Statistics of codes by variable and path, small enough to store with a model."""
 
 from __future__ import annotations
 
@@ -11,18 +11,30 @@ from numpy.typing import ArrayLike
 from disentree.hierarchy.hierarchy import Hierarchy
 
 BINS = 32
-MOST_PATHS = 500  # beyond these, the rarest are left out
-_UNSEEN = (-2.0, 2.0)  # the range of a variable that no row has
+MAX_PATHS = 500  # the rarest beyond these are left out
+_RANGE_WITHOUT_ROWS = (-2.0, 2.0)
 
 
 def code_statistics(hierarchy: Hierarchy, codes: ArrayLike) -> dict[str, Any]:
-    """Ranges, percentiles and histograms of codes, as JSON has them.
+    """Ranges, percentiles and histograms of codes, ready for JSON.
 
-    `ranges` has the lowest and the highest value of every continuous variable, null for categoricals; `paths`
-    has for every path that any row is on the chosen option of every categorical (null where it is not active),
-    the number of rows, and for each of its continuous variables (by column) the 1st, 50th and 99th percentile
-    and a histogram over the variable's range. Rows without a path count in `n_rows` only.
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        The hierarchy of the codes.
+    codes : array-like of shape (n_rows, n_variables)
+        Codes.
 
+    Returns
+    -------
+    dict
+        ``ranges`` has the lowest and the highest value of every continuous variable, None for categoricals.
+        ``paths`` has, for every path with rows, the chosen option of every categorical (None where it is not
+        active), the number of rows, and for each of its continuous variables (by column) the 1st, 50th and 99th
+        percentile and a histogram over the variable's range. Rows without a path count in ``n_rows`` only.
+
+    Examples
+    --------
     >>> h = Hierarchy.flat(1, (2,))
     >>> s = code_statistics(h, [[0.0, 0], [0.5, 0], [1.0, 0], [2.0, 1]])
     >>> s["ranges"], [(p["choices"], p["n_rows"]) for p in s["paths"]]
@@ -38,7 +50,7 @@ def code_statistics(hierarchy: Hierarchy, codes: ArrayLike) -> dict[str, Any]:
     kinds, path, sizes = np.unique(choices[assigned], axis=0, return_inverse=True, return_counts=True)
     path = path.reshape(-1)
     paths = []
-    for p in np.argsort(-sizes, kind="stable")[:MOST_PATHS]:
+    for p in np.argsort(-sizes, kind="stable")[:MAX_PATHS]:
         here = codes[assigned][path == p]
         variables = {}
         for v in hierarchy.variables:
@@ -58,7 +70,7 @@ def _is_assigned(hierarchy: Hierarchy, codes: Float[np.ndarray, "n v"]) -> Any:
 def _range(values: Float[np.ndarray, " n"]) -> list[float]:
     values = values[~np.isnan(values)]
     if not len(values):
-        return list(_UNSEEN)
+        return list(_RANGE_WITHOUT_ROWS)
     low, high = float(values.min()), float(values.max())
     if high - low <= 1e-9 * max(abs(low), abs(high), 1e-300):  # a variable that never moves can still be moved
         return [low - 1.0, high + 1.0]

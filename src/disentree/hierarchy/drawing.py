@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import Ellipse, FancyBboxPatch, Polygon
 
-from disentree.hierarchy.hierarchy import Hierarchy
 from disentree.hierarchy.tree import Categorical, Group
+
+if TYPE_CHECKING:
+    from disentree.hierarchy.hierarchy import Hierarchy
 
 LEVEL_HEIGHT = 1.9
 BOX_HEIGHT = 0.8
@@ -21,7 +23,7 @@ NAME_AT = 0.68  # where on its line an option's name stands
 
 @dataclass
 class Box:
-    """A group with its place on the canvas; x is the center, y the middle."""
+    """A group with its place on the canvas; x and y are its center."""
 
     group: Group
     x: float
@@ -39,14 +41,37 @@ def draw_hierarchy(
     names: bool = True,
     fontsize: float = 9,
 ) -> Axes:
-    """Draw a hierarchy; `highlight` is a path to draw in color, `names=False` leaves the labels out."""
+    """Draw a hierarchy: boxes for groups, circles for continuous and diamonds for categorical variables.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        What to draw.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a figure that fits.
+    highlight : int, default=None
+        A path to draw in color.
+    names : bool, default=True
+        Whether to write the names of variables and options.
+    fontsize : float, default=9
+        Size of the names, in points.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from disentree import Hierarchy
+    >>> ax = draw_hierarchy(Hierarchy.flat(2, (3,)), highlight=0)
+    """
     root, extent = place(hierarchy.root)
     depth = depth_of(root)
     if ax is None:
         size = (max(3.0, 0.95 * extent), max(1.6, 0.62 * LEVEL_HEIGHT * depth + 0.6))
         ax = plt.subplots(figsize=size, layout="constrained")[1]
-    lit = set(hierarchy.paths[highlight].choices) if highlight is not None else None
-    draw_boxes(ax, root, names=names, fontsize=fontsize, lit=lit)
+    choices = set(hierarchy.paths[highlight].choices) if highlight is not None else None
+    draw_boxes(ax, root, names=names, fontsize=fontsize, highlighted=choices)
     ax.set_xlim(-GAP, extent + GAP)
     ax.set_ylim(-(depth - 1) * LEVEL_HEIGHT - BOX_HEIGHT, BOX_HEIGHT)
     ax.set_aspect("equal")
@@ -59,8 +84,26 @@ def _slot_width(name: str) -> float:
 
 
 def place(group: Group, leaf_width: float = 0.0, left: float = 0.0, level: int = 0) -> tuple[Box, float]:
-    """Lay out a group and everything below it to the right of `left`; returns its box and its right edge.
-    Leaves take at least `leaf_width`."""
+    """Lay out a group and everything below it.
+
+    Parameters
+    ----------
+    group : Group
+        The group.
+    leaf_width : float, default=0.0
+        Least width of a leaf.
+    left : float, default=0.0
+        Left edge of the layout.
+    level : int, default=0
+        Depth of the group in the tree.
+
+    Returns
+    -------
+    Box
+        The group's box, with its children.
+    float
+        The right edge of the layout.
+    """
     slot_widths = [_slot_width(v.name) for v in group.variables]
     own = max(MIN_WIDTH, sum(slot_widths) + 0.2)
     children, cursor = [], left
@@ -94,21 +137,38 @@ def _shift(box: Box, dx: float) -> None:
 
 
 def leaves(box: Box) -> list[Box]:
-    """The boxes that open nothing, from left to right."""
+    """The boxes without children, from left to right."""
     return [leaf for branch in box.children for child in branch for leaf in leaves(child)] or [box]
 
 
 def depth_of(box: Box) -> int:
+    """Number of levels of a layout."""
     return 1 + max((depth_of(child) for branch in box.children for child in branch), default=0)
 
 
-def draw_boxes(ax: Axes, root: Box, *, names: bool = True, fontsize: float = 9, lit: set | None = None) -> None:
-    """Draw boxes that are laid out; `lit` holds the choices of a path to draw in color."""
-    _draw(ax, root, 0, True if lit is not None else None, lit or set(), names, fontsize)
+def draw_boxes(
+    ax: Axes, root: Box, *, names: bool = True, fontsize: float = 9, highlighted: set | None = None
+) -> None:
+    """Draw a layout.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Where to draw.
+    root : Box
+        The layout, from `place`.
+    names : bool, default=True
+        Whether to write the names of variables and options.
+    fontsize : float, default=9
+        Size of the names, in points.
+    highlighted : set of (int, int), default=None
+        The choices of a path to draw in color.
+    """
+    _draw(ax, root, 0, True if highlighted is not None else None, highlighted or set(), names, fontsize)
 
 
-def _draw(ax: Axes, box: Box, column: int, on: bool | None, lit: set, names: bool, fontsize: float) -> int:
-    """Draw a box and what is below it. `on` is None without a highlight, else whether the path comes here."""
+def _draw(ax: Axes, box: Box, column: int, on: bool | None, highlighted: set, names: bool, fontsize: float) -> int:
+    """Draw a box and those below it. `on`: None without a highlight, else whether the path leads here."""
     strong: dict[str, Any] = {"color": "#1b6ca8"} if on else {"color": "0.25" if on is None else "0.75"}
     ax.add_patch(
         FancyBboxPatch(
@@ -137,7 +197,7 @@ def _draw(ax: Axes, box: Box, column: int, on: bool | None, lit: set, names: boo
         if not isinstance(variable, Categorical):
             continue
         for k, child in enumerate(next(branches)):
-            below = None if on is None else on and (here, k) in lit
+            below = None if on is None else on and (here, k) in highlighted
             color = "#1b6ca8" if below else "0.25" if below is None else "0.75"
             top = child.y + BOX_HEIGHT / 2
             ax.plot([x, child.x], [box.y - 0.36, top], color=color, lw=1.6 if below else 1.0, zorder=1)
@@ -153,5 +213,5 @@ def _draw(ax: Axes, box: Box, column: int, on: bool | None, lit: set, names: boo
                     bbox={"fc": "white", "ec": "none", "pad": 1.0},
                     zorder=4,
                 )
-            column = _draw(ax, child, column, below, lit, names, fontsize)
+            column = _draw(ax, child, column, below, highlighted, names, fontsize)
     return column

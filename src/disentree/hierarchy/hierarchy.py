@@ -46,7 +46,25 @@ __all__ = ["Categorical", "Continuous", "Group", "Hierarchy", "Path", "Variable"
 
 @dataclass(frozen=True)
 class Variable:
-    """One column of a code array: a variable and where in the tree it stands."""
+    """One column of a code array: a variable and its place in the tree.
+
+    Attributes
+    ----------
+    index : int
+        The column.
+    name : str
+        A label.
+    kind : {"continuous", "categorical"}
+        Which values it has.
+    parent : int or None
+        Column of the categorical above it; None at the root.
+    option : int or None
+        The option of that categorical which opens its group.
+    depth : int
+        Number of categoricals above it.
+    options : tuple of str
+        Names of the options of a categorical.
+    """
 
     index: int
     name: str
@@ -58,12 +76,27 @@ class Variable:
 
     @property
     def n_options(self) -> int:
+        """Number of options; 0 for a continuous variable."""
         return len(self.options)
 
 
 @dataclass(frozen=True)
 class Path:
-    """One leaf: the choices that lead to it and the columns that are active on it."""
+    """One leaf of the tree.
+
+    Attributes
+    ----------
+    index : int
+        Its position in `Hierarchy.paths`.
+    name : str
+        The choices that lead to it, as in ``"shape=moon/jet=yes"``; ``"all"`` if there are none.
+    choices : tuple of (int, int)
+        Column of a categorical and the option chosen, for every categorical on the path.
+    active : tuple of int
+        Columns that are active on the path, ascending.
+    continuous : tuple of int
+        The continuous ones among them, each group before the groups that it opens.
+    """
 
     index: int
     name: str
@@ -73,6 +106,7 @@ class Path:
 
     @property
     def dimension(self) -> int:
+        """Number of continuous variables on the path."""
         return len(self.continuous)
 
 
@@ -81,8 +115,22 @@ class Hierarchy:
     """A tree of groups of continuous and categorical variables. Immutable and hashable.
 
     Two hierarchies are equal when they have the same structure: the same kinds of variables in the same
-    order with the same options. Names are labels and do not count; compare `to_dict()` where they should.
+    order with the same options. Names are labels and do not count; compare `to_dict()` to include them.
 
+    Parameters
+    ----------
+    root : Group
+        The topmost group. `from_dict`, `from_json` and `flat` are easier ways to build a hierarchy.
+
+    Attributes
+    ----------
+    variables : tuple of Variable
+        The columns of codes.
+    paths : tuple of Path
+        The leaves.
+
+    Examples
+    --------
     >>> h = Hierarchy.from_dict({"variables": [
     ...     {"kind": "continuous", "name": "x"},
     ...     {"kind": "categorical", "name": "shape", "options": [
@@ -106,7 +154,24 @@ class Hierarchy:
 
     @classmethod
     def from_dict(cls, tree: Mapping[str, Any]) -> Hierarchy:
-        """Build from a dict ``{"variables": [...]}``; names that are left out are filled in."""
+        """Build a hierarchy from a dict.
+
+        Parameters
+        ----------
+        tree : dict
+            ``{"variables": [...]}``. A variable is a dict with ``kind`` ("continuous" or "categorical") and,
+            for a categorical, ``options``: a list of dicts with ``variables``. Names may be left out and are
+            then filled in.
+
+        Returns
+        -------
+        Hierarchy
+
+        Examples
+        --------
+        >>> Hierarchy.from_dict({"variables": [{"kind": "continuous"}]}).to_dict()
+        {'variables': [{'kind': 'continuous', 'name': 'z1'}]}
+        """
         return cls._from_tree(tree)
 
     @classmethod
@@ -121,10 +186,28 @@ class Hierarchy:
         return cls(group_from_dict(tree, "hierarchy", "", fresh))
 
     def to_dict(self) -> dict[str, Any]:
+        """The hierarchy as a dict that `from_dict` reads.
+
+        Returns
+        -------
+        dict
+            With all names.
+        """
         return {"variables": variables_to_list(self.root)}
 
     @classmethod
     def from_json(cls, text: str) -> Hierarchy:
+        """Build a hierarchy from JSON text.
+
+        Parameters
+        ----------
+        text : str
+            What `to_json` writes, or any JSON of the form that `from_dict` takes.
+
+        Returns
+        -------
+        Hierarchy
+        """
         try:
             tree = json.loads(text)
         except json.JSONDecodeError as error:
@@ -134,11 +217,39 @@ class Hierarchy:
         return cls._from_tree(tree)
 
     def to_json(self, indent: int | None = 2) -> str:
+        """The hierarchy as JSON text.
+
+        Parameters
+        ----------
+        indent : int or None, default=2
+            Spaces per level; None puts everything on one line.
+
+        Returns
+        -------
+        str
+        """
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
     @classmethod
     def flat(cls, n_continuous: int, categories: Sequence[int] = ()) -> Hierarchy:
-        """A hierarchy of one group: `n_continuous` variables and a categorical for each number of options."""
+        """A hierarchy of one group.
+
+        Parameters
+        ----------
+        n_continuous : int
+            Number of continuous variables.
+        categories : sequence of int, default=()
+            Number of options of each categorical.
+
+        Returns
+        -------
+        Hierarchy
+
+        Examples
+        --------
+        >>> Hierarchy.flat(2, (3,))
+        <Hierarchy: 2 continuous, 1 categorical, 3 paths>
+        """
         if n_continuous < 0:
             raise ValueError(f"n_continuous must be 0 or more, got {n_continuous}")
         variables: list[dict[str, Any]] = [{"kind": "continuous"} for _ in range(n_continuous)]
@@ -146,8 +257,18 @@ class Hierarchy:
         return cls.from_dict({"variables": variables})
 
     def to_networkx(self) -> networkx.DiGraph:
-        """A directed graph of group and variable nodes; edges go from a group to its variables and from a
-        categorical to the groups its options open."""
+        """The tree as a graph of group and variable nodes.
+
+        Returns
+        -------
+        networkx.DiGraph
+            Edges go from a group to its variables and from a categorical to the groups that its options open.
+
+        Examples
+        --------
+        >>> Hierarchy.flat(1, (2,)).to_networkx().number_of_nodes()
+        5
+        """
         import networkx
 
         graph = networkx.DiGraph()
@@ -171,7 +292,23 @@ class Hierarchy:
         return graph
 
     def draw(self, ax: Axes | None = None, **style: Any) -> Axes:
-        """Draw the tree: boxes for groups, circles for continuous and diamonds for categorical variables."""
+        """Draw the tree: boxes for groups, circles for continuous and diamonds for categorical variables.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **style
+            Further parameters of `disentree.plots.draw_hierarchy`.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Examples
+        --------
+        >>> ax = Hierarchy.flat(2).draw()
+        """
         from disentree.hierarchy.drawing import draw_hierarchy
 
         return draw_hierarchy(self, ax=ax, **style)
@@ -190,8 +327,11 @@ class Hierarchy:
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
-        """The columns of a code array: a group's variables in their listed order, the variables below a
-        categorical's options directly after that categorical."""
+        """The columns of a code array.
+
+        A group's variables come in their listed order, the variables below a categorical's options directly
+        after that categorical.
+        """
         out: list[Variable] = []
 
         def visit(group: Group, parent: int | None, option: int | None, depth: int) -> None:
@@ -210,10 +350,12 @@ class Hierarchy:
 
     @property
     def n_variables(self) -> int:
+        """Number of columns of codes."""
         return self.root.n_columns
 
     @cached_property
     def is_categorical(self) -> Bool[np.ndarray, " v"]:
+        """For every column whether it is categorical."""
         return np.array([v.kind == "categorical" for v in self.variables], dtype=bool)
 
     @cached_property
@@ -228,7 +370,25 @@ class Hierarchy:
         return tuple(out)
 
     def active(self, codes: ArrayLike) -> Bool[np.ndarray, "n v"]:
-        """`on` for every variable and row: True where the categoricals above a variable open its group."""
+        """Where each variable is active (`on` in the paper).
+
+        Parameters
+        ----------
+        codes : array-like of shape (n_rows, n_variables)
+            Codes; only the categorical columns are read.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_rows, n_variables)
+            True where the categoricals above a variable open its group.
+
+        Examples
+        --------
+        >>> h = Hierarchy.from_dict({"variables": [{"kind": "categorical", "options": [
+        ...     {"variables": [{"kind": "continuous"}]}, {"variables": []}]}]})
+        >>> h.active([[0, 0.5], [1, float("nan")]]).tolist()
+        [[True, True], [True, False]]
+        """
         codes = self._as_codes(codes)
         on = np.ones(codes.shape, dtype=bool)
         for v in self.variables:
@@ -237,41 +397,81 @@ class Hierarchy:
         return on
 
     def path_of(self, codes: ArrayLike) -> Int[np.ndarray, " n"]:
-        """The path of every row, -1 where an active categorical is NaN (the row is not assigned)."""
+        """The path of every row.
+
+        Parameters
+        ----------
+        codes : array-like of shape (n_rows, n_variables)
+            Codes; only the categorical columns are read.
+
+        Returns
+        -------
+        ndarray of int, shape (n_rows,)
+            Indices into `paths`; -1 where an active categorical is NaN (the row is not assigned).
+
+        Examples
+        --------
+        >>> Hierarchy.flat(1, (2,)).path_of([[0.5, 1], [0.2, float("nan")]]).tolist()
+        [1, -1]
+        """
         codes = self._as_codes(codes)
         unassigned = np.zeros(len(codes), dtype=bool)
-
-        def visit(group: Group, column: int, rows: Int[np.ndarray, " m"]) -> Int[np.ndarray, " m"]:
-            index = np.zeros(len(rows), dtype=np.int64)
-            for variable in group.variables:
-                values, name = codes[rows, column], self.variables[column].name
-                column += 1
-                if isinstance(variable, Continuous):
-                    continue
-                chosen, start = np.zeros(len(rows), dtype=np.int64), 0
-                unknown = np.ones(len(rows), dtype=bool)
-                for k, option in enumerate(variable.options):
-                    here = values == k
-                    unknown &= ~here
-                    chosen[here] = start + visit(option, column, rows[here])
-                    start += option.n_paths
-                    column += option.n_columns
-                missing = np.isnan(values)
-                if (unknown & ~missing).any():
-                    at = int(np.flatnonzero(unknown & ~missing)[0])
-                    raise ValueError(_not_an_option(int(rows[at]), name, values[at], len(variable.options)))
-                unassigned[rows[missing]] = True
-                index = index * start + chosen
-            return index
-
-        index = visit(self.root, 0, np.arange(len(codes)))
+        index = self._paths_below(self.root, 0, codes, np.arange(len(codes)), unassigned)
         index[unassigned] = -1
         return index
 
+    def _paths_below(
+        self,
+        group: Group,
+        column: int,
+        codes: Float[np.ndarray, "n v"],
+        rows: Int[np.ndarray, " m"],
+        unassigned: Bool[np.ndarray, " n"],
+    ) -> Int[np.ndarray, " m"]:
+        """The path of each of `rows` among those through `group`, whose first column is `column`; marks rows
+        without one in `unassigned`. No closure: one that calls itself would keep the codes alive."""
+        index = np.zeros(len(rows), dtype=np.int64)
+        for variable in group.variables:
+            values, name = codes[rows, column], self.variables[column].name
+            column += 1
+            if isinstance(variable, Continuous):
+                continue
+            chosen, start = np.zeros(len(rows), dtype=np.int64), 0
+            unknown = np.ones(len(rows), dtype=bool)
+            for k, option in enumerate(variable.options):
+                here = values == k
+                unknown &= ~here
+                chosen[here] = start + self._paths_below(option, column, codes, rows[here], unassigned)
+                start += option.n_paths
+                column += option.n_columns
+            missing = np.isnan(values)
+            if (unknown & ~missing).any():
+                at = int(np.flatnonzero(unknown & ~missing)[0])
+                raise ValueError(_not_an_option(int(rows[at]), name, values[at], len(variable.options)))
+            unassigned[rows[missing]] = True
+            index = index * start + chosen
+        return index
+
     def validate(self, codes: ArrayLike) -> Float[np.ndarray, "n v"]:
-        """Return `codes` as a float array, or raise a ValueError that names the first row and variable that
-        break the rules: active continuous values are finite, active categorical values are option indices,
-        everything inactive is NaN."""
+        """Check codes and return them as a float array.
+
+        Active continuous values must be finite, active categorical values option indices, and everything
+        inactive NaN.
+
+        Parameters
+        ----------
+        codes : array-like of shape (n_rows, n_variables)
+            Codes.
+
+        Returns
+        -------
+        ndarray of float, shape (n_rows, n_variables)
+
+        Raises
+        ------
+        ValueError
+            Names the first row and variable that break the rules.
+        """
         codes = self._as_codes(codes)
         on = self.active(codes)
         first, message = len(codes), ""
@@ -297,7 +497,25 @@ class Hierarchy:
         return codes
 
     def sample(self, n_samples: int, random_state: int | np.random.Generator = 0) -> Float[np.ndarray, "n v"]:
-        """Codes with every option equally likely and continuous variables uniform on [0, 1]."""
+        """Draw codes with every option equally likely and continuous variables uniform on [0, 1].
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of rows.
+        random_state : int or numpy.random.Generator, default=0
+            Seed or generator.
+
+        Returns
+        -------
+        ndarray of float, shape (n_samples, n_variables)
+
+        Examples
+        --------
+        >>> h = Hierarchy.flat(2, (3,))
+        >>> h.validate(h.sample(5)).shape
+        (5, 3)
+        """
         rng = np.random.default_rng(random_state)
         codes = np.full((n_samples, self.n_variables), np.nan)
         for v in self.variables:
@@ -307,8 +525,24 @@ class Hierarchy:
         return codes
 
     def description_length(self, codes: ArrayLike, float_bits: float = 32) -> float:
-        """Mean bits per row: `float_bits` for each active continuous variable and log2 of the number of
-        options for each active categorical (the paper's remark on parsimony)."""
+        """Mean number of bits per row (the paper's remark on parsimony).
+
+        Parameters
+        ----------
+        codes : array-like of shape (n_rows, n_variables)
+            Codes.
+        float_bits : float, default=32
+            Bits of an active continuous variable. An active categorical has the log2 of its number of options.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> Hierarchy.flat(1, (4,)).description_length([[0.5, 0], [0.1, 3]])
+        34.0
+        """
         on = self.active(self.validate(codes))
         bits = [math.log2(v.n_options) if v.kind == "categorical" else float_bits for v in self.variables]
         if not len(on):
@@ -318,28 +552,62 @@ class Hierarchy:
     # ---------------------------------------------------------------- equivalent hierarchies
 
     def canonical(self) -> tuple:
-        """The structure that merging up, pushing down and reordering leave alone, as nested tuples
-        ``(label, children)``.
+        """The structure that merging up, pushing down and reordering do not change.
 
         A group's label is the minimum dimension of the leaves below it, counted from the root; children are
         sorted by the sorted labels below them and then by their own canonical form, so that ties between
         children of different shape cannot depend on the order in which they were written. A group with more
         than one categorical gets a node for each of them.
+
+        Returns
+        -------
+        tuple
+            Nested tuples ``(label, children)``.
+
+        Examples
+        --------
+        >>> h = Hierarchy.from_dict({"variables": [{"kind": "continuous"}, {"kind": "categorical", "options": [
+        ...     {"variables": []}, {"variables": [{"kind": "continuous"}]}]}]})
+        >>> h.canonical() == h.pushed_down().canonical()
+        True
         """
         return canonical_form(self.root, 0)
 
     def merged_up(self) -> Hierarchy:
-        """The equivalent hierarchy with every continuous variable as near to the root as it can be: variables
-        that all options of a categorical have are joined into one above it."""
+        """The equivalent hierarchy with every continuous variable as near to the root as possible.
+
+        Variables that all options of a categorical have are joined into one above it.
+
+        Returns
+        -------
+        Hierarchy
+        """
         return Hierarchy(merge_up(self.root))
 
     def pushed_down(self) -> Hierarchy:
-        """The equivalent hierarchy with every continuous variable repeated as far down as it can be."""
+        """The equivalent hierarchy with every continuous variable repeated as far down as possible.
+
+        Returns
+        -------
+        Hierarchy
+        """
         return Hierarchy(push_down(self.root, ()))
 
     def transfer(self, codes: ArrayLike, other: Hierarchy) -> Float[np.ndarray, "n w"]:
-        """Codes for an equivalent hierarchy (`merged_up`, `pushed_down`): same paths, the continuous
-        variables of each path handed over in order."""
+        """Codes for an equivalent hierarchy (`merged_up`, `pushed_down`).
+
+        Parameters
+        ----------
+        codes : array-like of shape (n_rows, n_variables)
+            Codes for this hierarchy.
+        other : Hierarchy
+            A hierarchy with the same paths, each with the same dimension.
+
+        Returns
+        -------
+        ndarray of float, shape (n_rows, other.n_variables)
+            The same paths; the continuous variables of each path in their order.
+        """
         codes = self.validate(codes)
         if [p.dimension for p in self.paths] != [p.dimension for p in other.paths]:
             raise ValueError("the other hierarchy must have the same paths with the same dimensions")

@@ -12,14 +12,28 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Continuous:
-    """A continuous variable (a slider)."""
+    """A continuous variable (a slider).
+
+    Attributes
+    ----------
+    name : str
+        A label; it does not count in comparisons.
+    """
 
     name: str = field(compare=False)
 
 
 @dataclass(frozen=True)
 class Categorical:
-    """A categorical variable (radio buttons); every option opens a group."""
+    """A categorical variable (radio buttons); every option opens a group.
+
+    Attributes
+    ----------
+    name : str
+        A label; it does not count in comparisons.
+    options : tuple of Group
+        The groups that its options open, possibly empty ones.
+    """
 
     name: str = field(compare=False)
     options: tuple[Group, ...]
@@ -27,26 +41,38 @@ class Categorical:
 
 @dataclass(frozen=True)
 class Group:
-    """Variables that are active together. Its name is the option that opens it; the root has none."""
+    """Variables that are active together.
+
+    Attributes
+    ----------
+    variables : tuple of Continuous or Categorical
+        In the order of their columns.
+    name : str
+        The name of the option that opens the group; the root has none. It does not count in comparisons.
+    """
 
     variables: tuple[Continuous | Categorical, ...]
     name: str = field(default="", compare=False)
 
     @property
     def continuous(self) -> tuple[Continuous, ...]:
+        """The continuous variables of the group itself."""
         return tuple(v for v in self.variables if isinstance(v, Continuous))
 
     @property
     def categoricals(self) -> tuple[Categorical, ...]:
+        """The categorical variables of the group itself."""
         return tuple(v for v in self.variables if isinstance(v, Categorical))
 
     @cached_property
     def n_columns(self) -> int:
+        """Number of variables of the group and everything below it."""
         below = (option.n_columns for c in self.categoricals for option in c.options)
         return len(self.variables) + sum(below)
 
     @cached_property
     def n_paths(self) -> int:
+        """Number of paths through the group."""
         return math.prod(sum(option.n_paths for option in c.options) for c in self.categoricals)
 
     @cached_property
@@ -88,6 +114,7 @@ def _list_of(tree: Mapping[str, Any], key: str, where: str) -> Sequence[Any]:
 
 
 def group_from_dict(tree: Any, where: str, name: str, fresh: Any) -> Group:
+    """A group from its dict form; `where` names it in errors, `fresh` gives names to variables without one."""
     _check_keys(tree, where, {"name", "variables"})
     variables = _list_of(tree, "variables", where)
     parsed = [_variable_from_dict(v, f"{where}.variables[{i}]", fresh) for i, v in enumerate(variables)]
@@ -112,6 +139,7 @@ def _variable_from_dict(tree: Any, where: str, fresh: Any) -> Continuous | Categ
 
 
 def variables_to_list(group: Group) -> list[dict[str, Any]]:
+    """The variables of a group in dict form."""
     out: list[dict[str, Any]] = []
     for variable in group.variables:
         if isinstance(variable, Continuous):
@@ -123,6 +151,7 @@ def variables_to_list(group: Group) -> list[dict[str, Any]]:
 
 
 def text_lines(group: Group) -> Iterator[str]:
+    """The lines of a group's text form."""
     for variable in group.variables:
         if isinstance(variable, Continuous):
             yield f"○ {variable.name}"
@@ -203,6 +232,7 @@ def _labels(node: tuple) -> Iterator[int]:
 
 
 def merge_up(group: Group) -> Group:
+    """The group with variables that all options of a categorical share moved above it."""
     continuous, categoricals = list(group.continuous), []
     for categorical in group.categoricals:
         options = [merge_up(option) for option in categorical.options]
@@ -215,6 +245,7 @@ def merge_up(group: Group) -> Group:
 
 
 def push_down(group: Group, given: tuple[Continuous, ...]) -> Group:
+    """The group with its continuous variables, and those `given` from above, moved into its leaves."""
     carried = given + group.continuous
     if not group.categoricals:
         return Group(carried, group.name)
