@@ -98,7 +98,7 @@ def test_the_discriminator_leaves_no_gradient_in_the_encoder(sticks, monkeypatch
     original = FactorVAE._train_adversary
 
     def spy(self, batch):
-        net, D = batch.state.hae, batch.state.D
+        net, D = batch.state.model, batch.state.adversary
         assert all(p.grad is None for p in D.parameters()) or seen  # before D's own first step
         before = [p.grad.clone() for p in net.parameters()]
         D_grads = [None if p.grad is None else p.grad.clone() for p in D.parameters()]

@@ -174,7 +174,7 @@ def test_blocks_that_are_read_one_by_one(sticks, small, monkeypatch):
     model = COFHAE(**SMALL).fit(blocks, hierarchy=sticks.hierarchy, paths=sticks.paths)
     np.testing.assert_allclose(model.transform(blocks), small.transform(sticks.X), rtol=1e-2, atol=1e-3)
     # and when not even the prepared rows fit
-    monkeypatch.setattr("disentree.training.loop._IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr("disentree.training.batches._IN_MEMORY_BYTES", 0)
     reads = blocks.reads
     streamed = COFHAE(**{**SMALL, "epochs": 5}).fit(blocks, hierarchy=sticks.hierarchy, paths=sticks.paths)
     assert blocks.reads - reads >= 5 * 3

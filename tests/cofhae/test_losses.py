@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from disentree import Hierarchy
 from disentree.cofhae import HierarchicalAutoencoder, HierarchicalMask
-from disentree.cofhae.hierarchical import choices_of
+from disentree.cofhae.algorithm8 import choices_of
 from disentree.cofhae.losses import (
     discriminator,
     discriminator_loss,

@@ -61,7 +61,7 @@ class FactorVAE(FlatEstimator):
         check_adversary(self)
 
     def _terms(self, batch: Minibatch) -> dict[str, Tensor]:
-        z, D = batch.sample(), batch.state.D
+        z, D = batch.sample(), batch.state.adversary
         assert D is not None
         reconstruction = batch.reconstruction(z)
         kl = batch.code.kl().sum(1).mean()
@@ -75,14 +75,14 @@ class FactorVAE(FlatEstimator):
 
     def _train_adversary(self, batch: Minibatch) -> None:
         state = batch.state
-        assert state.D is not None
-        assert state.D_optimizer is not None
+        assert state.adversary is not None
+        assert state.adversary_optimizer is not None
         with torch.no_grad():
             z = batch.sample()
             other = self.autoencoder_.posterior(self.input_.to_input(batch.before)).sample(state.generator)
         everywhere = torch.ones_like(other, dtype=torch.bool)
         permuted = permute_active(other, everywhere, state.generator)
-        loss = discriminator_loss(state.D, z, permuted)
-        state.D_optimizer.zero_grad(set_to_none=True)
+        loss = discriminator_loss(state.adversary, z, permuted)
+        state.adversary_optimizer.zero_grad(set_to_none=True)
         loss.backward()
-        state.D_optimizer.step()
+        state.adversary_optimizer.step()

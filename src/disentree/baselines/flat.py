@@ -18,13 +18,12 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from disentree.cofhae.base import Autoencoder, paper_training, schedule_of
+from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
+from disentree.cofhae.base import AutoencoderEstimator, paper_training
 from disentree.cofhae.checks import check_training
-from disentree.cofhae.hierarchical import HierarchicalAutoencoder, HierarchicalMask
-from disentree.cofhae.saving import fingerprint, plain_parameters, restore_checkpoint
 from disentree.hierarchy import Hierarchy
-from disentree.training.loop import Batches, Schedule, State, Step
-from disentree.training.running import run_training
+from disentree.training.checkpoints import restore_checkpoint
+from disentree.training.loop import State, Step
 from disentree.training.session import pick_device, pick_seed
 
 N_CONTINUOUS = 10  # unless told
@@ -96,10 +95,10 @@ class Minibatch:
     def reconstruction(
         self, z: Float[Tensor, "batch continuous"], a: Float[Tensor, "batch options"] | None = None
     ) -> Float[Tensor, ""]:
-        return self.errors(self.state.hae.decode(z[:, :0] if a is None else a, z), self.x).mean()
+        return self.errors(self.state.model.decode(z[:, :0] if a is None else a, z), self.x).mean()
 
 
-class FlatEstimator(Autoencoder):
+class FlatEstimator(AutoencoderEstimator):
     """Base of the baselines.
 
     Parameters
@@ -252,25 +251,20 @@ class FlatEstimator(Autoencoder):
             n = N_CONTINUOUS if hierarchy is None else int((~hierarchy.is_categorical).sum())
         self.hierarchy_ = self._layout(int(n), hierarchy)
         self.device_ = pick_device(self.device)
-        about = {
-            "parameters": plain_parameters(self),
-            "data": fingerprint(next(source.blocks()), source.n_rows),
-            "structure": self.hierarchy_.to_dict(),
-        }
-        saved = self._find_checkpoint(about)
+        identity = self._identity(source, self.hierarchy_.to_dict())
+        saved = self._find_checkpoint(identity)
         self.seed_ = saved[1]["seed"] if saved else pick_seed(self.random_state)
         seeds = np.random.SeedSequence(self.seed_).spawn(2)
         self.input_ = self._fit_input(source, np.random.default_rng(seeds[0])).to(self.device_)
 
-        schedule = Schedule(**schedule_of(self, source.n_rows, getattr(self, "discriminator_betas", (0.9, 0.999))))
         first, second = (int(s) for s in seeds[1].generate_state(2))
         self.autoencoder_, D = self._build(first)
-        state = State.start(self.autoencoder_, D, schedule, torch.Generator().manual_seed(second))
+        steps, generator = self._n_steps(source.n_rows), torch.Generator().manual_seed(second)
+        state = self._start(D, steps, generator, getattr(self, "discriminator_betas", (0.9, 0.999)))
         if saved:
             restore_checkpoint(state, *saved)
-        batches = Batches(source, self.input_, self.batch_size)
-        step = self._make_step(source.n_rows)
-        run_training(self, state, batches, schedule, step, about | {"seed": self.seed_}, torch.zeros(0))
+        step, about = self._make_step(source.n_rows), {**identity, "seed": self.seed_}
+        self._train(state, source, self._batches(source), step, steps, about, {})
         return self
 
     def _make_step(self, n_rows: int) -> Step:

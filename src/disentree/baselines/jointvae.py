@@ -10,8 +10,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from disentree.baselines.flat import FlatEstimator, Minibatch
+from disentree.cofhae.algorithm8 import HierarchicalMask
 from disentree.cofhae.checks import check_at_least_0, check_categories, check_fraction, check_positive
-from disentree.cofhae.hierarchical import HierarchicalMask
 from disentree.hierarchy import Hierarchy
 
 

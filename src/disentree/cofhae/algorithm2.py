@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from disentree.cofhae.hierarchical import Encoding, HierarchicalAutoencoder, choices_of
+from disentree.cofhae.algorithm8 import Encoding, HierarchicalAutoencoder, choices_of
 from disentree.cofhae.inputs import InputLayer
 from disentree.cofhae.losses import (
     ASSIGNMENT_LOSSES,
@@ -21,7 +21,7 @@ from disentree.cofhae.losses import (
     total_correlation,
 )
 from disentree.cofhae.targets import Targets
-from disentree.training.loop import Schedule, State, Step
+from disentree.training.loop import State, Step
 
 # The layout of a curved leaf is right only so far: once guidance has ended, codes may be off it by so many
 # deviations.
@@ -29,8 +29,8 @@ SLACK = 0.25
 
 
 @dataclass(frozen=True)
-class Settings(Schedule):
-    """What the loop needs to know (`COFHAE` explains each)."""
+class Settings:
+    """Parameters of the loss (`COFHAE` explains each)."""
 
     tau: float
     lambda1: float
@@ -54,7 +54,7 @@ def make_step(settings: Settings, layer: InputLayer) -> Step:
     L_x, L_a = layer.loss(settings.sigma), ASSIGNMENT_LOSSES[settings.assignment]
 
     def step(state: State, batch: tuple[Tensor, ...], progress: float) -> dict[str, Tensor]:
-        hae, D = state.hae, state.D
+        hae, D = state.model, state.adversary
         x, a, t, trust, kept, guided = batch
         lambda2 = settings.lambda2 * ramp(progress - settings.guided, settings.warm_up)
 
@@ -84,15 +84,15 @@ def make_step(settings: Settings, layer: InputLayer) -> Step:
         state.optimizer.step()
 
         # z' = z with every variable shuffled over the rows where it is on;  psi = descent_step(psi, L_psi)
-        if D is not None and state.D_optimizer is not None:
+        if D is not None and state.adversary_optimizer is not None:
             z = code.z.detach()
             on = active(hae, code)
             if penalty == "marginal":  # FactorVAE's: over all rows, on or off
                 on = torch.ones_like(on)
             D_loss = discriminator_loss(D, z, permute_active(z, on, state.generator))
-            state.D_optimizer.zero_grad(set_to_none=True)
+            state.adversary_optimizer.zero_grad(set_to_none=True)
             D_loss.backward()
-            state.D_optimizer.step()
+            state.adversary_optimizer.step()
 
         return {
             "loss": loss,

@@ -1,13 +1,14 @@
-"""What all the autoencoders here have in common: using, saving and reading."""
+"""What COFHAE and the baselines share: parameters of training, codes and decoding, saving and loading."""
 
 from __future__ import annotations
 
 import copy
 import math
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -17,20 +18,24 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
+from disentree.cofhae.algorithm8 import HierarchicalAutoencoder
 from disentree.cofhae.checks import check_structure
-from disentree.cofhae.hierarchical import HierarchicalAutoencoder
 from disentree.cofhae.inputs import InputLayer, fit_input_layer
-from disentree.cofhae.networks import CONVOLUTIONAL, build_networks
-from disentree.cofhae.saving import SIMPLE_ATTRIBUTES, below, load_tensors, read_model, save_model
+from disentree.cofhae.saving import SIMPLE_ATTRIBUTES, plain_parameters, read_model, save_model
 from disentree.hierarchy import Hierarchy
-from disentree.training.data import ArraySource, BlockSource, Source, as_numeric, is_blocks
-from disentree.training.session import pick_device
+from disentree.hierarchy.code_statistics import code_statistics
+from disentree.training.batches import StreamedBatches, TensorBatches, batches_of
+from disentree.training.checkpoints import FILE_NAME, below, fingerprint, load_tensors, save_checkpoint
+from disentree.training.data import ArraySource, BlockSource, Source, as_numeric, is_blocks, sample_rows
+from disentree.training.loop import Diverged, State, Step
+from disentree.training.networks import CONVOLUTIONAL, build_decoder, build_encoder
+from disentree.training.running import run_training
+from disentree.training.schedules import SCHEDULES
+from disentree.training.session import pick_device, reporter
 from disentree.utils.dask import is_dask, over_blocks
 
-if TYPE_CHECKING:
-    from disentree.explorer import Page
-
-_ROWS_AT_A_TIME = 8192
+_ROWS_AT_A_TIME = 8192  # rows that are encoded or decoded at once: a bound on memory
+_ROWS_FOR_STATISTICS = 3000  # training rows whose codes `code_statistics_` describes: enough for a histogram
 
 
 def paper_training(images: bool) -> dict[str, Any]:
@@ -50,21 +55,7 @@ def paper_training(images: bool) -> dict[str, Any]:
     }
 
 
-def schedule_of(
-    model: Autoencoder, n_rows: int, betas: Sequence[float] = (0.9, 0.999), longer: int = 1
-) -> dict[str, Any]:
-    """The fields of `Schedule` for a model and its data, with `longer` times the steps."""
-    first, second = betas
-    return {
-        "epochs": model.epochs or math.ceil(longer * model.steps / math.ceil(n_rows / model.batch_size)),
-        "batch_size": model.batch_size,
-        "learning_rate": model.learning_rate,
-        "schedule": model.schedule,
-        "discriminator_betas": (first, second),
-    }
-
-
-class Autoencoder(TransformerMixin, BaseEstimator):
+class AutoencoderEstimator(TransformerMixin, BaseEstimator):
     """The part of an estimator that does not depend on its loss."""
 
     _arrays: ClassVar[tuple[str, ...]] = ()  # fitted attributes, without the underscore, that are saved
@@ -169,18 +160,6 @@ class Autoencoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "autoencoder_")
         return np.array([v.name for v in self.hierarchy_.variables], dtype=object)
 
-    def explore(self, X: Any = None, *, title: str = "", feature_names: Sequence[str] = ()) -> Page:
-        """A page with a slider or radio buttons for every variable, shown inline by a notebook; `save` writes it
-        to a file that works by itself.
-
-        Rows of X, of the same kind as in `fit`, give the histograms behind the sliders and instances to look
-        at. Without them the page has the ranges that were kept from training, and no rows.
-        """
-        from disentree.explorer import Page, from_model
-
-        check_is_fitted(self, "autoencoder_")
-        return Page(from_model(self, X, title=title, feature_names=feature_names))
-
     # ---------------------------------------------------------------- saving
 
     def save(self, folder: str | os.PathLike[str]) -> None:
@@ -228,7 +207,7 @@ class Autoencoder(TransformerMixin, BaseEstimator):
         """Networks with initial weights from `seed`, on the device, and the adversary if there is one."""
         raise NotImplementedError
 
-    # ---------------------------------------------------------------- what comes in
+    # ---------------------------------------------------------------- input and networks
 
     def _fit_input(self, source: Source, rng: np.random.Generator) -> InputLayer:
         """The fixed first layer, measured on X."""
@@ -236,11 +215,16 @@ class Autoencoder(TransformerMixin, BaseEstimator):
         return fit_input_layer(source, kind, self.likelihood, rng)
 
     def _networks(self, n_encoded: int, n_decoded: int) -> tuple[nn.Module, nn.Module]:
-        """Encoder and decoder; modules of the user's are copied."""
-        given = copy.deepcopy(self.encoder), copy.deepcopy(self.decoder)
-        wider = 1 if self.input_.network is None else 2
+        """Encoder and decoder; the user's own modules are copied."""
+        layer = self.input_
+        wider = 1 if layer.network is None else 2
         hidden = tuple(wider * width for width in self.hidden)
-        return build_networks(*given, self.input_, n_encoded, n_decoded, hidden, self.activation)
+        encoder, decoder = copy.deepcopy(self.encoder), copy.deepcopy(self.decoder)
+        if isinstance(encoder, str):
+            encoder = build_encoder(encoder, layer.input_shape, n_encoded, hidden, self.activation)
+        if isinstance(decoder, str):
+            decoder = build_decoder(decoder, n_decoded, layer.output_shape, hidden, self.activation)
+        return encoder, decoder
 
     def _read(self, X: Any, reset: bool = True) -> Source:
         """X checked, and set against what the model was fitted on."""
@@ -257,16 +241,100 @@ class Autoencoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"X has rows of shape {source.shape}; this model was fitted on {self.input_.shape}")
         return source
 
-    def _find_checkpoint(self, about: dict[str, Any]) -> Any:
+    # ---------------------------------------------------------------- training
+
+    def _n_steps(self, n_rows: int, longer: int = 1) -> int:
+        """Minibatches in the whole training: whole epochs, with `longer` times `steps` unless `epochs` is set."""
+        per_epoch = math.ceil(n_rows / self.batch_size)
+        return per_epoch * (self.epochs or math.ceil(longer * self.steps / per_epoch))
+
+    def _start(
+        self,
+        adversary: nn.Module | None,
+        steps: int,
+        generator: torch.Generator,
+        adversary_betas: Sequence[float] = (0.9, 0.999),
+    ) -> State:
+        first, second = adversary_betas
+        return State.start(
+            self.autoencoder_,
+            learning_rate=self.learning_rate,
+            schedule=SCHEDULES[self.schedule],
+            steps=steps,
+            generator=generator,
+            adversary=adversary,
+            adversary_betas=(first, second),
+        )
+
+    def _batches(self, source: Source, labels: Any = lambda rows: ()) -> TensorBatches | StreamedBatches:
+        n_numbers = math.prod(self.input_.output_shape)
+        return batches_of(source, self.input_.prepare, n_numbers, self.batch_size, labels)
+
+    def _train(
+        self,
+        state: State,
+        source: Source,
+        batches: TensorBatches | StreamedBatches,
+        step: Step,
+        steps: int,
+        about: dict[str, Any],
+        tensors: dict[str, torch.Tensor],
+    ) -> None:
+        """Train, and set the fitted attributes that describe it. A checkpoint holds `about` and `tensors` too."""
+        self.history_ = state.history
+        n_epochs = steps // batches.n_batches
+
+        def checkpoint(state: State) -> None:
+            if self.checkpoint is not None:
+                save_checkpoint(self.checkpoint, state, about, tensors)
+
+        with reporter(n_epochs, self.verbose, self.events, self.tensorboard) as (show, after_batch):
+
+            def report(record: dict[str, Any]) -> None:
+                show(record)
+                for callback in self.callbacks:
+                    callback(record, self)
+
+            try:
+                outcome = run_training(
+                    state,
+                    batches,
+                    step,
+                    steps,
+                    device=self.device_,
+                    batch_size=self.batch_size,
+                    report=report,
+                    after_batch=after_batch,
+                    checkpoint=checkpoint,
+                )
+            except Diverged as error:
+                raise Diverged(f"training diverged: {error}; a lower {self._too_strong} may help") from None
+        self.interrupted_, self.diverged_ = outcome.interrupted, outcome.diverged
+        rows = sample_rows(source, _ROWS_FOR_STATISTICS, np.random.default_rng(self.seed_))
+        self.code_statistics_ = code_statistics(self.hierarchy_, self._encode(rows))
+        if outcome.problem:
+            advice = f"; a lower {self._too_strong} may help" if outcome.diverged else ""
+            kept = f"kept the model of epoch {outcome.epoch}"
+            warnings.warn(f"{outcome.problem}{advice}; {kept}", RuntimeWarning, stacklevel=3)
+
+    def _identity(self, source: Source, structure: Any, *more: Any) -> dict[str, Any]:
+        """What must be the same for a checkpoint to be continued."""
+        if self.checkpoint is None:
+            return {}
+        data = [fingerprint(source.blocks()), *more]
+        return {"parameters": plain_parameters(self), "data": data, "structure": structure}
+
+    def _find_checkpoint(self, identity: dict[str, Any]) -> tuple[dict[str, torch.Tensor], dict[str, Any]] | None:
+        """The checkpoint of an earlier call, if there is one."""
         if self.checkpoint is None:
             return None
-        file = Path(self.checkpoint) / "checkpoint.safetensors"
+        file = Path(self.checkpoint) / FILE_NAME
         if not file.exists():
             Path(self.checkpoint).mkdir(parents=True, exist_ok=True)
             return None
         tensors, saved = load_tensors(file)
-        for what in ("parameters", "data", "structure"):
-            if saved.get(what) != about[what]:
+        for what in identity:
+            if saved.get(what) != identity[what]:
                 raise ValueError(
                     f"{self.checkpoint} holds the checkpoint of a run with other {what}; "
                     f"choose another folder, or delete it to start again"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -12,20 +12,16 @@ from torch import nn
 
 from disentree.cofhae.inputs import KINDS, LIKELIHOODS
 from disentree.cofhae.losses import ASSIGNMENT_LOSSES
-from disentree.cofhae.networks import ACTIVATIONS, CONVOLUTIONAL, NETWORKS
 from disentree.hierarchy import Hierarchy
-
-if TYPE_CHECKING:
-    from disentree.cofhae.base import Autoencoder
-    from disentree.cofhae.estimator import COFHAE
+from disentree.training.networks import ACTIVATIONS, CONVOLUTIONAL, NETWORKS
+from disentree.training.schedules import SCHEDULES
 
 PENALTIES = ("auto", "none", "adversarial", "hsic", "marginal")
-SCHEDULES = ("one-cycle", "steps", "constant")
 MASKS = ("given", "soft")
 TARGETS = ("ica", "codes", "none")
 
 
-def check_parameters(model: COFHAE) -> None:
+def check_parameters(model: Any) -> None:
     check_training(model)
     check_positive(model, "tau")
     for name in ("lambda1", "lambda2", "lambda3"):
@@ -39,7 +35,7 @@ def check_parameters(model: COFHAE) -> None:
     check_adversary(model)
 
 
-def check_training(model: Autoencoder) -> None:
+def check_training(model: Any) -> None:
     """What all models have in common: training, networks, input and likelihood."""
     for name in ("epochs", "steps", "batch_size"):
         value = getattr(model, name)
@@ -51,7 +47,7 @@ def check_training(model: Autoencoder) -> None:
     if model.sigma is not None and not (_is_number(model.sigma) and model.sigma > 0):
         raise ValueError(f"sigma must be None or a number above 0; got {model.sigma!r}")
     for name, allowed in (
-        ("schedule", SCHEDULES),
+        ("schedule", tuple(SCHEDULES)),
         ("activation", tuple(ACTIVATIONS)),
         ("input", KINDS),
         ("likelihood", LIKELIHOODS),

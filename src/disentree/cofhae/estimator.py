@@ -14,21 +14,19 @@ from numpy.typing import ArrayLike
 from torch import nn
 
 from disentree.cofhae.algorithm2 import Labels, make_step
-from disentree.cofhae.base import Autoencoder, paper_training
+from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
+from disentree.cofhae.base import AutoencoderEstimator, paper_training
 from disentree.cofhae.checks import check_codes, check_parameters, check_structure
 from disentree.cofhae.fitting import find_representation, find_structure, find_targets, settings_of
-from disentree.cofhae.hierarchical import HierarchicalAutoencoder, HierarchicalMask
 from disentree.cofhae.inputs import embedding_layer
 from disentree.cofhae.losses import discriminator
-from disentree.cofhae.saving import fingerprint, plain_parameters, restore_checkpoint
 from disentree.hierarchy import Hierarchy
+from disentree.training.checkpoints import fingerprint, restore_checkpoint
 from disentree.training.data import Source
-from disentree.training.loop import Batches, State
-from disentree.training.running import run_training
 from disentree.training.session import pick_device, pick_seed
 
 
-class COFHAE(Autoencoder):
+class COFHAE(AutoencoderEstimator):
     """Learn a code for X that follows a hierarchy, with independent variables in every leaf.
 
     Parameters
@@ -256,14 +254,9 @@ class COFHAE(Autoencoder):
         codes, paths = check_codes(self.targets, hierarchy, paths, codes, source.n_rows)
         given = check_structure(hierarchy, paths, source.n_rows)
         device = pick_device(self.device)
-        about = {
-            "parameters": plain_parameters(self),
-            "data": fingerprint(next(source.blocks()), source.n_rows),
-            "structure": [given[0].to_dict(), fingerprint(given[1])] if given else None,
-        }
-        if codes is not None:
-            about["data"] += fingerprint(codes)
-        saved = self._find_checkpoint(about)
+        structure = [given[0].to_dict(), fingerprint([given[1]])] if given else None
+        identity = self._identity(source, structure, None if codes is None else fingerprint([codes]))
+        saved = self._find_checkpoint(identity)
         seed = saved[1]["seed"] if saved else pick_seed(self.random_state)
         seeds = np.random.SeedSequence(seed).spawn(4)
 
@@ -289,18 +282,18 @@ class COFHAE(Autoencoder):
         aims = find_targets(self, source, np.random.default_rng(seeds[2]), codes)
         self.trust_ = aims.trust
 
-        settings = settings_of(self, source.n_rows, guided=aims.has_guides)
+        settings = settings_of(self, guided=aims.has_guides)
         build = partial(self._build, with_adversary=settings.penalty in ("adversarial", "marginal"))
         self.autoencoder_, D = build(int(seeds[3].generate_state(1)[0]))
         generator = torch.Generator().manual_seed(int(seeds[3].generate_state(2)[1]))
-        state = State.start(self.autoencoder_, D, settings, generator)
+        steps = self._n_steps(source.n_rows, longer=3 if aims.has_guides else 1)
+        state = self._start(D, steps, generator, self.discriminator_betas)
         if saved:
             restore_checkpoint(state, *saved)
-        labels = Labels(self.autoencoder_, self.paths_, aims, device)
-        batches = Batches(source, layer, self.batch_size, labels)
-        about |= {"seed": seed, "hierarchy": self.hierarchy_.to_dict()}
+        batches = self._batches(source, Labels(self.autoencoder_, self.paths_, aims, device))
+        about = {**identity, "seed": seed, "hierarchy": self.hierarchy_.to_dict()}
         step = make_step(settings, layer)
-        run_training(self, state, batches, settings, step, about, torch.from_numpy(self.paths_))
+        self._train(state, source, batches, step, steps, about, {"paths": torch.from_numpy(self.paths_)})
         return self
 
     def _wants_embedding(self, source: Source) -> bool:

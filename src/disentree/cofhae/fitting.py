@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from jaxtyping import Float, Int
 from sklearn.base import clone
 
 from disentree.cofhae.algorithm2 import Settings
-from disentree.cofhae.base import schedule_of
 from disentree.cofhae.targets import Targets, fit_flats, given_targets, leaf_targets
 from disentree.cofhae.unrolling import guides
 from disentree.hierarchy import Hierarchy
@@ -17,13 +16,10 @@ from disentree.mimosa.representation.autoencoder import autoencoder_representati
 from disentree.mimosa.representation.linear import Representation
 from disentree.training.data import ArraySource, Source, sample_rows
 
-if TYPE_CHECKING:
-    from disentree.cofhae.estimator import COFHAE
-
 _MIMOSA_ROWS = 100_000  # of data that is read block by block
 
 
-def find_structure(model: COFHAE, source: Source, seed: int) -> tuple[Hierarchy, Int[np.ndarray, " n"], Any]:
+def find_structure(model: Any, source: Source, seed: int) -> tuple[Hierarchy, Int[np.ndarray, " n"], Any]:
     """Hierarchy and paths, and the MIMOSA that found them. Of blocks it sees a sample, and assigns the rest."""
     if model.mimosa is None:
         from disentree.mimosa import MIMOSA
@@ -40,7 +36,7 @@ def find_structure(model: COFHAE, source: Source, seed: int) -> tuple[Hierarchy,
 
 
 def find_targets(
-    model: COFHAE, source: Source, rng: np.random.Generator, codes: Float[np.ndarray, "n v"] | None = None
+    model: Any, source: Source, rng: np.random.Generator, codes: Float[np.ndarray, "n v"] | None = None
 ) -> Targets:
     """Targets for the continuous variables; on the way the encoder is shown the flats that leaves lie on."""
     layer, hierarchy, paths = model.input_, model.hierarchy_, model.paths_
@@ -65,21 +61,20 @@ def find_targets(
     return guides(Z, smooth.astype(np.float64), hierarchy, paths, curved, rng, targets)
 
 
-def find_representation(model: COFHAE, source: Source, seed: int) -> Representation:
+def find_representation(model: Any, source: Source, seed: int) -> Representation:
     """The autoencoder that MIMOSA with this seed looks at the data with."""
     whole = isinstance(source, ArraySource)
     X = np.asarray(source.X) if whole else sample_rows(source, _MIMOSA_ROWS, np.random.default_rng(seed))
     return autoencoder_representation(X, np.random.SeedSequence(seed).spawn(3)[0], model.verbose)
 
 
-def settings_of(model: COFHAE, n_rows: int, guided: bool = False) -> Settings:
+def settings_of(model: Any, guided: bool = False) -> Settings:
     """What the training loop needs, with everything that was left open decided."""
     penalty = model.penalty
     if penalty == "auto":
         deep = np.array([path.dimension for path in model.hierarchy_.paths]) > 1
         penalty = "adversarial" if (deep & (model.trust_ < 0.5)).any() else "none"
     return Settings(
-        **schedule_of(model, n_rows, model.discriminator_betas, longer=3 if guided else 1),
         tau=model.tau,
         lambda1=model.lambda1,
         lambda2=model.lambda2,

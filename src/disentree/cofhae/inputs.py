@@ -99,6 +99,11 @@ class InputLayer(nn.Module):
         return cast(tuple[int, int, int], channels_first(self.shape)[0])
 
     @property
+    def input_shape(self) -> tuple[int, ...]:
+        """Of what the encoder is given for a row."""
+        return self.image_shape if self.kind == "image" else (self.n_inputs,)
+
+    @property
     def output_shape(self) -> tuple[int, ...]:
         """What the decoder must give for a row."""
         if self.kind == "image":

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from disentree.cofhae.hierarchical import Encoding
+from disentree.cofhae.algorithm8 import Encoding
 
 
 def squared_assignment_loss(code: Encoding, a: Float[Tensor, "batch options"]) -> Float[Tensor, ""]:

@@ -22,8 +22,9 @@ from sklearn.utils.validation import check_is_fitted
 from disentree.cofhae.checks import check_structure
 from disentree.cofhae.estimator import COFHAE
 from disentree.cofhae.fitting import find_structure
-from disentree.cofhae.saving import fingerprint, plain_parameters
+from disentree.cofhae.saving import plain_parameters
 from disentree.hierarchy import Hierarchy
+from disentree.training.checkpoints import fingerprint
 from disentree.training.session import pick_seed
 from disentree.utils.files import atomic_path
 
@@ -106,7 +107,7 @@ class COFHAESearch(BaseEstimator):
         seeds = [int(s.generate_state(1)[0]) for s in np.random.SeedSequence(seed).spawn(self.n_restarts)]
         combinations = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
         trials = [(c, r) for r in range(self.n_restarts) for c in combinations]
-        data = [fingerprint(next(source.blocks()), source.n_rows), fingerprint(structure[1])]
+        data = [] if self.folder is None else [fingerprint(source.blocks()), fingerprint([structure[1]])]
         jobs = joblib.effective_n_jobs(self.n_jobs or 1)
         run = joblib.Parallel(n_jobs=self.n_jobs, verbose=10 if self.verbose else 0)
         done: Any = run(

@@ -15,9 +15,8 @@ import numpy as np
 from torch import nn
 
 from disentree.cofhae.inputs import NEAREST, InputLayer, channels_first
-from disentree.cofhae.networks import SkipMLP
 from disentree.errors import UserError
-from disentree.training.networks import ImageDecoder, ImageEncoder
+from disentree.training.networks import ImageDecoder, ImageEncoder, SkipMLP
 
 Op = dict[str, Any]
 

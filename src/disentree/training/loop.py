@@ -1,6 +1,11 @@
-"""What every training shares: schedule, state, minibatches, and the loop over epochs.
+"""The training loop. It knows neither the model nor its loss: both come with `step`.
 
-What is done with a minibatch is the model's own: `conditional.py` has COFHAE's, `flat.py` that of the baselines.
+    for each minibatch:  terms = step(state, batch, progress)    # gradient steps of the state's optimizers
+                         the schedulers set the next learning rates
+    after each epoch:    a record of the mean of each term, and `after_epoch`
+
+COFHAE's `step` is Algorithm 2 of the paper (`disentree.cofhae.algorithm2`). The baselines, MIMOSA's representation
+network and the paper's initial autoencoder have steps of their own.
 """
 
 from __future__ import annotations
@@ -8,61 +13,70 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.optim.lr_scheduler import LRScheduler
 
-from disentree.cofhae.hierarchical import HierarchicalAutoencoder
-from disentree.cofhae.inputs import InputLayer
-from disentree.training.data import ArraySource, Source
+from disentree.training.schedules import Schedule
 
-_IN_MEMORY_BYTES = 4e9  # prepared rows up to this size are kept; more are read again in every epoch
-_CHUNK_ROWS = 1024
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """How long to train, and how fast."""
-
-    epochs: int
-    batch_size: int
-    learning_rate: float
-    schedule: str
-    discriminator_betas: tuple[float, float]
+Record = dict[str, Any]
 
 
 @dataclass
 class State:
-    """Everything that changes while training: with it, and the data, training continues bit for bit."""
+    """Everything that changes in training. With it and the data, training continues bit for bit."""
 
-    hae: HierarchicalAutoencoder
-    D: nn.Module | None  # the adversary, where there is one
+    model: Any  # an nn.Module
     optimizer: torch.optim.Optimizer
-    D_optimizer: torch.optim.Optimizer | None
+    scheduler: LRScheduler
     generator: torch.Generator
-    epoch: int
-    history: list[dict[str, Any]]
+    adversary: nn.Module | None = None
+    adversary_optimizer: torch.optim.Optimizer | None = None
+    adversary_scheduler: LRScheduler | None = None
+    epoch: int = 0
+    step: int = 0
+    history: list[Record] = field(default_factory=list)
 
     @classmethod
     def start(
-        cls, hae: HierarchicalAutoencoder, D: nn.Module | None, schedule: Schedule, generator: torch.Generator
+        cls,
+        model: nn.Module,
+        *,
+        learning_rate: float,
+        schedule: Schedule,
+        steps: int,
+        generator: torch.Generator,
+        adversary: nn.Module | None = None,
+        adversary_betas: tuple[float, float] = (0.9, 0.999),
     ) -> State:
-        lr = schedule.learning_rate
-        D_optimizer = None if D is None else _adam(D, lr=lr, betas=schedule.discriminator_betas)
-        return cls(hae, D, _adam(hae, lr=lr), D_optimizer, generator, epoch=0, history=[])
+        """Adam for the model and for its adversary, if it has one, at the same learning rate."""
+        optimizer = adam(model, lr=learning_rate)
+        state = cls(model, optimizer, schedule(optimizer, steps), generator)
+        if adversary is not None:
+            state.adversary = adversary
+            state.adversary_optimizer = adam(adversary, lr=learning_rate, betas=adversary_betas)
+            state.adversary_scheduler = schedule(state.adversary_optimizer, steps)
+        return state
 
-    def networks(self) -> list[tuple[str, nn.Module]]:
-        return [("hae", self.hae), *([("D", self.D)] if self.D is not None else [])]
+    def networks(self) -> dict[str, nn.Module]:
+        return _present(model=self.model, adversary=self.adversary)
 
-    def optimizers(self) -> list[tuple[str, torch.optim.Optimizer]]:
-        own = [("D_optimizer", self.D_optimizer)] if self.D_optimizer is not None else []
-        return [("optimizer", self.optimizer), *own]
+    def optimizers(self) -> dict[str, torch.optim.Optimizer]:
+        return _present(model=self.optimizer, adversary=self.adversary_optimizer)
+
+    def schedulers(self) -> dict[str, LRScheduler]:
+        return _present(model=self.scheduler, adversary=self.adversary_scheduler)
 
 
-def _adam(network: nn.Module, **settings: Any) -> torch.optim.Adam:
+def _present(**parts: Any) -> dict[str, Any]:
+    return {name: part for name, part in parts.items() if part is not None}
+
+
+def adam(network: nn.Module, **settings: Any) -> torch.optim.Adam:
+    """Adam, with fused arithmetic where the device has it."""
     try:
         return torch.optim.Adam(network.parameters(), fused=True, **settings)
     except RuntimeError:  # not for this device in this version of torch
@@ -70,117 +84,80 @@ def _adam(network: nn.Module, **settings: Any) -> torch.optim.Adam:
 
 
 class Diverged(RuntimeError):
-    """Losses that are no longer finite, or far above where they began."""
+    """Training ended because losses are no longer finite, or far above where they began."""
 
 
-# What is done with a minibatch (x, *labels) when training is at `progress` (from 0 to 1): a step of descent, and
-# the terms of the loss for the record, "loss" and "reconstruction" first.
+@runtime_checkable
+class MinibatchSource(Protocol):
+    """Minibatches in a new order every epoch. The first tensor of each has one row per data row."""
+
+    n_batches: int
+
+    def epoch(self, generator: torch.Generator) -> Iterator[tuple[Tensor, ...]]: ...
+
+
+# What is done with a minibatch when training is at `progress`, from 0 to 1. It returns the terms of the loss for
+# the record, "loss" among them.
 Step = Callable[[State, tuple[Tensor, ...], float], dict[str, Tensor]]
 
 
 def train(
     state: State,
-    batches: Batches,
-    schedule: Schedule,
+    batches: MinibatchSource,
     step: Step,
-    after_epoch: Callable[[State], None],
-    after_batch: Callable[[int, int], None] = lambda done, of: None,
+    steps: int,
+    after_epoch: Callable[[State], None] = lambda state: None,
+    after_batch: Callable[[int, int], None] = lambda done, total: None,
 ) -> None:
-    """From `state.epoch` to the last epoch."""
-    while state.epoch < schedule.epochs:
-        began, sums, rows, names = time.perf_counter(), torch.zeros(()), 0, ()
-        for done, batch in enumerate(batches.epoch(state.generator)):
-            progress = min(1.0, (state.epoch + done / batches.n_batches) / schedule.epochs)
-            set_learning_rate(state, schedule, progress)
-            terms = step(state, batch, progress)
+    """Train from `state.step` to `steps`, which may end within an epoch.
+
+    Parameters
+    ----------
+    state : State
+        Changed in place.
+    batches : MinibatchSource
+        The data.
+    step : callable
+        See `Step`.
+    steps : int
+        Minibatches in the whole training.
+    after_epoch : callable, optional
+        Called with the state when the record of an epoch has been added to its history.
+    after_batch : callable, optional
+        Called with the number of steps done and `steps`.
+
+    Raises
+    ------
+    Diverged
+        If a term is no longer finite, or the term "reconstruction" is ten times that of the first epoch.
+    """
+    while state.step < steps:
+        began, sums, n_rows, names = time.perf_counter(), torch.zeros(()), 0, ()
+        for batch in batches.epoch(state.generator):
+            terms = step(state, batch, state.step / steps)
+            for scheduler in state.schedulers().values():
+                scheduler.step()
             values = torch.stack(list(terms.values())).detach()
             sums = sums.to(values.device) + values * len(batch[0])
-            rows, names = rows + len(batch[0]), tuple(terms)
-            after_batch(done + 1, batches.n_batches)
+            n_rows, names = n_rows + len(batch[0]), tuple(terms)
+            state.step += 1
+            after_batch(state.step, steps)
+            if state.step == steps:
+                break
 
-        record: dict[str, Any] = {"epoch": state.epoch + 1}
-        record |= dict(zip(names, (sums / rows).tolist(), strict=True))
-        _check(record, state.history)
-        record["seconds"] = time.perf_counter() - began
-        state.history.append(record)
+        means = dict(zip(names, (sums / n_rows).tolist(), strict=True))
+        _check(state.epoch + 1, means, state.history)
         state.epoch += 1
+        state.history.append({"epoch": state.epoch, **means, "seconds": time.perf_counter() - began})
         after_epoch(state)
 
 
-def _check(record: dict[str, Any], history: list[dict[str, Any]]) -> None:
-    for name in (*list(record)[2:], "loss"):
-        if not math.isfinite(record[name]):
-            raise Diverged(f"the {name.replace('_', ' ')} loss became {record[name]} in epoch {record['epoch']}")
-    first = history[0]["reconstruction"] if history else math.inf
-    if record["reconstruction"] > 10 * first:
+def _check(epoch: int, means: dict[str, float], history: list[Record]) -> None:
+    for name in sorted(means, key=lambda name: name == "loss"):  # the sum of the others last
+        if not math.isfinite(means[name]):
+            raise Diverged(f"the {name.replace('_', ' ')} loss became {means[name]} in epoch {epoch}")
+    if "reconstruction" in means and history and means["reconstruction"] > 10 * history[0]["reconstruction"]:
         raise Diverged(
-            f"the reconstruction loss rose to {record['reconstruction']:.3g} in epoch {record['epoch']}, "
-            f"from {first:.3g} in the first"
+            f"the reconstruction loss rose to {means['reconstruction']:.3g} in epoch {epoch}, "
+            f"from {history[0]['reconstruction']:.3g} in the first"
         )
-
-
-def set_learning_rate(state: State, schedule: Schedule, progress: float) -> None:
-    """`progress` from 0 to 1. "one-cycle" (Smith 2018) rises for a fifth of training and falls along a cosine;
-    "steps" is the paper's: a tenth after one half, and again after three quarters."""
-    if schedule.schedule == "one-cycle":
-        rise = 0.2
-        if progress < rise:
-            factor = 0.04 + 0.96 * 0.5 * (1 - math.cos(math.pi * progress / rise))
-        else:
-            factor = 1e-4 + (1 - 1e-4) * 0.5 * (1 + math.cos(math.pi * (progress - rise) / (1 - rise)))
-    elif schedule.schedule == "steps":
-        factor = 0.1 ** ((progress >= 0.5) + (progress >= 0.75))
-    else:
-        factor = 1.0
-    for _, optimizer in state.optimizers():
-        for group in optimizer.param_groups:
-            group["lr"] = schedule.learning_rate * factor
-
-
-class Batches:
-    """Minibatches of rows with what is known about them (`labels`), in a new order every epoch.
-
-    Rows that fit in memory are prepared once. Others are read again in every epoch: chunks of an array in
-    random order, some tens of megabytes shuffled at a time; blocks in their own order, shuffled within.
-    """
-
-    def __init__(
-        self,
-        source: Source,
-        layer: InputLayer,
-        batch_size: int,
-        labels: Callable[[Tensor], tuple[Tensor, ...]] = lambda rows: (),
-    ):
-        self.source, self.layer, self.batch_size, self.labels = source, layer, batch_size, labels
-        self.prepared: Tensor | None = None
-        if source.n_rows * 4 * math.prod(layer.output_shape) <= _IN_MEMORY_BYTES:
-            self.prepared = torch.cat([layer.prepare(block) for block in source.blocks()])
-        self.n_batches = math.ceil(source.n_rows / batch_size)
-
-    def epoch(self, generator: torch.Generator) -> Iterator[tuple[Tensor, ...]]:
-        """(x, *labels) of each minibatch."""
-        if self.prepared is not None:
-            order = torch.randperm(len(self.prepared), generator=generator).to(self.prepared.device)
-            for rows in order.split(self.batch_size):
-                yield self.prepared[rows], *self.labels(rows)
-            return
-        for rows, block in self._blocks(generator):
-            x = self.layer.prepare(block)
-            for batch in torch.randperm(len(rows), generator=generator).split(self.batch_size):
-                yield x[batch], *self.labels(rows[batch])
-
-    def _blocks(self, generator: torch.Generator) -> Iterator[tuple[Tensor, np.ndarray]]:
-        if isinstance(self.source, ArraySource):
-            n = self.source.n_rows
-            chunks = torch.randperm(math.ceil(n / _CHUNK_ROWS), generator=generator)
-            per_row = 4 * math.prod(self.source.shape)
-            for some in chunks.split(max(1, int(128e6 / (_CHUNK_ROWS * per_row)))):
-                starts = (some * _CHUNK_ROWS).tolist()
-                parts = [np.asarray(self.source.X[s : s + _CHUNK_ROWS]) for s in starts]
-                rows = torch.cat([torch.arange(s, min(s + _CHUNK_ROWS, n)) for s in starts])
-                yield rows, np.concatenate(parts)
-            return
-        start = 0
-        for block in self.source.blocks():
-            yield torch.arange(start, start + len(block)), block
-            start += len(block)

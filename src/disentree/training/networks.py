@@ -1,15 +1,14 @@
 """Encoders and decoders: multilayer perceptrons for vectors, convolutional networks for images.
 
-The default convolutional networks are made for a CPU. Space-to-depth takes the place of the first strided
-convolutions and depth-to-space that of transposed ones, which are the slow parts of the usual architecture;
-`channels_last` does the rest. `burgess_encoder` and `burgess_decoder` are the networks of the paper.
+The default convolutional networks are made for a CPU: space-to-depth replaces the first strided convolutions and
+depth-to-space the transposed ones, which are the slow parts of the usual architecture, and tensors are
+`channels_last`. `burgess_encoder` and `burgess_decoder` are the networks of the paper.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, cast
 
 import torch
@@ -17,6 +16,59 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 Activation = Callable[[], nn.Module]
+ImageShape = tuple[int, int, int]  # channels, height, width
+
+ACTIVATIONS: dict[str, Activation] = {
+    "softplus": nn.Softplus,
+    "silu": nn.SiLU,
+    "relu": nn.ReLU,
+    "tanh": nn.Tanh,
+    "gelu": nn.GELU,
+}
+CONVOLUTIONAL = ("conv", "burgess")
+NETWORKS = ("auto", "mlp", "plain-mlp", *CONVOLUTIONAL)
+
+
+def build_encoder(
+    name: str, shape: tuple[int, ...], n_out: int, hidden: tuple[int, ...], activation: str
+) -> nn.Module:
+    """An encoder by its name.
+
+    Parameters
+    ----------
+    name : {"auto", "mlp", "plain-mlp", "conv", "burgess"}
+        "auto" is "mlp".
+    shape : tuple of int
+        Of the input: (columns,), or (channels, height, width) for "conv" and "burgess".
+    n_out : int
+        Numbers that it returns for a row.
+    hidden : tuple of int
+        Widths of the hidden layers of a perceptron.
+    activation : str
+        A key of `ACTIVATIONS`.
+    """
+    function = ACTIVATIONS[activation]
+    if name in CONVOLUTIONAL:
+        build = ImageEncoder if name == "conv" else burgess_encoder
+        return build(cast(ImageShape, shape), n_out, activation=function)
+    return _perceptron(name, shape[0], n_out, hidden, function)
+
+
+def build_decoder(
+    name: str, n_in: int, shape: tuple[int, ...], hidden: tuple[int, ...], activation: str
+) -> nn.Module:
+    """A decoder by its name, from `n_in` numbers to the shape of its output. See `build_encoder`."""
+    function = ACTIVATIONS[activation]
+    if name in CONVOLUTIONAL:
+        build = ImageDecoder if name == "conv" else burgess_decoder
+        return build(cast(ImageShape, shape), n_in, activation=function)
+    return _perceptron(name, n_in, shape[0], hidden, function)
+
+
+def _perceptron(name: str, n_in: int, n_out: int, hidden: tuple[int, ...], activation: Activation) -> nn.Module:
+    if name == "plain-mlp":
+        return glorot(mlp(n_in, n_out, hidden, activation))
+    return SkipMLP(n_in, n_out, hidden, activation)
 
 
 def mlp(n_in: int, n_out: int, hidden: tuple[int, ...] = (256, 256), activation: Activation = nn.Softplus):
@@ -29,7 +81,7 @@ def mlp(n_in: int, n_out: int, hidden: tuple[int, ...] = (256, 256), activation:
 
 
 def glorot(network: nn.Module) -> nn.Module:
-    """Uniform weights after Glorot and Bengio (2010), and biases of 0: how the paper's networks began."""
+    """Set uniform weights after Glorot and Bengio (2010) and biases of 0, the paper's initial values."""
     for layer in network.modules():
         if isinstance(layer, nn.Linear):
             nn.init.xavier_uniform_(layer.weight)
@@ -37,12 +89,30 @@ def glorot(network: nn.Module) -> nn.Module:
     return network
 
 
+class SkipMLP(nn.Module):
+    """The sum of a linear map and a perceptron that starts near 0, so that what is linear in the data is learned
+    at once."""
+
+    def __init__(self, n_in: int, n_out: int, hidden: tuple[int, ...], activation: Activation):
+        super().__init__()
+        self.linear = nn.Linear(n_in, n_out)
+        self.bend = mlp(n_in, n_out, hidden, activation)
+        with torch.no_grad():
+            last = self.bend[-1]
+            assert isinstance(last, nn.Linear)
+            last.weight *= 0.1
+            last.bias.zero_()
+
+    def forward(self, x: Float[Tensor, "batch i"]) -> Float[Tensor, "batch o"]:
+        return self.linear(x) + self.bend(x)
+
+
 class ImageEncoder(nn.Module):
     """(batch, c, h, w) -> (batch, n_out), for images of any size (padded to a multiple of 16)."""
 
     def __init__(
         self,
-        shape: tuple[int, int, int],
+        shape: ImageShape,
         n_out: int,
         channels: int = 32,
         hidden: int = 256,
@@ -75,7 +145,7 @@ class ImageDecoder(nn.Module):
 
     def __init__(
         self,
-        shape: tuple[int, int, int],
+        shape: ImageShape,
         n_in: int,
         channels: int = 48,
         hidden: int = 256,
@@ -114,7 +184,7 @@ def _padding(h: int, w: int) -> tuple[tuple[int, int, int, int], tuple[int, int]
     return (0, right, 0, bottom), (h + bottom, w + right)
 
 
-def burgess_encoder(shape: tuple[int, int, int], n_out: int, activation: Activation = nn.Softplus):
+def burgess_encoder(shape: ImageShape, n_out: int, activation: Activation = nn.Softplus):
     """The seven-layer encoder of Burgess et al. (2018) for 64x64 images."""
     _check_64(shape)
     layers: list[nn.Module] = []
@@ -125,7 +195,7 @@ def burgess_encoder(shape: tuple[int, int, int], n_out: int, activation: Activat
     return nn.Sequential(*layers, nn.Flatten(), mlp(512, n_out, (256, 256), activation))
 
 
-def burgess_decoder(shape: tuple[int, int, int], n_in: int, activation: Activation = nn.ReLU):
+def burgess_decoder(shape: ImageShape, n_in: int, activation: Activation = nn.ReLU):
     """Its mirror image, ending in logits."""
     _check_64(shape)
     layers: list[nn.Module] = [
@@ -138,17 +208,6 @@ def burgess_decoder(shape: tuple[int, int, int], n_in: int, activation: Activati
     return nn.Sequential(*layers, nn.ConvTranspose2d(32, shape[0], 4, stride=2, padding=1))
 
 
-def _check_64(shape: tuple[int, int, int]) -> None:
+def _check_64(shape: ImageShape) -> None:
     if shape[1:] != (64, 64):
         raise ValueError(f"the paper's convolutional networks take 64x64 images, got {shape[1]}x{shape[2]}")
-
-
-@contextmanager
-def flushed_denormals(device: torch.device | None = None) -> Iterator[None]:
-    """Smooth activations drift into denormal floats, which makes a CPU several times slower. Zeros instead."""
-    changed = (device is None or device.type == "cpu") and torch.set_flush_denormal(True)
-    try:
-        yield
-    finally:
-        if changed:
-            torch.set_flush_denormal(False)

@@ -1,75 +1,83 @@
-"""Good manners around the training loop: progress, checkpoints, Ctrl-C, divergence."""
+"""A training from start to end: progress, events, checkpoints, Ctrl-C and divergence."""
 
 from __future__ import annotations
 
 import copy
-import warnings
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
-import numpy as np
 import torch
 
-from disentree.cofhae.saving import save_checkpoint
-from disentree.hierarchy.code_statistics import code_statistics
-from disentree.training.data import sample_rows
-from disentree.training.loop import Batches, Diverged, Schedule, State, Step, train
-from disentree.training.networks import flushed_denormals
-from disentree.training.session import fitting_threads, reporter
+from disentree.training.loop import Diverged, MinibatchSource, Record, State, Step, train
+from disentree.training.session import flushed_denormals, suitable_threads
 
-if TYPE_CHECKING:
-    from disentree.cofhae.base import Autoencoder
 
-_ROWS_FOR_STATISTICS = 3000
+@dataclass(frozen=True)
+class Outcome:
+    """How a training ended. The model is that of the last good epoch."""
+
+    epoch: int  # of the model
+    interrupted: bool = False
+    diverged: bool = False
+    problem: str = ""  # why it ended early, as a sentence
 
 
 def run_training(
-    model: Autoencoder,
     state: State,
-    batches: Batches,
-    schedule: Schedule,
+    batches: MinibatchSource,
     step: Step,
-    about: dict[str, Any],
-    paths: torch.Tensor,
-) -> None:
-    """Train, and leave the model of the last good epoch whatever happens. `about` and `paths` are what a
-    checkpoint must hold besides the state."""
-    model.interrupted_, model.diverged_, problem = False, False, ""
-    model.history_ = state.history
-    good = (copy.deepcopy(state.hae.state_dict()), state.epoch)
-    weights = sum(p.numel() for _, network in state.networks() for p in network.parameters())
-    if model.checkpoint is not None:
-        save_checkpoint(model.checkpoint, state, about, paths)
+    steps: int,
+    *,
+    device: torch.device,
+    batch_size: int,
+    report: Callable[[Record], None],
+    after_batch: Callable[[int, int], None],
+    checkpoint: Callable[[State], None] = lambda state: None,
+) -> Outcome:
+    """Train, and leave the model of the last good epoch in evaluation mode whatever happens.
 
-    with (
-        reporter(schedule.epochs, model.verbose, model.events, model.tensorboard) as (report, after_batch),
-        flushed_denormals(model.device_),
-        fitting_threads(model.device_, schedule.batch_size * weights),
-    ):
+    Parameters
+    ----------
+    state, batches, step, steps, after_batch
+        As in `train`.
+    device : torch.device
+        Where the model is.
+    batch_size : int
+        Rows of a minibatch.
+    report : callable
+        Called with the record of each epoch. If it raises, so does this function.
+    checkpoint : callable, optional
+        Saves the state; called before the first epoch and after each.
 
-        def after_epoch(state: State) -> None:
-            nonlocal good
-            good = (copy.deepcopy(state.hae.state_dict()), state.epoch)
-            if model.checkpoint is not None:
-                save_checkpoint(model.checkpoint, state, about, paths)
-            report(state.history[-1])
-            for callback in model.callbacks:
-                callback(state.history[-1], model)
+    Raises
+    ------
+    Diverged
+        If training diverges in the first epoch, so that there is no good model.
+    """
+    n_epochs = math.ceil(steps / batches.n_batches)
+    good = (copy.deepcopy(state.model.state_dict()), state.epoch)
+    n_weights = sum(p.numel() for network in state.networks().values() for p in network.parameters())
+    checkpoint(state)
 
-        state.hae.train()
+    def after_epoch(state: State) -> None:
+        nonlocal good
+        good = (copy.deepcopy(state.model.state_dict()), state.epoch)
+        checkpoint(state)
+        report(state.history[-1])
+
+    interrupted, diverged, problem = False, False, ""
+    state.model.train()
+    with flushed_denormals(device), suitable_threads(device, batch_size * n_weights):
         try:
-            train(state, batches, schedule, step, after_epoch, after_batch)
+            train(state, batches, step, steps, after_epoch, after_batch)
         except KeyboardInterrupt:
-            model.interrupted_ = True
-            problem = f"training was stopped in epoch {state.epoch + 1} of {schedule.epochs}"
+            interrupted, problem = True, f"training was stopped in epoch {state.epoch + 1} of {n_epochs}"
         except Diverged as error:
-            model.diverged_ = True
-            problem = f"training diverged: {error}; a lower {model._too_strong} may help"
             if good[1] == 0:
-                raise RuntimeError(problem) from None
-    state.hae.eval()
+                raise
+            diverged, problem = True, f"training diverged: {error}"
+    state.model.eval()
     if problem:
-        state.hae.load_state_dict(good[0])
-    rows = sample_rows(batches.source, _ROWS_FOR_STATISTICS, np.random.default_rng(model.seed_))
-    model.code_statistics_ = code_statistics(model.hierarchy_, model._encode(rows))
-    if problem:
-        warnings.warn(f"{problem}; kept the model of epoch {good[1]}", RuntimeWarning, stacklevel=3)
+        state.model.load_state_dict(good[0])
+    return Outcome(good[1], interrupted, diverged, problem)

@@ -1,4 +1,4 @@
-"""What surrounds a training: device, seeds, progress, events."""
+"""What surrounds a training: device, seed, threads, progress, events."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from typing import Any
 import numpy as np
 import torch
 
-Record = dict[str, Any]
+from disentree.training.loop import Record
+from disentree.utils.progress import bar
+
+# Multiplications of a minibatch (weights times rows) below which several threads wait for each other longer than
+# they compute; on a busy machine much longer.
 _WORTH_THREADS = 1e8
 
 
 def pick_device(device: str) -> torch.device:
-    """ "auto" is CUDA, else Apple's MPS, else the CPU."""
+    """The device of that name; "auto" is CUDA, else Apple's MPS, else the CPU."""
     if device == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
@@ -31,7 +35,7 @@ def pick_device(device: str) -> torch.device:
 
 
 def pick_seed(random_state: Any) -> int:
-    """One whole number from which all randomness follows."""
+    """One whole number from which all randomness of a training follows."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
     if isinstance(random_state, np.random.RandomState):
@@ -43,80 +47,80 @@ def pick_seed(random_state: Any) -> int:
     raise ValueError(f"random_state must be None, a whole number >= 0 or a generator, got {random_state!r}")
 
 
+def generator_of(seed: int) -> torch.Generator:
+    """A generator of torch's own, on the CPU."""
+    return torch.Generator().manual_seed(seed)
+
+
 @contextmanager
-def fitting_threads(device: torch.device, work: int) -> Iterator[None]:
-    """One thread for networks so small that threads would wait for each other more than they compute, which
-    is ruinous on a busy machine. `work`: weights times rows of a batch."""
-    threads = torch.get_num_threads()
-    if device.type == "cpu" and work < _WORTH_THREADS:
-        torch.set_num_threads(1)
+def torch_threads(n: int | None) -> Iterator[None]:
+    """`n` threads for torch within the block; None leaves their number alone."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(n or before)
     try:
         yield
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def suitable_threads(device: torch.device, work: int) -> Iterator[None]:
+    """One thread for networks on a CPU that are too small for several. `work`: weights times rows of a batch."""
+    with torch_threads(1 if device.type == "cpu" and work < _WORTH_THREADS else None):
+        yield
+
+
+@contextmanager
+def flushed_denormals(device: torch.device | None = None) -> Iterator[None]:
+    """Denormal floats count as 0 within the block. Smooth activations drift into them, and a CPU computes with
+    them several times slower."""
+    changed = (device is None or device.type == "cpu") and torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        if changed:
+            torch.set_flush_denormal(False)
 
 
 @contextmanager
 def reporter(
-    epochs: int,
+    n_epochs: int,
     verbose: bool,
-    events: str | os.PathLike[str] | None,
-    tensorboard: str | os.PathLike[str] | None,
+    events: str | os.PathLike[str] | None = None,
+    tensorboard: str | os.PathLike[str] | None = None,
+    what: str = "epoch",
 ) -> Iterator[tuple[Callable[[Record], None], Callable[[int, int], None]]]:
-    """What to call after each epoch and after each batch, and what to close in the end."""
+    """What to call with the record of each epoch and, after each minibatch, with the steps done and the total."""
     with ExitStack() as stack:
-        after_epoch: list[Callable[[Record], None]] = []
-        after_batch: Callable[[int, int], None] = lambda done, of: None  # noqa: E731
-        if verbose:
-            show_epoch, after_batch = stack.enter_context(_progress(epochs))
-            after_epoch.append(show_epoch)
+        update = stack.enter_context(bar(what, n_epochs, verbose))
+        calls: list[Callable[[Record], None]] = []
         if events is not None:
             Path(events).parent.mkdir(parents=True, exist_ok=True)
             file = stack.enter_context(open(events, "a", encoding="utf-8", buffering=1))
-            after_epoch.append(lambda record: _write_line(file, {"event": "epoch", **record}))
+            calls.append(lambda record: _write_line(file, {"event": "epoch", **record}))
         if tensorboard is not None:
-            after_epoch.append(stack.enter_context(_tensorboard(tensorboard)))
+            calls.append(stack.enter_context(_tensorboard(tensorboard)))
 
-        def report(record: Record) -> None:
-            for call in after_epoch:
+        def after_epoch(record: Record) -> None:
+            update(record["epoch"], _losses(record))
+            for call in calls:
                 call(record)
 
-        yield report, after_batch
+        def after_batch(done: int, total: int) -> None:
+            update(n_epochs * done / total)
+
+        yield after_epoch, after_batch
+
+
+def _losses(record: Record) -> str:
+    terms = {name: value for name, value in record.items() if name not in ("epoch", "seconds") and value}
+    if len(terms) > 1:
+        terms.pop("loss", None)  # their sum
+    return "  ".join(f"{name} {value:.2e}" for name, value in terms.items())
 
 
 def _write_line(file: Any, record: Mapping[str, Any]) -> None:
     file.write(json.dumps(record) + "\n")
-
-
-@contextmanager
-def _progress(epochs: int) -> Iterator[tuple[Callable[[Record], None], Callable[[int, int], None]]]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("epoch {task.fields[epoch]}/" + str(epochs)),
-        BarColumn(),
-        TextColumn("{task.fields[losses]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task("", total=epochs, epoch=1, losses="")
-        finished = 0
-
-        def after_epoch(record: Record) -> None:
-            nonlocal finished
-            finished = record["epoch"]
-            losses = "  ".join(
-                f"{name} {record[name]:.2e}"
-                for name in record
-                if name not in ("epoch", "loss", "seconds") and record[name]
-            )
-            progress.update(task, completed=finished, epoch=min(finished + 1, epochs), losses=losses)
-
-        def after_batch(done: int, of: int) -> None:
-            progress.update(task, completed=finished + done / of)
-
-        yield after_epoch, after_batch
 
 
 @contextmanager

@@ -6,29 +6,39 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 _turning: ContextVar[bool] = ContextVar("turning", default=False)  # a terminal shows one spinner at a time
 
 
 @contextmanager
-def bar(what: str, total: int, verbose: bool) -> Iterator[Callable[[str], None]]:
-    """A bar of `total` steps; call the result after each step with a few words on how it went."""
+def bar(what: str, total: int, verbose: bool) -> Iterator[Callable[..., None]]:
+    """A bar that counts up to `total` of `what`. Call the result with how much is done, which may be a fraction,
+    and a few words on how it goes, if there are any."""
     if not verbose:
-        yield lambda words: None
+        yield lambda done, words="": None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn(what),
+        TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
         TextColumn("{task.fields[words]}"),
         TimeRemainingColumn(),
     )
+
+    def label(done: float) -> str:
+        return f"{what} {min(int(done) + 1, total)}/{total}"
+
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task(what, total=total, words="")
-        yield lambda words: progress.update(task, advance=1, words=words)
+        task = progress.add_task(label(0), total=total, words="")
+
+        def update(done: float, words: str = "") -> None:
+            fields: dict[str, Any] = {"words": words} if words else {}
+            progress.update(task, completed=done, description=label(done), **fields)
+
+        yield update
 
 
 @contextmanager

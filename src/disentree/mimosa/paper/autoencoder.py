@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,17 +13,19 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from disentree.mimosa.representation.linear import Representation, as_float, as_rows
+from disentree.training.batches import TensorBatches
+from disentree.training.loop import Diverged, State, train
 from disentree.training.networks import (
+    ACTIVATIONS,
     Activation,
     burgess_decoder,
     burgess_encoder,
-    flushed_denormals,
     glorot,
     mlp,
 )
-from disentree.utils.progress import bar
+from disentree.training.schedules import drops
+from disentree.training.session import flushed_denormals, generator_of, reporter, torch_threads
 
-ACTIVATIONS: dict[str, Activation] = {"softplus": nn.Softplus, "relu": nn.ReLU}
 SQUARED_ERROR_WEIGHT = 100.0  # of the sum over features, as in the published runs
 
 
@@ -83,30 +84,41 @@ def flat_autoencoder(
     seeds = seed.generate_state(2)
     shape = X.shape[1:]
     encoder, decoder = _networks(_channels_first(shape), initial_dim, int(seeds[0]), ACTIVATIONS[activation])
-    adam = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=learning_rate)
-    drops = sorted({max(1, epochs // 2), max(1, (3 * epochs) // 4)})
-    schedule = torch.optim.lr_scheduler.MultiStepLR(adam, drops, gamma=0.1)
-    shuffle = torch.Generator().manual_seed(int(seeds[1]))
-    history: list[dict[str, float]] = []
+    model = nn.ModuleDict({"encoder": encoder, "decoder": decoder})
+    batches = TensorBatches(data, batch_size)
+    steps = epochs * batches.n_batches
+    rate_drops = sorted({batches.n_batches * max(1, share) for share in (epochs // 2, 3 * epochs // 4)})
+
+    def step(state: State, batch: tuple[Tensor, ...], progress: float) -> dict[str, Tensor]:
+        (x,) = batch
+        loss = reconstruction_loss(decoder(encoder(x)), x, images)
+        state.optimizer.zero_grad()
+        loss.backward()
+        state.optimizer.step()
+        return {"loss": loss}
+
+    state = State.start(
+        model,
+        learning_rate=learning_rate,
+        schedule=lambda optimizer, steps: drops(optimizer, rate_drops),
+        steps=steps,
+        generator=generator_of(int(seeds[1])),
+    )
     # One thread for the small network: more gain little, wait for each other on a busy machine, and would
     # make the result depend on the number of cores.
-    with _threads(None if images else 1), flushed_denormals(), bar("autoencoder", epochs, verbose) as advance:
-        for epoch in range(1, epochs + 1):
-            total = 0.0
-            for rows in torch.randperm(len(data), generator=shuffle).split(batch_size):
-                x = data[rows]
-                loss = reconstruction_loss(decoder(encoder(x)), x, images)
-                adam.zero_grad()
-                loss.backward()
-                adam.step()
-                total += loss.item() * len(rows)
-            schedule.step()
-            history.append({"epoch": epoch, "loss": total / len(data)})
-            advance(f"loss {total / len(data):.3g}")
-    if not math.isfinite(history[-1]["loss"]):
-        raise ValueError(
-            "the autoencoder diverged: X may need scaling to values around 1, or a lower learning_rate"
-        )
+    threads = torch_threads(None if images else 1)
+    with (
+        threads,
+        flushed_denormals(),
+        reporter(epochs, verbose, what="autoencoder: epoch") as (report, after_batch),
+    ):
+        try:
+            train(state, batches, step, steps, lambda state: report(state.history[-1]), after_batch)
+        except Diverged:
+            raise ValueError(
+                "the autoencoder diverged: X may need scaling to values around 1, or a lower learning_rate"
+            ) from None
+    history = [{"epoch": record["epoch"], "loss": record["loss"]} for record in state.history]
     p = math.prod(shape)
     network = _from_rows(encoder, shape).eval()
     about = {"shape": list(shape), "n_latent": int(initial_dim), "activation": activation}
@@ -157,13 +169,3 @@ class _ChannelsFirst(nn.Module):
 def _spectrum(Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " s"]:
     Z = np.asarray(Z, dtype=np.float64)
     return np.linalg.svd(np.linalg.qr(Z - Z.mean(axis=0), mode="r"), compute_uv=False)
-
-
-@contextmanager
-def _threads(n: int | None) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(n or before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

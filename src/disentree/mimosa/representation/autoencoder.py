@@ -9,8 +9,10 @@ data needs is found later, from its neighbourhoods.
 from __future__ import annotations
 
 import logging
+import math
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -19,8 +21,11 @@ from torch import nn
 
 from disentree.geometry.pca import principal_axes
 from disentree.mimosa.representation.linear import BLOCK, Representation, as_float, as_rows
-from disentree.training.networks import flushed_denormals, mlp
-from disentree.utils.progress import bar
+from disentree.training.batches import TensorBatches
+from disentree.training.loop import State, train
+from disentree.training.networks import mlp
+from disentree.training.schedules import one_cycle
+from disentree.training.session import flushed_denormals, generator_of, reporter
 
 log = logging.getLogger("disentree.mimosa")
 
@@ -29,6 +34,7 @@ LATENT = 10
 HIDDEN = (768, 768)
 BATCH = 256
 LEARNING_RATE = 2e-3
+SCHEDULE = partial(one_cycle, rise=0.3, last_over_first=1e-4, cycle_momentum=True)  # torch's own defaults
 MAX_STEPS = 14_000
 EPOCHS = 60  # unless that is more steps
 
@@ -118,39 +124,39 @@ def principal_components(
 def train_autoencoder(
     P: Float[np.ndarray, "n q"], latent: int, seed: int, steps: int, verbose: bool = False
 ) -> tuple[Autoencoder, list[dict[str, float]]]:
-    """Minimise the relative squared error of each row: small shapes count as much as large ones."""
+    """Minimize the relative squared error of each row: small shapes count as much as large ones."""
     unit = float(P.std())
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = Autoencoder(P.shape[1], latent)
     data = torch.from_numpy(P) / unit
-    scale = data.std(dim=0).clamp_min(1e-12).sqrt()  # halfway to equal variance: fine detail is to be seen
-    optimizer = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE, fused=True)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, LEARNING_RATE, total_steps=steps)
-    generator = torch.Generator().manual_seed(seed)
+    scale = data.std(dim=0).clamp_min(1e-12).sqrt()  # halfway to equal variance, so that fine detail counts
     size = data.pow(2).sum(dim=1)
     floor = 1e-6 * size.mean()
-    batch, step, history = min(BATCH, len(data)), 0, []
-    epochs = -(-steps // max(len(data) // batch, 1))
-    with flushed_denormals(), bar("autoencoder", epochs, verbose) as advance:
-        while step < steps:
-            order = torch.randperm(len(data), generator=generator)
-            total, count = 0.0, 0
-            for start in range(0, len(data) - batch + 1, batch):
-                rows = order[start : start + batch]
-                x = data[rows]
-                error = (network.decoder(network.encoder(x / scale)) * scale - x).pow(2).sum(dim=1)
-                loss = (error / (size[rows] + floor)).mean()
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
-                schedule.step()
-                total, count, step = total + loss.item(), count + 1, step + 1
-                if step == steps:
-                    break
-            history.append({"step": step, "error": total / count})
-            advance(f"relative error {total / count:.4f}")
-    log.info("autoencoder: relative error %.4f after %d steps", history[-1]["error"], step)
+    batches = TensorBatches(data, min(BATCH, len(data)), lambda rows: (size[rows],), drop_last=True)
+
+    def step(state: State, batch: tuple[torch.Tensor, ...], progress: float) -> dict[str, torch.Tensor]:
+        x, size_of_row = batch
+        error = (network.decoder(network.encoder(x / scale)) * scale - x).pow(2).sum(dim=1)
+        loss = (error / (size_of_row + floor)).mean()
+        state.optimizer.zero_grad()
+        loss.backward()
+        state.optimizer.step()
+        return {"loss": loss}
+
+    state = State.start(
+        network, learning_rate=LEARNING_RATE, schedule=SCHEDULE, steps=steps, generator=generator_of(seed)
+    )
+    n_epochs, history = math.ceil(steps / batches.n_batches), []
+    with flushed_denormals(), reporter(n_epochs, verbose, what="autoencoder: epoch") as (report, after_batch):
+
+        def after_epoch(state: State) -> None:
+            record = state.history[-1]
+            history.append({"step": state.step, "error": record["loss"]})
+            report(record)
+
+        train(state, batches, step, steps, after_epoch, after_batch)
+    log.info("autoencoder: relative error %.4f after %d steps", history[-1]["error"], steps)
     network.scale.copy_(scale * unit)
     network.turn(P)
     return network.eval().requires_grad_(False), history

@@ -1,0 +1,92 @@
+"""Tensors and the state of a training on disk: safetensors, with JSON in the header for the rest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Shaped
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from disentree.training.loop import State
+from disentree.utils.files import atomic_path
+
+FILE_NAME = "checkpoint.safetensors"
+# What a scheduler needs to continue; all else of it follows from its parameters.
+_SCHEDULER_STATE = ("last_epoch", "_step_count", "_last_lr")
+
+
+def fingerprint(blocks: Iterable[Shaped[np.ndarray, "n ..."]]) -> str:
+    """A digest of all rows, the same however they are divided into blocks."""
+    digest, n_rows, kind = hashlib.sha256(), 0, None
+    for block in blocks:
+        kind = (block.shape[1:], str(block.dtype))
+        digest.update(np.ascontiguousarray(block).reshape(-1).view(np.uint8).data)
+        n_rows += len(block)
+    digest.update(repr((n_rows, kind)).encode())
+    return digest.hexdigest()
+
+
+def save_tensors(path: str | os.PathLike[str], tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
+    """Write one safetensors file; readers never see a partial one. `about` goes into its header as JSON."""
+    with atomic_path(path) as temporary:
+        whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        save_file(whole, temporary, metadata={"about": json.dumps(about)})
+
+
+def load_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read what `save_tensors` wrote: the tensors, and `about`."""
+    try:
+        with safe_open(os.fspath(path), framework="pt") as file:
+            about = json.loads((file.metadata() or {}).get("about", "{}"))
+            return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118
+    except (SafetensorError, json.JSONDecodeError) as error:
+        raise ValueError(f"{os.fspath(path)} is cut short or damaged ({error})") from None
+
+
+def below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The tensors whose names begin with a prefix, without it."""
+    return {key[len(prefix) :]: value for key, value in tensors.items() if key.startswith(prefix)}
+
+
+def save_checkpoint(
+    folder: str | os.PathLike[str], state: State, about: Mapping[str, Any], tensors: Mapping[str, Tensor]
+) -> None:
+    """All of `state`, beside what identifies the training (`about`) and tensors found before it began."""
+    numbers = {**tensors, "generator": state.generator.get_state()}
+    for name, network in state.networks().items():
+        numbers |= {f"{name}.{key}": value for key, value in network.state_dict().items()}
+    groups, schedulers = {}, {}
+    for name, optimizer in state.optimizers().items():
+        saved = optimizer.state_dict()
+        groups[name] = saved["param_groups"]
+        for i, moments in saved["state"].items():
+            numbers |= {f"{name}_optimizer.{i}.{key}": value for key, value in moments.items()}
+    for name, scheduler in state.schedulers().items():
+        schedulers[name] = {key: scheduler.state_dict()[key] for key in _SCHEDULER_STATE}
+    progress = {"epoch": state.epoch, "step": state.step, "history": state.history}
+    about = {**about, **progress, "parameter_groups": groups, "schedulers": schedulers}
+    save_tensors(Path(folder) / FILE_NAME, numbers, about)
+
+
+def restore_checkpoint(state: State, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
+    """Set `state` to what it was when the checkpoint was saved."""
+    state.generator.set_state(tensors["generator"])
+    for name, network in state.networks().items():
+        network.load_state_dict(below(tensors, f"{name}."))
+    for name, optimizer in state.optimizers().items():
+        moments: dict[int, dict[str, Tensor]] = {}
+        for key, value in below(tensors, f"{name}_optimizer.").items():
+            i, what = key.split(".")
+            moments.setdefault(int(i), {})[what] = value
+        optimizer.load_state_dict({"state": moments, "param_groups": about["parameter_groups"][name]})
+    for name, scheduler in state.schedulers().items():
+        scheduler.load_state_dict(about["schedulers"][name])
+    state.epoch, state.step, state.history = about["epoch"], about["step"], list(about["history"])
