@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import re
 import shlex
 import subprocess
@@ -79,3 +80,57 @@ def test_the_readme_says_how_to_call_the_program():
     text = PAGES[0].read_text(encoding="utf-8")
     assert ". .venv/bin/activate" in text
     assert "'.[files,explorer]'" in text
+
+
+# Packages whose public names have complete reference documentation, in numpydoc's form.
+DOCUMENTED = ("hierarchy", "metrics", "plots", "explorer", "studies")
+
+
+def public_functions():
+    """Name and function of everything callable in the `__all__` of the documented packages."""
+    for package in DOCUMENTED:
+        module = importlib.import_module(f"disentree.{package}")
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if thing.__module__ == "disentree.plots.mimosa" if hasattr(thing, "__module__") else False:
+                continue
+            if inspect.isfunction(thing):
+                yield f"{package}.{name}", thing
+            elif inspect.isclass(thing):
+                yield f"{package}.{name}", thing
+                for method, function in inspect.getmembers(thing, inspect.isroutine):
+                    if not method.startswith("_") and getattr(function, "__qualname__", "") == f"{name}.{method}":
+                        yield f"{package}.{name}.{method}", function
+
+
+@pytest.mark.parametrize(("name", "thing"), [pytest.param(*pair, id=pair[0]) for pair in public_functions()])
+def test_the_reference_is_complete(name, thing):
+    doc = inspect.getdoc(thing)
+    assert doc, f"{name} has no docstring"
+    if inspect.isclass(thing):
+        return
+    parameters = [p for p in inspect.signature(thing).parameters.values() if p.name not in ("self", "cls")]
+    described = {}
+    if parameters:
+        assert "Parameters\n----------" in doc
+        section = doc.split("Parameters\n----------\n")[1].split("\n\n")[0]
+        for names, kind in re.findall(r"^(\**\w+(?:, \w+)*)(?: : (.+))?$", section, re.MULTILINE):
+            described |= dict.fromkeys(names.split(", "), kind)
+    for p in parameters:
+        stars = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        assert stars + p.name in described, f"{name} does not describe {p.name}"
+        if not stars:
+            kind = described[p.name]
+            assert kind, f"{name} does not give the type of {p.name}"
+            if p.default is not p.empty and not (isinstance(p.default, tuple) and len(p.default) > 1):
+                shown = (
+                    '""'
+                    if p.default == ""
+                    else f'"{p.default}"'
+                    if isinstance(p.default, str)
+                    else repr(p.default)
+                )
+                assert f"default={shown}" in kind, f"{name}: the default of {p.name} is {shown}"
+    returns = inspect.signature(thing).return_annotation
+    if returns not in (None, "None", inspect.Signature.empty) and (parameters or "." not in name.split(".", 1)[1]):
+        assert "Returns\n-------" in doc, f"{name} does not say what it returns"

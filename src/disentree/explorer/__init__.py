@@ -1,8 +1,8 @@
-"""The explorer: a page with a slider for every continuous variable and radio buttons for every categorical, in
-which choosing a button opens the group of controls below it, and the decoded instance follows.
+"""The explorer: a page with a slider for every continuous variable and radio buttons for every categorical.
 
-The same page comes in two forms. `disentree explore RUN` serves it, and the model answers from Python;
-``--export`` and `explore` write one file in which the networks run in the browser.
+Choosing a button opens the group of controls below it, and the decoded observation follows. The page comes in two
+forms: `disentree explore RUN` serves it, and the model answers from Python; ``--export`` and `explore` write one
+file in which the networks run in the browser.
 """
 
 from disentree.explorer.content import Explored, from_model, from_run

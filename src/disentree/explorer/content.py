@@ -28,7 +28,37 @@ _ABOUT_DATA = ("name", "kind", "shape", "feature_names", "centre", "scale")
 
 @dataclass(frozen=True)
 class Explored:
-    """One or two models of the same data, and rows to show them with."""
+    """One or two models of the same data, and rows to show them with.
+
+    Attributes
+    ----------
+    title : str
+        Heading of the page.
+    kind : {"series", "images", "table"}
+        Kind of the data.
+    shape : tuple of int
+        Shape of one row of X.
+    models : tuple
+        The fitted models.
+    names : tuple of str
+        Their names.
+    statistics : tuple of dict
+        `code_statistics` of each model's codes.
+    notes : tuple of str
+        A line about each model.
+    X : ndarray or None
+        Rows, as the models take them.
+    rows : tuple of int
+        Their numbers in the data.
+    feature_names : tuple of str
+        Names of the columns of a table.
+    centre, scale : tuple of float or None
+        Columns of X times `scale` plus `centre` are in the units of the file.
+    what_rows : str
+        How the page calls a row.
+    commands : tuple of str
+        The commands that made the runs.
+    """
 
     title: str
     kind: str  # of the data: "series", "images" or "table"
@@ -46,13 +76,24 @@ class Explored:
     commands: tuple[str, ...] = field(default=())
 
     def codes(self) -> list[Float[np.ndarray, "n v"]]:
-        """Of the rows, by each model."""
+        """The codes of the rows, by each model.
+
+        Returns
+        -------
+        list of ndarray
+        """
         if self.X is None:
             return [np.zeros((0, model.hierarchy_.n_variables)) for model in self.models]
         return [np.asarray(model.transform(self.X), dtype=np.float64) for model in self.models]
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the networks, for the page."""
+        """Everything that the page shows, except the networks.
+
+        Returns
+        -------
+        dict
+            Ready for JSON.
+        """
         codes = self.codes()
         return {
             "version": __version__,
@@ -105,7 +146,7 @@ class Explored:
 
 
 def variables(hierarchy: Hierarchy) -> list[dict[str, Any]]:
-    """The columns of codes. Each gets an id that no other has: its name, unless that is taken."""
+    """The columns of codes for the page. The id of each is its name, or its number where names are not unique."""
     names = Counter(v.name for v in hierarchy.variables)
     return [
         {
@@ -148,7 +189,21 @@ def _packed(X: Num[np.ndarray, "n ..."]) -> dict[str, str]:
 
 
 def from_run(run: Run, other: Run | None = None, device: str = "auto") -> Explored:
-    """What is in a run folder; with `other`, a run of the same data to set beside it."""
+    """The content of a run folder.
+
+    Parameters
+    ----------
+    run : Run
+        A finished run.
+    other : Run, default=None
+        A run of the same data to compare with.
+    device : str, default="auto"
+        Where the models compute: auto, cpu, cuda or mps.
+
+    Returns
+    -------
+    Explored
+    """
     _check_finished(run)
     about = run.read_json("data.json")
     samples = run.read_npz("samples.npz", "X", "rows")
@@ -196,8 +251,24 @@ def from_model(
     title: str = "",
     feature_names: Sequence[str] = (),
 ) -> Explored:
-    """A trained model. Rows of X give the ranges of its variables and instances to look at; without them the
-    model's own `code_statistics_`, kept from training, give the ranges."""
+    """The content for a trained model.
+
+    Parameters
+    ----------
+    model : COFHAE or baseline
+        A fitted model.
+    X : array or DataFrame, default=None
+        Rows, which give the ranges of the variables and examples to look at. Without them the ranges are the
+        model's own `code_statistics_`, stored by training.
+    title : str, default=""
+        Heading of the page; the name of the model's class if empty.
+    feature_names : sequence of str, default=()
+        Names of the columns of X; those of a DataFrame are known.
+
+    Returns
+    -------
+    Explored
+    """
     hierarchy = model.hierarchy_
     name = type(model).__name__
     if X is None:

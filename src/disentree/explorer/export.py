@@ -38,7 +38,20 @@ def asset(name: str) -> str:
 
 
 def render(explored: Explored) -> str:
-    """The whole page. Its networks are checked against the models before they are written."""
+    """The whole page as one file.
+
+    The networks are checked against the models before they are written.
+
+    Parameters
+    ----------
+    explored : Explored
+        What to show.
+
+    Returns
+    -------
+    str
+        HTML that loads nothing.
+    """
     content = explored.to_json()
     weights = []
     codes = explored.codes()
@@ -83,14 +96,38 @@ def _inert(name: str, kind: str, value: Any) -> str:
 
 
 class Page:
-    """A page in a notebook: shown inline, or saved to a file with `save`."""
+    """A page that a notebook shows inline.
+
+    Parameters
+    ----------
+    explored : Explored
+        What to show.
+    height : int, default=860
+        Height of the inline frame, in pixels.
+
+    Attributes
+    ----------
+    html : str
+        The whole page.
+    """
 
     def __init__(self, explored: Explored, height: int = 860):
         self.html = render(explored)
         self.height = height
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to a file that works by itself."""
+        """Write the page to a file that works without a server.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
         with atomic_path(path) as temporary:
             temporary.write_text(self.html, encoding="utf-8")
         return Path(path)

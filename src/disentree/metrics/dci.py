@@ -25,7 +25,17 @@ from disentree.metrics.pairs import Estimator
 
 
 class DCI(NamedTuple):
-    """The three scores, each between 0 and 1."""
+    """The three scores, each between 0 and 1.
+
+    Attributes
+    ----------
+    disentanglement : float
+        1 if each code is used for one factor.
+    completeness : float
+        1 if each factor is predicted from one code.
+    informativeness : float
+        1 if the factors can be predicted from the codes.
+    """
 
     disentanglement: float  # each code is used for one factor
     completeness: float  # each factor is read from one code
@@ -44,6 +54,26 @@ def dci_score(
     max_rows: int | None = None,
 ) -> float:
     """Disentanglement, the first of the three `dci_scores`.
+
+    Parameters
+    ----------
+    V, Z : array-like of shape (n_rows, n_variables)
+        True and learned codes of the same rows, NaN where a variable is not active.
+    v_hierarchy, z_hierarchy : Hierarchy
+        The hierarchies of V and Z.
+    estimator : {"fast", "reference"}, default="fast"
+        The boosted trees of this package, or those of scikit-learn.
+    random_state : int, default=0
+        Seed of the held-out rows, and of the subset of rows.
+    n_jobs : int, default=None
+        Threads, as in joblib: None is one, -1 all. The score does not depend on it.
+    max_rows : int, default=None
+        Score a random subset of this many rows; None scores all.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 1 is best.
 
     Examples
     --------
@@ -76,19 +106,33 @@ def dci_scores(
     n_jobs: int | None = None,
     max_rows: int | None = None,
 ) -> DCI:
-    """Disentanglement, completeness and informativeness, from boosted trees that predict each true variable
-    from all learned ones.
+    """Disentanglement, completeness and informativeness.
 
-    R[j, i] is the importance of code j for factor i: the share of the squared error (or deviance) that splits
-    on it remove. Disentanglement is the mean over codes of ``1 - H(R[j] / sum R[j])``, entropies taken to the
-    base of the number of factors and codes weighted by their sums; completeness is the same over columns.
-    Informativeness is the mean score on a quarter of the rows held out: R2, floored at 0, or accuracy.
-    Inactive entries are 0. Codes without any importance do not count; if no code has any, both are 0.
+    Boosted trees predict each true variable from all learned ones. R[j, i] is the importance of code j for
+    factor i: the share of the squared error (or deviance) that splits on it remove. Disentanglement is the mean
+    over codes of ``1 - H(R[j] / sum R[j])``, entropies taken to the base of the number of factors and codes
+    weighted by their sums; completeness is the same over columns. Informativeness is the mean score on a held-out
+    quarter of the rows: R2, floored at 0, or accuracy. Inactive entries are 0. Codes without any importance do
+    not count; if no code has any, both are 0.
 
     Parameters
     ----------
-    estimator : {"fast", "reference"}
+    V, Z : array-like of shape (n_rows, n_variables)
+        True and learned codes of the same rows, NaN where a variable is not active.
+    v_hierarchy, z_hierarchy : Hierarchy
+        The hierarchies of V and Z.
+    estimator : {"fast", "reference"}, default="fast"
         The boosted trees of this package, or those of scikit-learn.
+    random_state : int, default=0
+        Seed of the held-out rows, and of the subset of rows.
+    n_jobs : int, default=None
+        Threads, as in joblib: None is one, -1 all. The score does not depend on it.
+    max_rows : int, default=None
+        Score a random subset of this many rows; None scores all.
+
+    Returns
+    -------
+    DCI
 
     Examples
     --------
@@ -106,6 +150,7 @@ def dci_scores(
 def importance_scores(
     pairing: Pairing, estimator: Estimator = "fast", random_state: int = 0, n_jobs: int | None = None
 ) -> DCI:
+    """The DCI scores of codes that were paired before."""
     v_columns, z_columns = pairing.flat()
     live = [z.values for z in z_columns if not z.is_dead]
     if not live:

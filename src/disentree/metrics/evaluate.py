@@ -37,18 +37,41 @@ def evaluate(
     strict: bool = False,
     max_rows: int | None = None,
 ) -> dict[str, Any]:
-    """Compute the scores named in `metrics`; the result can be written as JSON as it is.
+    """Compute several scores of a representation at once.
 
-    Pairs of variables that R4 and R4c both look at are scored once. Purity and coverage compare the paths
-    that the two codes are on. For the other parameters see `r4c_score`.
+    Pairs of variables that R4 and R4c both need are scored once. Purity and coverage compare the paths that
+    the two codes are on.
+
+    Parameters
+    ----------
+    V, Z : array-like of shape (n_rows, n_variables)
+        True and learned codes of the same rows, NaN where a variable is not active.
+    v_hierarchy, z_hierarchy : Hierarchy
+        The hierarchies of V and Z.
+    metrics : iterable of str, default=METRICS
+        Names of scores.
+    n_splits : int, default=5
+        Random splits into 75 % training and 25 % test rows that R4 and R4c average over.
+    random_state : int, default=0
+        Seed of all scores.
+    n_jobs : int, default=None
+        Threads, as in joblib: None is one, -1 all. The score does not depend on it.
+    estimator : {"fast", "reference"}, default="fast"
+        The boosted trees behind R4, R4c and DCI: those of this package, or those of scikit-learn.
+    adjusted : bool, default=False
+        Correct accuracies in R4 and R4c for guessing.
+    strict : bool, default=False
+        In R4c, do not let variables correspond that are constant on the same branch.
+    max_rows : int, default=None
+        Score a random subset of this many rows; None scores all.
 
     Returns
     -------
     dict
-        ``scores`` with one number for each metric (``dci``: disentanglement, and ``dci_completeness`` and
-        ``dci_informativeness`` beside it), ``factors`` with the R4c score of every true variable and the
-        learned variables that explain it, ``r4_factors`` with the same for R4, ``estimator`` with the name of
-        the model behind R4, R4c and DCI, and the settings that the numbers depend on.
+        Ready for JSON: ``scores`` with one number for each metric (``dci``: disentanglement, and
+        ``dci_completeness`` and ``dci_informativeness`` as well), ``factors`` with the R4c score of every true
+        variable and the learned variables that explain it, ``r4_factors`` with the same for R4, ``estimator``
+        with the name of the model behind R4, R4c and DCI, and the settings that the numbers depend on.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The FactorVAE score (Kim & Mnih 2018): does fixing a factor fix one code, and does that code tell which?"""
+"""The FactorVAE score (Kim & Mnih 2018): does fixing a factor fix one code, and does that code identify it?"""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ def factor_vae_score(
     random_state: int = 0,
     max_rows: int | None = None,
 ) -> float:
-    """Accuracy of guessing which true variable was held fixed from the learned variable that varied least.
+    """The FactorVAE score: accuracy of guessing which true variable was held fixed.
 
     A batch holds rows that agree in one true variable: for a categorical, rows with the same option; for a
     continuous one, the rows nearest to a value. The learned variable with the least variance in the batch
-    casts a vote, and a majority classifier maps voters to true variables; it is fitted to `n_train` batches
-    and scored on `n_eval` others.
+    casts a vote, and a majority classifier maps voters to true variables.
 
     Two things differ from the score for flat data, and only where variables can be inactive. Batches are
     drawn from the rows where the true variable is active. And variances are divided by the variance over
@@ -35,7 +34,27 @@ def factor_vae_score(
     cannot win: they do not vote. Categorical codes have the Gini variance. There is no threshold that depends
     on the units of a code. If no code varies, the score is 0.
 
-    Batches have `batch_size` rows or, where a true variable is active in few rows, a quarter of those.
+    Parameters
+    ----------
+    V, Z : array-like of shape (n_rows, n_variables)
+        True and learned codes of the same rows, NaN where a variable is not active.
+    v_hierarchy, z_hierarchy : Hierarchy
+        The hierarchies of V and Z.
+    batch_size : int, default=64
+        Rows of a batch; a quarter of the active rows where a true variable is active in few.
+    n_train : int, default=4000
+        Batches to fit the classifier to.
+    n_eval : int, default=2000
+        Batches to score it on.
+    random_state : int, default=0
+        Seed of the batches, and of the subset of rows.
+    max_rows : int, default=None
+        Score a random subset of this many rows; None scores all.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 1 is best.
 
     Examples
     --------
@@ -55,6 +74,7 @@ def factor_vae_score(
 def fixed_factor_accuracy(
     pairing: Pairing, batch_size: int = 64, n_train: int = 4000, n_eval: int = 2000, random_state: int = 0
 ) -> float:
+    """The FactorVAE score of codes that were paired before."""
     rng = np.random.default_rng(random_state)
     _, codes = pairing.flat()
     live = [z for z in codes if not z.is_dead]

@@ -1,8 +1,8 @@
-"""H-error: the tree edit distance between two hierarchies, whatever equivalent form they are written in.
+"""H-error: the tree edit distance between two hierarchies, independent of the equivalent form they have.
 
 The hierarchies are brought to canonical form (`Hierarchy.canonical`), which merging up, pushing down and
-reordering leave alone; what is compared is then an ordered, labeled tree, by the algorithm of Zhang & Shasha
-(1989) with a cost of 1 for inserting, deleting or relabelling a node.
+reordering do not change. The results are ordered, labeled trees, which are compared by the algorithm of Zhang &
+Shasha (1989) with a cost of 1 for inserting, deleting or relabeling a node.
 """
 
 from __future__ import annotations
@@ -20,7 +20,17 @@ def h_error(h1: Hierarchy, h2: Hierarchy) -> int:
     """The least number of groups to insert, delete or relabel to turn one hierarchy into the other.
 
     It is 0 exactly when both have the same structure up to merging up, pushing down and reordering of
-    variables, categoricals and options; it is symmetric and keeps the triangle inequality.
+    variables, categoricals and options; it is symmetric and satisfies the triangle inequality.
+
+    Parameters
+    ----------
+    h1, h2 : Hierarchy
+        The hierarchies.
+
+    Returns
+    -------
+    int
+        0 is best.
 
     Examples
     --------

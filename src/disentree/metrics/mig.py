@@ -20,12 +20,30 @@ def mig_score(
     random_state: int = 0,
     max_rows: int | None = None,
 ) -> float:
-    """The mean over true variables of ``(I(v; best z) - I(v; second best z)) / H(v)``.
+    """The mutual information gap.
 
-    Continuous variables are cut into `n_bins` bins of equal width, categoricals count by option; inactive
-    entries are 0, a categorical's inactive rows an option of their own. True variables without entropy are
-    left out. With a single learned variable the second best is 0. `random_state` only chooses the rows when
-    there are more than `max_rows`.
+    The mean over true variables of ``(I(v; best z) - I(v; second best z)) / H(v)``. Continuous variables are
+    cut into bins of equal width, categoricals count by option; inactive entries are 0, a categorical's inactive
+    rows an option of their own. True variables without entropy are left out. With a single learned variable the
+    second best is 0.
+
+    Parameters
+    ----------
+    V, Z : array-like of shape (n_rows, n_variables)
+        True and learned codes of the same rows, NaN where a variable is not active.
+    v_hierarchy, z_hierarchy : Hierarchy
+        The hierarchies of V and Z.
+    n_bins : int, default=20
+        Bins of a continuous variable.
+    random_state : int, default=0
+        Seed of the subset of rows.
+    max_rows : int, default=None
+        Score a random subset of this many rows; None scores all.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 1 is best.
 
     Examples
     --------
@@ -43,6 +61,7 @@ def mig_score(
 
 
 def information_gap(pairing: Pairing, n_bins: int = 20) -> float:
+    """The mutual information gap of codes that were paired before."""
     v_columns, z_columns = pairing.flat()
     learned = [_binned(z, n_bins) for z in z_columns]
     gaps = []

@@ -11,13 +11,19 @@ def purity_score(true_paths: ArrayLike, labels: ArrayLike) -> float:
     """The share of assigned points that belong to the majority of the learned leaf they were assigned to.
 
     Every learned leaf votes for the true path that most of its points come from; the fractions that agree are
-    averaged with the leaves' sizes as weights. Points with label -1 are not assigned and do not count, nor do
-    points whose true path is unknown (-1). With nothing assigned the score is 0.
+    averaged with the leaves' sizes as weights.
 
     Parameters
     ----------
-    true_paths, labels : array-like of int, shape (n,)
-        True path and learned leaf of every point; any numbering will do. -1 stands for "none".
+    true_paths : array-like of int, shape (n,)
+        True path of every point, in any numbering. Points with -1 (unknown) do not count.
+    labels : array-like of int, shape (n,)
+        Learned leaf of every point, in any numbering. Points with -1 (not assigned) do not count.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 1 is best. 0 if nothing is assigned.
 
     Examples
     --------
@@ -40,7 +46,17 @@ def purity_score(true_paths: ArrayLike, labels: ArrayLike) -> float:
 
 
 def coverage_score(labels: ArrayLike) -> float:
-    """The share of points that were assigned to a leaf, that is, whose label is not -1.
+    """The share of points that were assigned to a leaf.
+
+    Parameters
+    ----------
+    labels : array-like of int, shape (n,)
+        Learned leaf of every point; -1 stands for none.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 1 is best.
 
     Examples
     --------

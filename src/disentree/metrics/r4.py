@@ -74,38 +74,39 @@ def r4c_score(
 
     Parameters
     ----------
-    V, Z : array-like, shape (n_rows, n_variables)
+    V, Z : array-like of shape (n_rows, n_variables)
         True and learned codes of the same rows, NaN where a variable is not active.
     v_hierarchy, z_hierarchy : Hierarchy
         The hierarchies of V and Z: they say which variables are categorical and where each is active.
-    n_splits : int
+    n_splits : int, default=5
         Random splits into 75 % training and 25 % test rows to average over.
-    random_state : int
-        Seed of the splits.
-    n_jobs : int, optional
+    random_state : int, default=0
+        Seed of the splits, and of the subset of rows.
+    n_jobs : int, default=None
         Threads, as in joblib: None is one, -1 all. The score does not depend on it.
-    per_factor : bool
+    per_factor : bool, default=False
         Return `FactorScores` instead of the mean: the score of every true variable and the learned variables
-        that explain it on each branch.
-    estimator : {"fast", "reference"}
+        that explain it.
+    estimator : {"fast", "reference"}, default="fast"
         The boosted trees of this package, or those of scikit-learn.
-    adjusted : bool
+    adjusted : bool, default=False
         Correct accuracies for guessing, ``(accuracy - majority) / (1 - majority)``. Without it, as in the
         paper, two independent binary variables score .5.
-    strict : bool
+    strict : bool, default=False
         Two variables that are constant on the same branch, though not everywhere, correspond (a bijection
         between two points). With `strict` they do not.
-    max_rows : int, optional
-        Score a random subset of this many rows.
+    max_rows : int, default=None
+        Score a random subset of this many rows; None scores all.
 
     Returns
     -------
     float or FactorScores
+        Between 0 and 1; 1 is best.
 
     Notes
     -----
-    On subsets of fewer than 30 rows nothing can be learned and pairs score 0. A code with one value over all
-    rows scores 0.
+    Subsets of fewer than 30 rows are too small to learn from; pairs score 0 on them. A code with one value over
+    all rows scores 0.
 
     Examples
     --------
@@ -171,8 +172,36 @@ def r4_score(
 ) -> float | FactorScores:
     """R4: the mean over true variables of the best correspondence with one learned variable, over all rows.
 
-    Inactive entries count as 0 (for a categorical: as an option of its own), so the score depends on how a
-    hierarchy is written. For the parameters see `r4c_score`, which does not.
+    Inactive entries count as 0 (for a categorical: as an option of its own), so the score depends on which
+    equivalent hierarchy is used. `r4c_score` does not.
+
+    Parameters
+    ----------
+    V, Z : array-like of shape (n_rows, n_variables)
+        True and learned codes of the same rows, NaN where a variable is not active.
+    v_hierarchy, z_hierarchy : Hierarchy
+        The hierarchies of V and Z: they say which variables are categorical and where each is active.
+    n_splits : int, default=5
+        Random splits into 75 % training and 25 % test rows to average over.
+    random_state : int, default=0
+        Seed of the splits, and of the subset of rows.
+    n_jobs : int, default=None
+        Threads, as in joblib: None is one, -1 all. The score does not depend on it.
+    per_factor : bool, default=False
+        Return `FactorScores` instead of the mean: the score of every true variable and the learned variables
+        that explain it.
+    estimator : {"fast", "reference"}, default="fast"
+        The boosted trees of this package, or those of scikit-learn.
+    adjusted : bool, default=False
+        Correct accuracies for guessing, ``(accuracy - majority) / (1 - majority)``. Without it, as in the
+        paper, two independent binary variables score .5.
+    max_rows : int, default=None
+        Score a random subset of this many rows; None scores all.
+
+    Returns
+    -------
+    float or FactorScores
+        Between 0 and 1; 1 is best.
 
     Examples
     --------
@@ -189,6 +218,7 @@ def r4_score(
 
 
 def marginal_scores(pairing: Pairing, scorer: PairScorer, n_jobs: int | None) -> FactorScores:
+    """R4 of every true variable, for codes that were paired before."""
     v_columns, z_columns = pairing.flat()
     everything = np.arange(pairing.n_rows)
     candidates = list(enumerate(z_columns))
@@ -202,6 +232,7 @@ def marginal_scores(pairing: Pairing, scorer: PairScorer, n_jobs: int | None) ->
 
 
 def conditional_scores(pairing: Pairing, scorer: PairScorer, n_jobs: int | None) -> FactorScores:
+    """R4c of every true variable, for codes that were paired before."""
     places = _Places(pairing.z_hierarchy, pairing.z)
 
     def explain(v: Column) -> FactorScore:

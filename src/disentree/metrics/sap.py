@@ -20,13 +20,32 @@ def sap_score(
     n_jobs: int | None = None,
     max_rows: int | None = None,
 ) -> float:
-    """The mean over true variables of the gap between the two learned variables that predict it best.
+    """The separated attribute predictability score.
 
-    A continuous factor is predicted by linear regression (R2), a categorical one by a linear support vector
-    classifier with balanced classes and C = .01 (accuracy on a quarter of the rows, not fitted to).
-    Continuous codes are standardized first and categorical codes enter as indicators of their options, so the
-    score depends neither on units nor on the order of options. Inactive entries are 0. A constant code
-    predicts nothing; with a single learned variable the second best is 0.
+    The mean over true variables of the gap between the two learned variables that predict it best. A
+    continuous factor is predicted by linear regression (R2), a categorical one by a linear support vector
+    classifier with balanced classes and C = .01 (accuracy on a held-out quarter of the rows). Continuous
+    codes are standardized first and categorical codes enter as indicators of their options, so the score
+    depends neither on units nor on the order of options. Inactive entries are 0. A constant code predicts
+    nothing; with a single learned variable the second best is 0.
+
+    Parameters
+    ----------
+    V, Z : array-like of shape (n_rows, n_variables)
+        True and learned codes of the same rows, NaN where a variable is not active.
+    v_hierarchy, z_hierarchy : Hierarchy
+        The hierarchies of V and Z.
+    random_state : int, default=0
+        Seed of the held-out rows, and of the subset of rows.
+    n_jobs : int, default=None
+        Threads, as in joblib: None is one, -1 all. The score does not depend on it.
+    max_rows : int, default=None
+        Score a random subset of this many rows; None scores all.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 1 is best.
 
     Examples
     --------
@@ -43,6 +62,7 @@ def sap_score(
 
 
 def predictability_gap(pairing: Pairing, random_state: int = 0, n_jobs: int | None = None) -> float:
+    """The SAP score of codes that were paired before."""
     v_columns, z_columns = pairing.flat()
     is_test = random_quarter(pairing.n_rows, np.random.default_rng(random_state))
     features = [_features(z) for z in z_columns]

@@ -1,4 +1,4 @@
-"""A data set at a glance: its hierarchy, and below every leaf what the observations there look like."""
+"""A data set in one figure: its hierarchy, and examples of the observations below every leaf."""
 
 from __future__ import annotations
 
@@ -17,8 +17,27 @@ MAX_INCHES = 24.0
 
 
 def draw_dataset(dataset: Dataset, *, ax: Axes | None = None, n_rows: int = 3) -> Axes:
-    """Draw the hierarchy of a data set with the first examples of each path below its leaf: lines for series
-    (`X` of two axes), pictures for images (three axes, or four with color)."""
+    """Draw the hierarchy of a data set with examples of each path below its leaf.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Its observations may be series (`X` with two axes, drawn as lines) or images (three axes, or four with
+        color).
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a figure that fits.
+    n_rows : int, default=3
+        Rows of examples below each leaf.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from disentree.datasets import load_dataset
+    >>> ax = draw_dataset(load_dataset("chopsticks-depth2-slope", n_samples=200), n_rows=1)
+    """
     if dataset.X.ndim not in (2, 3, 4):
         raise ValueError(f"only series and images can be drawn, got X of shape {dataset.X.shape}")
     n_paths = len(dataset.hierarchy.paths)

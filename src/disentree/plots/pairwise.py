@@ -32,11 +32,26 @@ def draw_pairwise(
     scores: FactorScores | list[dict[str, Any]] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a histogram of every true variable (rows) against every learned one (columns), over the rows where
-    both are active; pairs that never are stay blank. A perfect pair is a thin line, an unrelated one a cloud.
+    """Draw a histogram of every true variable (rows) against every learned one (columns).
 
-    `scores` are those of `metrics.r4c_score(..., per_factor=True)`, or the ``factors`` of `metrics.evaluate`:
-    they are written at the right, and the learned variables that earned them are framed.
+    Each is over the rows where both are active; pairs that never are stay blank. A perfect pair is a thin line,
+    an unrelated one a cloud.
+
+    Parameters
+    ----------
+    V, Z : array-like of shape (n_rows, n_variables)
+        True and learned codes of the same rows, NaN where a variable is not active.
+    v_hierarchy, z_hierarchy : Hierarchy
+        The hierarchies of V and Z.
+    scores : FactorScores or list of dict, default=None
+        Those of ``metrics.r4c_score(..., per_factor=True)``, or the ``factors`` of `metrics.evaluate`: they are
+        written at the right, and the learned variables that explain each true one are framed.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a figure that fits.
+
+    Returns
+    -------
+    matplotlib Axes
 
     Examples
     --------

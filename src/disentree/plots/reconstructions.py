@@ -1,4 +1,4 @@
-"""Observations beside what the model makes of them, path by path."""
+"""Observations next to their reconstructions, path by path."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGER = 1.25  # than the cells of a traversal
 
 def draw_reconstructions(
     X: Num[np.ndarray, "n ..."],
-    X_again: Num[np.ndarray, "n ..."],
+    X_reconstructed: Num[np.ndarray, "n ..."],
     paths: Int[np.ndarray, " n"] | None = None,
     *,
     path_names: Sequence[str] = (),
@@ -26,8 +26,31 @@ def draw_reconstructions(
     n_examples: int = 8,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the first examples of each path and their reconstructions: images one above the other, series and
-    tables one over the other, the original gray and the reconstruction in color.
+    """Draw the first examples of each path and their reconstructions.
+
+    Images stand one above the other; series and tables are drawn on top of each other, the original gray and
+    the reconstruction in color.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, ...)
+        Observations.
+    X_reconstructed : ndarray of the same shape
+        What the model makes of them, ``model.inverse_transform(model.transform(X))``.
+    paths : ndarray of int, shape (n_rows,), default=None
+        The path of every row; None draws one group.
+    path_names : sequence of str, default=()
+        Titles of the groups, by path.
+    feature_names : sequence of str, default=()
+        Names of the columns of a table, which is then drawn as bars.
+    n_examples : int, default=8
+        Examples of each path.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a figure that fits.
+
+    Returns
+    -------
+    matplotlib Axes
 
     Examples
     --------
@@ -35,8 +58,10 @@ def draw_reconstructions(
     >>> X = np.sin(np.linspace(0, 6, 30) + np.arange(5)[:, None])
     >>> ax = draw_reconstructions(X, X + 0.1)
     """
-    if X.shape != X_again.shape:
-        raise ValueError(f"X and X_again must have the same shape, got {X.shape} and {X_again.shape}")
+    if X.shape != X_reconstructed.shape:
+        raise ValueError(
+            f"X and X_reconstructed must have the same shape, got {X.shape} and {X_reconstructed.shape}"
+        )
     if not len(X):
         raise ValueError("X must have at least one row")
     if n_examples < 1:
@@ -45,8 +70,8 @@ def draw_reconstructions(
     shown = [(int(p), np.flatnonzero(labels == p)[:n_examples]) for p in np.unique(labels)]
     rows = np.concatenate([r for _, r in shown])
     if X.dtype == np.uint8:  # decoders give floats
-        X_again = np.clip(np.rint(X_again), 0, 255).astype(np.uint8)
-    style = CellStyle.of(np.concatenate([X[rows], X_again[rows]]), feature_names)
+        X_reconstructed = np.clip(np.rint(X_reconstructed), 0, 255).astype(np.uint8)
+    style = CellStyle.of(np.concatenate([X[rows], X_reconstructed[rows]]), feature_names)
     high = 2.0 + GAP / 2 if style.kind == "image" else 1.0
     titled = len(shown) > 1 or bool(path_names)
     title = TITLE / (style.height * LARGER) if titled else 0.0
@@ -68,10 +93,10 @@ def draw_reconstructions(
             x = k * (1 + GAP)
             if style.kind == "image":
                 draw_cell(ax, X[row], style, x, y - 1)
-                draw_cell(ax, X_again[row], style, x, y - 2 - GAP / 2)
+                draw_cell(ax, X_reconstructed[row], style, x, y - 2 - GAP / 2)
             else:
                 draw_cell(ax, X[row], style, x, y - 1, "0.78", linewidths=3.2)
-                _over(ax, X_again[row], style, x, y - 1, color)
+                _over(ax, X_reconstructed[row], style, x, y - 1, color)
         if style.kind == "bars":
             name_bars(ax, style, 0.0, y - 1)
         y -= high + GAP

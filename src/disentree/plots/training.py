@@ -12,17 +12,29 @@ from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from disentree.plots.cells import COLORS, plain
 
-ASIDE = ("epoch", "seconds", "step", "lr", "learning_rate")  # no losses
+NOT_LOSSES = ("epoch", "seconds", "step", "lr", "learning_rate")
 FIRST = ("loss", "reconstruction", "assignment", "dependence")
 
 
 def draw_training(
     history: Sequence[Mapping[str, Any]], *, keys: Sequence[str] | None = None, figure: Figure | None = None
 ) -> Figure:
-    """Draw each loss of a model's `history_` (a list with a dict for each epoch) in a panel of its own.
+    """Draw each loss of a model's `history_` in a panel of its own.
 
-    Losses that are positive throughout and span more than a factor of ten get a logarithmic axis. Losses that
-    are always 0, those that the model did not use, are left out unless they are named in `keys`.
+    Losses that are always positive and span more than a factor of ten get a logarithmic axis.
+
+    Parameters
+    ----------
+    history : sequence of dict
+        One for each epoch.
+    keys : sequence of str, default=None
+        The losses to draw; None draws all that are not always 0.
+    figure : matplotlib Figure, default=None
+        Where to draw; None makes a figure that fits.
+
+    Returns
+    -------
+    matplotlib Figure
 
     Examples
     --------
@@ -35,7 +47,7 @@ def draw_training(
         raise ValueError("history must have at least one epoch")
     found = dict.fromkeys(key for epoch in history for key, value in epoch.items() if _is_number(value))
     if keys is None:
-        losses = [key for key in found if key not in ASIDE and any(epoch.get(key) for epoch in history)]
+        losses = [key for key in found if key not in NOT_LOSSES and any(epoch.get(key) for epoch in history)]
         keys = [*(k for k in FIRST if k in losses), *(k for k in losses if k not in FIRST)]
     if unknown := [key for key in keys if key not in found]:
         raise ValueError(f"history has no {unknown[0]!r}; it has {', '.join(found)}")
@@ -48,8 +60,8 @@ def draw_training(
         ax = figure.add_subplot(1, len(keys), k + 1)
         values = np.array([e[key] if _is_number(e.get(key)) else np.nan for e in history], dtype=float)
         ax.plot(epochs, values, color=COLORS[k % len(COLORS)], lw=1.6, marker="." if len(epochs) < 30 else None)
-        seen = values[np.isfinite(values)]
-        if len(seen) and seen.min() > 0 and seen.max() > 10 * seen.min():
+        finite = values[np.isfinite(values)]
+        if len(finite) and finite.min() > 0 and finite.max() > 10 * finite.min():
             ax.set_yscale("log")
             ax.yaxis.set_minor_formatter(NullFormatter())
         ax.set_title(plain(key), fontsize=10)

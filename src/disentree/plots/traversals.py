@@ -22,11 +22,33 @@ ROWS_PER_COLUMN = 14  # more rows than this are laid out side by side
 def traversal_codes(
     codes: ArrayLike, hierarchy: Hierarchy, path: int, n_steps: int = 7
 ) -> Float[np.ndarray, "variables steps v"]:
-    """Codes that sweep each continuous variable of a path from its 1st to its 99th percentile in equal steps,
-    with the others half way between theirs: the middle step is the same for all of them.
+    """Codes that sweep each continuous variable of a path from its 1st to its 99th percentile.
 
-    Percentiles are those of the rows of `codes` that are on the path. A path without continuous variables has
-    one point; it comes as one row of steps that are all the same.
+    The other variables are half way between theirs, so the middle step is the same for all variables.
+
+    Parameters
+    ----------
+    codes : array-like of shape (n_rows, n_variables)
+        Codes; the percentiles are those of the rows on the path.
+    hierarchy : Hierarchy
+        The hierarchy of the codes.
+    path : int
+        Index into `hierarchy.paths`.
+    n_steps : int, default=7
+        Equal steps of a sweep; odd, so that there is a middle.
+
+    Returns
+    -------
+    ndarray of float, shape (n_continuous, n_steps, n_variables)
+        One sweep for each continuous variable. A path without any is one point: one row of steps that are all
+        the same.
+
+    Examples
+    --------
+    >>> from disentree import Hierarchy
+    >>> h = Hierarchy.flat(2)
+    >>> traversal_codes(h.sample(100), h, 0, n_steps=3).shape
+    (2, 3, 2)
     """
     codes = hierarchy.validate(codes)
     if n_steps < 3 or n_steps % 2 == 0:
@@ -60,23 +82,30 @@ def draw_traversals(
     feature_names: Sequence[str] = (),
     figure: Figure | None = None,
 ) -> Figure:
-    """Sweep every active variable of every path from its 1st to its 99th percentile; the center column of a
-    path is the same in all of its rows.
+    """Sweep every active variable of every path from its 1st to its 99th percentile.
+
+    The center column of a path is the same in all of its rows.
 
     Parameters
     ----------
-    codes, hierarchy
+    codes : array-like of shape (n_rows, n_variables)
         Learned codes of some rows (a held-out set), from which the percentiles are taken.
-    decode
+    hierarchy : Hierarchy
+        The hierarchy of the codes.
+    decode : callable
         From codes to observations: ``model.inverse_transform``, or ``dataset.generate`` for true factors.
-    paths
-        Which paths to show; all that any row is on unless told.
-    n_steps
+    paths : sequence of int, default=None
+        Which paths to show; None shows all that have rows.
+    n_steps : int, default=7
         Columns; odd, so that there is a center.
-    feature_names
+    feature_names : sequence of str, default=()
         Names of the columns of a table, which is then drawn as bars.
-    figure
-        What to draw on; a figure that fits is made unless one is given.
+    figure : matplotlib Figure, default=None
+        Where to draw; None makes a figure that fits.
+
+    Returns
+    -------
+    matplotlib Figure
 
     Examples
     --------

@@ -11,6 +11,8 @@ from disentree.errors import UserError
 if TYPE_CHECKING:
     from disentree.studies.task import Study
 
+__all__ = ["STUDIES", "get_study"]
+
 STUDIES = (
     "table1",
     "disentanglement",
@@ -27,7 +29,22 @@ STUDIES = (
 
 
 def get_study(name: str) -> Study:
-    """A study by its name."""
+    """A study by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of `STUDIES`.
+
+    Returns
+    -------
+    Study
+
+    Examples
+    --------
+    >>> get_study("table1").reproduces
+    'Table 1'
+    """
     if name not in STUDIES:
         near = difflib.get_close_matches(name, STUDIES, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(STUDIES)}"

@@ -1,7 +1,7 @@
-"""How long a run will take, roughly: seconds on one core of an ordinary machine, from runs that were timed.
+"""Rough estimates of how long a run takes: seconds on one core of an ordinary machine, fitted to timed runs.
 
-It orders the runs and tells people whether to wait. Being wrong by half is good enough: while a study goes on,
-the time left is corrected by how long its runs really take.
+They order the runs and tell users how long to wait. An error of a factor of two is acceptable: the remaining time
+of a study is corrected by how long its runs really take.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ START = 1.0  # making the data, reading and writing files
 
 
 def estimate(task: Task) -> float:
+    """Seconds for a run on one core."""
     config = task.config
     seconds = START + (4e-4 if config.source == "spaceshapes" else 2e-5) * (config.n_samples or 0)
     if task.structure_from is None:

@@ -1,5 +1,7 @@
-"""The order of the runs: which is next, what is tried again and what depends on what, in one place for all kinds
-of processes, so that results do not depend on where and when they were made."""
+"""The order of the runs: which is next, which is retried and which depends on which.
+
+It is the same for all kinds of pools, so results do not depend on where and when they were computed.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,30 @@ ATTEMPTS = 2
 def run_all(
     tasks: Sequence[Task], todo: Sequence[int], folder: Path, pool: Pool, progress: Progress, patience: float
 ) -> dict[int, str]:
-    """Do the runs `todo`, each at most twice; returns those that failed, and how.
+    """Run `todo`, each at most twice.
 
-    The longest first, so that no long run is left alone at the end; a run waits for the one whose structure
-    or representation it shares, and with `patience`, in seconds, for other processes that are at it.
+    The longest run starts first, so that none is left alone at the end. A run waits for the one whose structure or
+    representation it shares.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        All runs of the study.
+    todo : sequence of int
+        The runs to do.
+    folder : Path
+        The folder of the study.
+    pool : Pool
+        Processes to run them in.
+    progress : Progress
+        Is told what happens.
+    patience : float
+        Seconds to wait for other processes that are at the same run.
+
+    Returns
+    -------
+    dict of int to str
+        The runs that failed, with their errors.
     """
     index_of = {task.name: i for i, task in enumerate(tasks)}
     waiting = sorted(todo, key=lambda i: (-progress.estimates[i], i))

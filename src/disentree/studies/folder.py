@@ -1,15 +1,15 @@
-"""A study: a folder with a run folder for every run of its list, and what came out of them.
+"""The folder of a study: a run folder for every run of its list, and the results.
 
-    study.json          what was asked for, the list of runs and how far each is, the tables of the report
+    study.json          the options, the list of runs with the status of each, the tables of the report
     runs/NAME/          a run folder, with result.json once the run is finished
     table.csv           a row for each finished run (and table.parquet)
     times.csv           how long each took
     figures/            pictures
     report.html, .md    all of it on one page
 
-Runs are finished or they are not: `result.json` is written whole, last of all files. What is finished is never
-done again, so a study that was stopped, by Ctrl-C, kill -9 or a full disk, loses the runs in flight at most, and
-of these only what came after their last finished stage or epoch.
+`result.json` is the last file that a run writes, and readers never see a partial one. Finished runs are not
+repeated. A study that was stopped, by Ctrl-C, kill -9 or a full disk, loses at most the runs in progress, and of
+these only the work since their last finished stage or epoch.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ HOME = Path("runs") / "studies"
 
 
 def default_folder(name: str, scale: str) -> Path:
+    """Where a study is stored unless --out is given."""
     return HOME / f"{name}-{scale}"
 
 
 def read_study(folder: Path) -> dict[str, Any]:
-    """What study.json says."""
+    """The contents of study.json; an error if it is missing or damaged."""
     path = folder / "study.json"
     if not path.is_file():
         raise UserError(f"{folder} is not the folder of a study: it has no study.json")
@@ -53,7 +54,7 @@ def read_study(folder: Path) -> dict[str, Any]:
 
 
 def resumed_options(study: Study, folder: Path) -> Options:
-    """The options that the study in a folder was begun with."""
+    """The options that the study in a folder was started with."""
     about = read_study(folder)
     if about["study"] != study.name:
         raise UserError(f"{folder} holds the study {about['study']}, not {study.name}")
@@ -61,7 +62,7 @@ def resumed_options(study: Study, folder: Path) -> Options:
 
 
 def command_of(study: Study, options: Options) -> str:
-    """The command line that repeats a study, in a folder of anyone's choice."""
+    """The command that repeats a study."""
     words = ["disentree", "study", study.name, "--scale", options.scale, "--seeds", str(len(options.seeds))]
     if options.datasets != tuple(study.datasets[options.scale]):
         words += ["--datasets", ",".join(options.datasets)]
@@ -69,8 +70,22 @@ def command_of(study: Study, options: Options) -> str:
 
 
 def write_study(study: Study, results: Results, sections: Sequence[Any] | None = None) -> dict[str, Any]:
-    """`study.json`: enough to go on from, and to join with other studies into one report. Without new sections
-    it keeps those that it has."""
+    """Write `study.json`: enough to resume from, and to join with other studies into one report.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    results : Results
+        What is finished.
+    sections : sequence of dict, default=None
+        The sections of the report; None keeps those of the file.
+
+    Returns
+    -------
+    dict
+        What was written.
+    """
     options, folder = results.options, results.folder
     path = folder / "study.json"
     old = read_study(folder) if path.is_file() else {"created": _now(), "sections": []}
@@ -106,7 +121,7 @@ def write_study(study: Study, results: Results, sections: Sequence[Any] | None =
 
 
 def versions_of(results: Results) -> dict[str, str]:
-    """What the finished runs were made with; all of it where they differ."""
+    """The versions that the finished runs were made with; all of them where they differ."""
     made = [result["versions"] for result in results.found.values()]
     names = dict.fromkeys(name for versions in made for name in versions)
     return {name: " and ".join(sorted({v[name] for v in made if name in v})) for name in names}
@@ -117,7 +132,7 @@ def _now() -> str:
 
 
 def check_folder(study: Study, options: Options, folder: Path) -> None:
-    """Refuse a folder that something else lives in."""
+    """Refuse a folder that is used for something else."""
     if folder.is_file():
         raise UserError(f"{folder} is a file, not a folder")
     if folder.resolve() == HOME.resolve():
@@ -132,7 +147,7 @@ def check_folder(study: Study, options: Options, folder: Path) -> None:
 
 
 def find_studies(home: Path) -> list[tuple[Path, dict[str, Any]]]:
-    """Folders of studies in a folder and what their study.json says, in the order in which studies are listed."""
+    """The folders of studies in a folder and their study.json, in the order of `STUDIES`."""
     if not home.is_dir():
         raise UserError(f"there is no folder {home}")
     found = [(path, read_study(path)) for path in sorted(home.iterdir()) if (path / "study.json").is_file()]

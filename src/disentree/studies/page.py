@@ -1,4 +1,4 @@
-"""Reports of studies: a page for each, as HTML that needs nothing else and as Markdown, and one for all."""
+"""Reports of studies as HTML and Markdown: a page for each, and one for all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,15 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def write_report(study: Study, results: Results) -> None:
-    """Figures, `study.json`, `report.html` and `report.md` from what is finished."""
+    """Write figures, `study.json`, `report.html` and `report.md` from what is finished.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    results : Results
+        What is finished.
+    """
     sections = study.report(results) if results.found else []
     described = [_drawn(section, results.folder) for section in sections]
     about = write_study(study, results, described)
@@ -32,7 +40,18 @@ def write_report(study: Study, results: Results) -> None:
 
 
 def join_reports(home: Path) -> Path:
-    """One page for all studies in a folder."""
+    """Write one page for all studies in a folder.
+
+    Parameters
+    ----------
+    home : Path
+        The folder.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
     studies = find_studies(home)
     if not studies:
         raise UserError(f"{home} holds no studies: `disentree study NAME` makes one")
@@ -48,7 +67,7 @@ def join_reports(home: Path) -> Path:
 
 
 def _drawn(section: Section, folder: Path) -> dict[str, Any]:
-    """A section as JSON has it, once its pictures are files."""
+    """A section as study.json has it, with its pictures written to files."""
     pictures = []
     for picture in section.pictures:
         path = folder / "figures" / f"{picture.name}.png"

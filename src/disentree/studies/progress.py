@@ -1,4 +1,4 @@
-"""How far a study is: runs done, running, failed and the time left, on stderr."""
+"""The progress of a study: runs finished, running and failed and the time left, on stderr."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHOWN = ("r4c", "h_error", "purity", "coverage")
 
 
 class Progress:
-    """Counts, and tells. On a terminal a bar, elsewhere a line for every run and one every half minute."""
+    """Counts runs and reports them: a bar on a terminal, elsewhere lines, one for every run and half minute."""
 
     def __init__(
         self, tasks: Sequence[Task], n_asked: int, todo: Sequence[int], estimates: Sequence[float], jobs: int
@@ -93,7 +93,7 @@ class Progress:
         return f"about {duration(seconds)} left" if seconds >= 1 else "longer than expected"
 
     def time_left(self) -> float:
-        """By the estimates, corrected by how the runs of this session compared with theirs."""
+        """From the estimates, corrected by how long the runs of this session really took."""
         ratio = (60 + sum(self.seconds.values())) / (60 + sum(self.estimates[i] for i in self.seconds))
         now = time.monotonic()
         spent = {i: now - since for i, since in self._since.items()}
@@ -106,11 +106,12 @@ class Progress:
 
 
 def time_for(estimates: Sequence[float], jobs: int) -> float:
-    """Seconds for runs of these lengths, some at a time: no less than the longest takes."""
+    """Seconds for runs of these lengths, `jobs` at a time: no less than the longest takes."""
     return max(sum(estimates) / max(1, jobs), max(estimates, default=0.0))
 
 
 def duration(seconds: float) -> str:
+    """Seconds in words."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     if seconds < 5400:

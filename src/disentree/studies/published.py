@@ -1,4 +1,4 @@
-"""What the paper states: its settings for each benchmark, and its numbers."""
+"""What the paper states: its settings for each benchmark, and its results."""
 
 from __future__ import annotations
 
@@ -46,11 +46,12 @@ NEAR_PERFECT = tuple(name for name in CHOPSTICKS if name not in CHOPSTICKS[-2:])
 
 
 def n_samples(dataset: str, scale: Scale) -> int:
+    """Samples of a data set at a scale."""
     return (SPACESHAPES_SAMPLES if dataset == "spaceshapes" else N_SAMPLES)[scale]
 
 
 def describe_samples(options: Options) -> str:
-    """How many samples of each data set a study takes, in words."""
+    """The number of samples of each data set, in words."""
     numbers = {dataset: n_samples(dataset, options.scale) for dataset in options.datasets}
     most = max(numbers.values())
     fewer = [f"{n:,} of {dataset}" for dataset, n in numbers.items() if n < most]

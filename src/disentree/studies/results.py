@@ -1,4 +1,4 @@
-"""What the runs of a study found, as rows, means and pieces of a report."""
+"""The results of a study as rows, means and sections of a report."""
 
 from __future__ import annotations
 
@@ -21,6 +21,18 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Picture:
+    """A figure of a report.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file.
+    caption : str
+        What it shows.
+    draw : callable or Path
+        A function that draws it, or an existing file.
+    """
+
     name: str
     caption: str
     draw: Callable[[], Figure] | Path  # or one that is drawn already
@@ -28,7 +40,21 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the report: sentences, a table, pictures."""
+    """A part of the report.
+
+    Attributes
+    ----------
+    title : str
+        Heading.
+    text : sequence of str
+        Paragraphs.
+    header, rows : sequence
+        A table.
+    numbers : sequence of int
+        Columns of the table to align to the right.
+    pictures : sequence of Picture
+        Figures.
+    """
 
     title: str
     text: Sequence[str] = ()
@@ -40,7 +66,21 @@ class Section:
 
 @dataclass(frozen=True)
 class Results:
-    """The finished runs of a study, in the order of its list."""
+    """The finished runs of a study, in the order of its list.
+
+    Attributes
+    ----------
+    options : Options
+        The choices.
+    folder : Path
+        The folder of the study.
+    tasks : sequence of Task
+        All runs.
+    found : mapping of int to dict
+        By index, the contents of result.json.
+    failed : mapping of int to str
+        By index, the error.
+    """
 
     options: Options
     folder: Path
@@ -50,34 +90,39 @@ class Results:
 
     @property
     def rows(self) -> list[Row]:
-        """One for each finished run: its columns and its numbers."""
+        """One for each finished run: its columns and its values."""
         return [
             {"index": i, **self.tasks[i].columns, **result["values"]} for i, result in sorted(self.found.items())
         ]
 
     def run_folder(self, row: Row) -> Path:
+        """The folder of a run."""
         return self.folder / "runs" / self.tasks[row["index"]].name
 
     def seconds(self, row: Row) -> Mapping[str, Any]:
+        """How long a run took, in total and by stage."""
         return self.found[row["index"]]["seconds"]
 
     def where(self, **columns: Any) -> list[Row]:
+        """The rows with these values in these columns."""
         return [row for row in self.rows if all(row.get(key) == value for key, value in columns.items())]
 
     def values(self, of: str, **columns: Any) -> list[float]:
-        """The numbers `of` the runs that match, without those that have none."""
+        """The values `of` the runs that match, without missing ones."""
         rows = self.where(**columns)
         return [float(row[of]) for row in rows if isinstance(row.get(of), int | float)]
 
     def mean(self, of: str, **columns: Any) -> float:
+        """Their mean."""
         return mean(self.values(of, **columns))
 
     def levels(self, column: str) -> list[Any]:
-        """What a column holds, in the order of the list."""
+        """The values of a column, in the order of the list."""
         return list(dict.fromkeys(task.columns[column] for task in self.tasks if column in task.columns))
 
 
 def mean(values: Sequence[float]) -> float:
+    """The mean; NaN of nothing."""
     return math.fsum(values) / len(values) if values else math.nan
 
 
@@ -91,7 +136,7 @@ def deviation(values: Sequence[float]) -> float:
 
 
 def spread(values: Sequence[float], places: int = 3) -> str:
-    """Mean and deviation in words; of a single value the value."""
+    """Mean ± standard deviation as text; a single value as it is."""
     if not values:
         return ""
     if len(values) == 1:
@@ -116,7 +161,7 @@ def rise(a: Sequence[float], b: Sequence[float]) -> int:
 
 
 def change(a: Sequence[float], b: Sequence[float]) -> str:
-    """How much higher `a` is than `b`, in words; nothing where one of them is missing."""
+    """How much higher `a` is than `b`, as text; empty where one of them is missing."""
     if not a or not b:
         return ""
     return f"{mean(a) - mean(b):+.3f}, {('about equal', 'higher', 'lower')[rise(a, b)]}"
@@ -126,8 +171,17 @@ def change(a: Sequence[float], b: Sequence[float]) -> str:
 
 
 def write_tables(results: Results, folder: Path) -> None:
-    """`table.csv` with a row for each run, the same whoever computed it, and `times.csv`; both as parquet too
-    where pyarrow is installed."""
+    """Write `table.csv` with a row for each run, and `times.csv`.
+
+    `table.csv` does not depend on where the runs were made. With pyarrow, both are written as parquet too.
+
+    Parameters
+    ----------
+    results : Results
+        What is finished.
+    folder : Path
+        Where to write.
+    """
     _write_table(folder / "table.csv", [_table_row(row) for row in results.rows])
     times = []
     for i, result in sorted(results.found.items()):
@@ -141,7 +195,7 @@ def write_tables(results: Results, folder: Path) -> None:
 
 
 def _table_row(row: Row) -> Row:
-    """A row of plain cells: scores of single variables have columns of their own."""
+    """A row of plain cells: scores of single variables get columns of their own."""
     out, single = {}, {}
     for key, value in row.items():
         if isinstance(value, dict):
@@ -170,7 +224,7 @@ def _write_table(path: Path, rows: Sequence[Row]) -> None:
 
 
 def _one_type(values: Iterable[Any]) -> list[Any]:
-    """A column that a typed file can hold: text if any of it is text."""
+    """A column for a typed file: text if any of it is text."""
     values = list(values)
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int} or kinds <= {str} or kinds <= {bool}:

@@ -25,7 +25,20 @@ log = logging.getLogger(__name__)
 
 
 def planned(study: Study, options: Options) -> list[Task]:
-    """The runs of a study; their names are their folders and must differ."""
+    """The runs of a study.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    options : Options
+        Its choices.
+
+    Returns
+    -------
+    list of Task
+        Their names, which are their folders, differ.
+    """
     tasks = study.plan(options)
     names = [task.name for task in tasks]
     if len(set(names)) < len(names):
@@ -55,8 +68,33 @@ def run_study(
     only: Sequence[int] | None = None,
     force: bool = False,
 ) -> Results:
-    """Do what is left of a study and write its report. With `only`, do these runs and leave the report: many
-    processes can each do some, and one that needs a run that another is doing waits for it."""
+    """Run what is left of a study and write its report.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    options : Options
+        Its choices.
+    folder : Path
+        Where its runs and results are.
+    engine : {"local", "dask"}, default="local"
+        Processes of this machine, or a Dask cluster.
+    jobs : int, default=1
+        Runs at the same time.
+    address : str, default=None
+        Address of a Dask scheduler; None starts one.
+    only : sequence of int, default=None
+        Run only these and write no report. Many processes can each run some; one that needs a run that another
+        process is at waits for it.
+    force : bool, default=False
+        Repeat finished runs.
+
+    Returns
+    -------
+    Results
+        What is finished.
+    """
     tasks = planned(study, options)
     if only is not None and (beyond := [i for i in only if i >= len(tasks)]):
         raise UserError(f"{study.name} has runs 0 to {len(tasks) - 1}, got {', '.join(map(str, beyond))}")
@@ -104,7 +142,7 @@ def _run(
 
 
 def _with_needed(tasks: Sequence[Task], only: Sequence[int]) -> list[int]:
-    """These runs, and those that they share something with."""
+    """These runs, and those whose results they share."""
     index_of = {task.name: i for i, task in enumerate(tasks)}
     out = set(only)
     for i in only:

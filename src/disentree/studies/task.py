@@ -22,7 +22,21 @@ Extra = Literal["metrics", "embedding", "picture", "representation"]
 
 
 class Task(BaseModel):
-    """One run of a study. It can be done again and again, here or elsewhere, and gives the same result."""
+    """One run of a study. Repeating it, on any machine, gives the same result.
+
+    Attributes
+    ----------
+    columns : dict
+        What distinguishes it from the other runs of its study, as columns of the table.
+    config : RunConfig
+        The settings of the run.
+    until : {"structure", "scores", "report"}
+        The last stage of the run.
+    structure_from, embedding_from : str or None
+        Names of the runs whose structure or initial representation it shares.
+    extras : tuple of str
+        What is computed in addition to the stages of a run; see `worker`.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -50,7 +64,25 @@ class Task(BaseModel):
 
 @dataclass(frozen=True)
 class Study:
-    """A table or a figure of the paper, and what is computed for it at each scale."""
+    """A table or a figure of the paper, and what is computed for it at each scale.
+
+    Attributes
+    ----------
+    name, title : str
+        Its name on the command line, and the title of its report.
+    reproduces : str
+        The table or figure of the paper.
+    datasets : mapping of str to sequence of str
+        Data sets by scale.
+    seeds : mapping of str to int
+        Number of seeds by scale.
+    scale_descriptions : mapping of str to str
+        What is computed at each scale; ``{samples}`` stands for the number of samples.
+    plan : callable
+        From `Options` to the list of `Task`.
+    report : callable
+        From `Results` to the list of `Section`.
+    """
 
     name: str
     title: str
@@ -64,6 +96,21 @@ class Study:
     def options(
         self, scale: str = "default", seeds: int | None = None, datasets: Sequence[str] | None = None
     ) -> Options:
+        """Check choices from the command line and fill in the others.
+
+        Parameters
+        ----------
+        scale : str, default="default"
+            quick, default or paper.
+        seeds : int, default=None
+            Number of seeds; None takes that of the scale.
+        datasets : sequence of str, default=None
+            Names of data sets; None takes those of the scale.
+
+        Returns
+        -------
+        Options
+        """
         if scale not in SCALES:
             raise UserError(f"--scale must be quick, default or paper, got {scale!r}")
         if seeds is not None and seeds < 1:
@@ -74,6 +121,7 @@ class Study:
         return Options(scale, tuple(range(seeds or self.seeds[scale])), chosen)
 
     def scale_means(self, options: Options) -> str:
+        """What is computed with these options, in a sentence."""
         return self.scale_descriptions[options.scale].replace("{samples}", describe_samples(options))
 
 
@@ -88,7 +136,29 @@ def make_task(
     extras: Sequence[Extra] = (),
     **settings: Any,
 ) -> Task:
-    """A run of `dataset` with `settings` of `RunConfig`, identified by `columns`."""
+    """A run of `dataset`, with further settings of `RunConfig`.
+
+    Parameters
+    ----------
+    columns : mapping
+        What distinguishes it from the other runs of the study.
+    dataset : str
+        Name of a data set.
+    seed : int
+        Seed of data and models.
+    until : {"structure", "scores", "report"}, default="scores"
+        The last stage.
+    structure_from, embedding_from : Task, default=None
+        Runs whose structure or initial representation it shares.
+    extras : sequence of str, default=()
+        What is computed in addition.
+    **settings
+        Settings of `RunConfig`.
+
+    Returns
+    -------
+    Task
+    """
     config = RunConfig.of(dataset, seed=seed, **settings)
     named = {**columns, "seed": seed}
     return Task(
