@@ -21,7 +21,7 @@ import numpy as np
 from disentree import Hierarchy, __version__
 from disentree.datasets import load_dataset
 from disentree.metrics import evaluate, h_error, r4_score, r4c_score
-from disentree.metrics._inputs import pair_up
+from disentree.metrics.inputs import pair_up
 from disentree.metrics.pairs import PairScorer
 
 TARGETS = {"r4c_seconds": 60.0, "speedup": 25.0, "h_error_seconds": 5.0}

@@ -1,6 +1,7 @@
 """Rules for the packages as a whole that `make lint` has no contract for."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -56,3 +57,17 @@ def test_only_four_modules_stand_outside_packages():
 def test_importing_a_package_leaves_slow_libraries_alone(module, absent):
     code = f"import sys, {module}; sys.exit({absent!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+TESTS = sorted(Path(__file__).parent.glob("*/test_*.py"))
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: str(path.relative_to(path.parents[1])))
+def test_tests_mirror_the_packages(path):
+    """tests/PACKAGE/test_MODULE.py; a file that covers other modules names them, `so.py`, in its docstring."""
+    package = ROOT / path.parent.name
+    names = {module.name for module in package.rglob("*.py")} | {f"{sub.name}/" for sub in package.rglob("*/")}
+    if f"{path.stem.removeprefix('test_')}.py" not in names:
+        covered = re.findall(r"`([\w/]+(?:\.py)?)`", ast.get_docstring(ast.parse(path.read_text())) or "")
+        assert covered
+        assert set(covered) <= names

@@ -1,4 +1,5 @@
-"""The flat baselines: their losses, the mistakes that other implementations make, what they reach on toys."""
+"""The flat baselines: their losses, the mistakes that other implementations make, what they reach on toys;
+covers `flat.py` and the files of single baselines."""
 
 import inspect
 import itertools

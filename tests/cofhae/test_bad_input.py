@@ -1,4 +1,4 @@
-"""Mistakes get one sentence each, before any long work."""
+"""Mistakes get one sentence each, before any long work; covers `estimator.py`."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""COFHAE as a whole: what it reaches, what it does not depend on, and how it behaves while training."""
+"""COFHAE as a whole: what it reaches, what it does not depend on, and how it behaves while training;
+covers `estimator.py`."""
 
 import json
 import warnings

@@ -1,4 +1,5 @@
-"""The networks in the page compute what the model computes; what cannot be shown is told in a sentence."""
+"""The networks in the page compute what the model computes; covers `export.py`,
+`program.py` and `interpreter.py`."""
 
 import json
 import shutil

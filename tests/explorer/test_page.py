@@ -1,4 +1,4 @@
-"""The page in a real Chromium, served and from a file."""
+"""The page in a real Chromium, served and from a file; covers `page/` and `content.py`."""
 
 import json
 import os

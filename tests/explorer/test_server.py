@@ -1,4 +1,4 @@
-"""What the server answers, what it refuses, and that it stays up."""
+"""What the server answers and what it refuses; covers `server.py` and `guard.py`."""
 
 import http.client
 import json

@@ -1,3 +1,5 @@
+"""Drawings of hierarchies."""
+
 from collections import Counter
 from itertools import pairwise
 

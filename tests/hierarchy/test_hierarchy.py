@@ -1,3 +1,5 @@
+"""Hierarchies, codes and paths; covers `hierarchy.py` and `tree.py`."""
+
 import gc
 import json
 import random

@@ -1,4 +1,4 @@
-"""The boosted trees against scikit-learn's."""
+"""The boosted trees against scikit-learn's; covers `boosting.py` and `boosting_many.py`."""
 
 import numpy as np
 import pytest

@@ -1,3 +1,5 @@
+"""Dependence of the codes of a leaf."""
+
 import numpy as np
 import pytest
 

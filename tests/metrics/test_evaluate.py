@@ -1,3 +1,5 @@
+"""All scores at once."""
+
 import json
 
 import pytest

@@ -1,4 +1,4 @@
-"""MIG, SAP, FactorVAE score and DCI: known answers."""
+"""Known answers; covers `mig.py`, `sap.py`, `factor_vae.py` and `dci.py`."""
 
 import numpy as np
 import pytest

@@ -1,3 +1,5 @@
+"""H-error against known answers and another implementation."""
+
 import itertools
 import random
 import time

@@ -1,3 +1,5 @@
+"""Purity and coverage."""
+
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,10 +1,12 @@
+"""R4 and R4c: known answers and invariances; covers `r4.py`, `pairs.py` and `factor_scores.py`."""
+
 import numpy as np
 import pytest
 
 from disentree import Hierarchy
 from disentree.datasets import load_dataset
 from disentree.metrics import FactorScores, h_error, r4_score, r4c_score
-from disentree.metrics._inputs import pair_up
+from disentree.metrics.inputs import pair_up
 from disentree.metrics.pairs import PairScorer
 
 

@@ -1,4 +1,4 @@
-"""From components to a tree, and from points to components, by hand."""
+"""From components to a tree, and from points to components, by hand; covers `tree.py` and `assign.py`."""
 
 import numpy as np
 import pytest

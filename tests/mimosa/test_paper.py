@@ -1,4 +1,5 @@
-"""The paper's MIMOSA, on the whitened representation (seconds) and with its own autoencoder (small)."""
+"""The paper's MIMOSA, on the whitened representation (seconds) and with its own autoencoder (small);
+covers `paper/`."""
 
 import numpy as np
 import pytest

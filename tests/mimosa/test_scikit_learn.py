@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of the estimator contract."""
+"""scikit-learn's own checks of the estimator contract; covers `estimator.py`."""
 
 from contract import checks_of, keeps_any_parameter
 from disentree import MIMOSA

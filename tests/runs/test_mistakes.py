@@ -1,4 +1,4 @@
-"""Mistakes, each in one sentence."""
+"""Mistakes, each in one sentence; covers `config.py` and `folder.py`."""
 
 import shlex
 

@@ -1,4 +1,4 @@
-"""A user's own data, and settings."""
+"""A user's own data, and settings; covers `folder.py`."""
 
 import json
 import shlex

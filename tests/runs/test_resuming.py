@@ -1,4 +1,4 @@
-"""Stopping and going on."""
+"""Stopping and going on; covers `folder.py` and `stages.py`."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,5 @@
-"""Where runs are done must not matter, nor what dies on the way."""
+"""Running studies: the same results in any process, whatever dies; covers `engine.py`, `study.py`, `worker.py`
+and `progress.py`."""
 
 import errno
 import json

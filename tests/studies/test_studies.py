@@ -1,4 +1,5 @@
-"""The studies of the paper: their lists of runs, their reports, and the command line."""
+"""The paper's studies: their runs, their reports and the command line; covers `task.py`, `results.py`, `page.py`,
+`folder.py`, `published.py`, `cost.py` and the modules of single studies."""
 
 import csv
 import html.parser

@@ -10,7 +10,9 @@ from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy
-from disentree.metrics._inputs import (
+from disentree.metrics.boosting import DEPTH, N_TREES
+from disentree.metrics.boosting_many import classification, regression
+from disentree.metrics.inputs import (
     Column,
     Pairing,
     check_choice,
@@ -19,8 +21,6 @@ from disentree.metrics._inputs import (
     random_quarter,
     standardized,
 )
-from disentree.metrics.boosting import DEPTH, N_TREES
-from disentree.metrics.boosting_many import classification, regression
 from disentree.metrics.pairs import Estimator
 
 

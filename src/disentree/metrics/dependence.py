@@ -15,7 +15,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy
-from disentree.metrics._inputs import check_count
+from disentree.metrics.inputs import check_count
 
 FEWEST_ROWS = 20
 

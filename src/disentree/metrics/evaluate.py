@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 from disentree._version import __version__
 from disentree.hierarchy import Hierarchy
-from disentree.metrics._inputs import check_choice, pair_up
 from disentree.metrics.dci import importance_scores
 from disentree.metrics.factor_vae import fixed_factor_accuracy
 from disentree.metrics.h_error import h_error
+from disentree.metrics.inputs import check_choice, pair_up
 from disentree.metrics.mig import information_gap
 from disentree.metrics.pairs import Estimator, PairScorer, estimator_name
 from disentree.metrics.purity import coverage_score, purity_score

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy
-from disentree.metrics._inputs import Column, Pairing, check_count, pair_up
+from disentree.metrics.inputs import Column, Pairing, check_count, pair_up
 
 
 def factor_vae_score(

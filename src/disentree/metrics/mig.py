@@ -7,7 +7,7 @@ from jaxtyping import Int
 from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy
-from disentree.metrics._inputs import Column, Pairing, check_count, pair_up
+from disentree.metrics.inputs import Column, Pairing, check_count, pair_up
 
 
 def mig_score(

@@ -15,8 +15,8 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from disentree.metrics._inputs import Column, check_choice, check_count, random_quarter, standardized
 from disentree.metrics.boosting import DEPTH, N_TREES, RATE, accuracy_of_split, r2_of_split
+from disentree.metrics.inputs import Column, check_choice, check_count, random_quarter, standardized
 
 Estimator = Literal["fast", "reference"]
 FEWEST_ROWS = 30  # on fewer, a score says more about the split than about the pair

@@ -15,8 +15,8 @@ from jaxtyping import Int
 from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy
-from disentree.metrics._inputs import Column, Pairing, in_threads, pair_up
 from disentree.metrics.factor_scores import FactorScore, FactorScores, Match
+from disentree.metrics.inputs import Column, Pairing, in_threads, pair_up
 from disentree.metrics.pairs import FEWEST_ROWS, Estimator, PairScorer
 
 

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy
-from disentree.metrics._inputs import Column, Pairing, in_threads, pair_up, random_quarter, standardized
+from disentree.metrics.inputs import Column, Pairing, in_threads, pair_up, random_quarter, standardized
 
 
 def sap_score(

@@ -1,3 +1,5 @@
+"""Figures of data sets."""
+
 import dataclasses
 
 import numpy as np
