@@ -1,4 +1,4 @@
-"""Who may call the explorer: the page itself, and nobody else.
+"""Access to the explorer: only its own page may call it.
 
 A page of another site can make a browser send requests here, and with a name of its own that resolves to this
 machine (DNS rebinding) it could read the answers. So the name in the Host header must be one of ours, a request
@@ -30,7 +30,7 @@ HEADERS = {
 
 
 class BadRequest(ValueError):
-    """A request that cannot be answered, told in one sentence."""
+    """A request that cannot be answered, with the reason in one sentence."""
 
     def __init__(self, sentence: str, status: int = 400):
         super().__init__(sentence)

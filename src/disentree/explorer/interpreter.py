@@ -96,9 +96,9 @@ def checked_program(model: Any, codes: Float[np.ndarray, "n v"]) -> tuple[dict[s
     weights = [torch.from_numpy(array).double() for array in tensors.arrays]
     X = np.asarray(model.inverse_transform(codes), dtype=np.float64)
     start = torch.from_numpy(flat_codes(model.hierarchy_, codes))
-    again = run(program["decode"], start, weights).reshape(X.shape).numpy()
+    decoded = run(program["decode"], start, weights).reshape(X.shape).numpy()
     spread = max(float(np.ptp(X)), 1e-9 * float(np.abs(X).max()), 1e-300)
-    if not np.abs(again - X).max(initial=0) <= TOLERANCE * spread:
+    if not np.abs(decoded - X).max(initial=0) <= TOLERANCE * spread:
         raise NotInBrowser(
             f"the decoder of this {type(model).__name__} is more than its networks, and a page that runs by "
             f"itself would draw something else; `disentree explore RUN` serves any model"
@@ -112,10 +112,10 @@ def _encodes_the_same(model: Any, program: dict[str, Any], weights: list[Tensor]
     codes = model.transform(X)
     flat = torch.from_numpy(X.reshape(len(X), -1))
     items = run(program["encode"], flat, weights).numpy()
-    again = codes_from(model.hierarchy_, items)
-    same = (np.isnan(again) == np.isnan(codes)).all(axis=1)
+    ours = codes_from(model.hierarchy_, items)
+    same = (np.isnan(ours) == np.isnan(codes)).all(axis=1)
     spread = np.nanmax(np.abs(codes), initial=1e-3)
-    close = np.nanmax(np.abs(again[same] - codes[same]), initial=0) <= 1e-3 * spread
+    close = np.nanmax(np.abs(ours[same] - codes[same]), initial=0) <= 1e-3 * spread
     return bool(close and same.mean() >= _SAME_OPTIONS)
 
 

@@ -37,7 +37,9 @@ class Tensors:
 
     def __init__(self) -> None:
         self.arrays: list[np.ndarray] = []
-        self._numbers: dict[int, tuple[int, Any]] = {}  # by id, with the object: ids of lost ones come again
+        self._numbers: dict[
+            int, tuple[int, Any]
+        ] = {}  # by id; the object is kept, since ids of freed objects are reused
 
     def add(self, values: Any) -> int:
         """The number of an array; the same object is stored once."""

@@ -141,8 +141,8 @@ def make_app(explored: Explored, host: str = "127.0.0.1") -> Guard:
 
     async def not_found(request: Request, error: Exception) -> Response:
         status = getattr(error, "status_code", 404)
-        told = "there is nothing here" if status == 404 else "this is not how to ask"
-        return JSONResponse({"error": told}, status_code=status)
+        reason = "not found" if status == 404 else "method not allowed"
+        return JSONResponse({"error": reason}, status_code=status)
 
     async def broken(request: Request, error: Exception) -> Response:
         log.error("a request failed", exc_info=error)

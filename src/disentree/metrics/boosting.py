@@ -5,7 +5,7 @@
 unnecessary:
 
 - A node is an interval of the sorted column, so a tree is at most seven cut points, and the whole model is a
-  step function: one value for each run of inputs that no tree tells apart.
+  step function: one value for each run of inputs that no tree separates.
 - All trees that cut between the same two runs use the same threshold, their midpoint, so a new input simply
   takes the value of the run on its side of the midpoint.
 
@@ -63,15 +63,15 @@ def r2_of_split(x, y, is_test):
 def accuracy_of_split(x, y, is_test, n_classes):
     """Accuracy on the test rows of a classifier fitted to the others. `y` holds class numbers as integers."""
     run, n_runs = _runs(x, is_test)
-    seen = np.zeros(n_classes, dtype=np.int64)
+    counts = np.zeros(n_classes, dtype=np.int64)
     for i in range(len(x)):
         if not is_test[i]:
-            seen[y[i]] += 1
+            counts[y[i]] += 1
     # Classes that no training row has are unknown to the classifier and always wrong.
     number = np.full(n_classes, -1)
     n_seen = 0
     for c in range(n_classes):
-        if seen[c]:
+        if counts[c]:
             number[c] = n_seen
             n_seen += 1
     counts = np.zeros((n_seen, n_runs))

@@ -32,9 +32,9 @@ class Column:
     @classmethod
     def of(cls, name: str, values: Float[np.ndarray, " n"], n_classes: int) -> Column:
         active = ~np.isnan(values)
-        seen = values[active]
-        spread = float(np.ptp(seen)) if len(seen) else 0.0
-        if spread <= 1e-12 * float(np.abs(seen).max(initial=0.0)):
+        active_values = values[active]
+        spread = float(np.ptp(active_values)) if len(active_values) else 0.0
+        if spread <= 1e-12 * float(np.abs(active_values).max(initial=0.0)):
             spread = 0.0
         return cls(name, values, n_classes, active, spread)
 

@@ -87,5 +87,5 @@ def _information(a: Int[np.ndarray, " n"], b: Int[np.ndarray, " n"]) -> float:
     width = int(b.max()) + 1
     joint = np.bincount(a * width + b, minlength=(int(a.max()) + 1) * width).reshape(-1, width) / len(a)
     independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
-    seen = joint > 0
-    return max(0.0, float((joint[seen] * np.log(joint[seen] / independent[seen])).sum()))
+    occurs = joint > 0
+    return max(0.0, float((joint[occurs] * np.log(joint[occurs] / independent[occurs])).sum()))

@@ -24,7 +24,7 @@ N_BINS = 16
 
 
 def estimator_name(estimator: Estimator) -> str:
-    """What to store beside a score: the estimator and the version of it that counts."""
+    """The estimator and its version, to store with a score."""
     settings = f"{N_TREES} trees of depth {DEPTH}, rate {RATE}"
     if estimator == "fast":
         return f"fast: disentree presorted gradient boosting 1, {settings}"
@@ -80,7 +80,7 @@ class PairScorer:
             self._columns |= {id(v): v, id(z): z}
         return self._known[key]
 
-    def by_promise(
+    def most_informative_first(
         self, v: Column, candidates: Sequence[tuple[int, Column]], rows: Int[np.ndarray, " m"]
     ) -> list[tuple[int, Column]]:
         """The candidates with those first that look most like `v`. The sooner the best is known, the more of
@@ -88,8 +88,8 @@ class PairScorer:
         if len(rows) < FEWEST_ROWS:
             return []
         v_bins = _bins(v, v.values[rows])
-        promise = {j: _shared_information(v_bins, _bins(z, z.values[rows])) for j, z in candidates}
-        return sorted(candidates, key=lambda candidate: -promise[candidate[0]])
+        information = {j: _shared_information(v_bins, _bins(z, z.values[rows])) for j, z in candidates}
+        return sorted(candidates, key=lambda candidate: -information[candidate[0]])
 
     def _splits(self, n: int, subset: bytes) -> list[Bool[np.ndarray, " n"]]:
         words = np.frombuffer(subset, dtype=np.uint32).tolist()

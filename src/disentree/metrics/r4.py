@@ -281,7 +281,7 @@ def _best_single(
 ) -> tuple[float, int | None]:
     """The candidate that corresponds to `v` best, if any does better than `floor`."""
     best, winner = floor, None
-    for j, z in scorer.by_promise(v, candidates, rows):
+    for j, z in scorer.most_informative_first(v, candidates, rows):
         score = scorer.score(v, z, rows, best)
         if score > best:
             best, winner = score, j

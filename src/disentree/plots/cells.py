@@ -29,7 +29,7 @@ class CellStyle:
     kind: str  # "image", "line" or "bars"
     low: float
     high: float
-    names: tuple[str, ...]  # beside the bars
+    names: tuple[str, ...]  # of the bars
 
     @classmethod
     def of(cls, X: Num[np.ndarray, "n ..."], feature_names: Sequence[str] = ()) -> CellStyle:

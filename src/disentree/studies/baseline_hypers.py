@@ -50,8 +50,8 @@ def report(results: Results) -> list[Section]:
                 counted += 1
                 falls += rise(strongest, weakest) < 0
                 rises += rise(strongest, weakest) > 0
-            told = ", ".join(f"{value:g}: {spread(v)}" for value, v in zip(values, found, strict=True) if v)
-            cells = [told, change(strongest, weakest), f"{max(known):.3f}", spread(own)]
+            by_strength = ", ".join(f"{value:g}: {spread(v)}" for value, v in zip(values, found, strict=True) if v)
+            cells = [by_strength, change(strongest, weakest), f"{max(known):.3f}", spread(own)]
             rows.append([dataset, title(model), setting, *cells])
     header = ["data set", "model", "setting", "R4c at each value", "strongest against weakest", "best", "COFHAE"]
     text = [

@@ -37,7 +37,7 @@ def run_all(
     pool : Pool
         Processes to run them in.
     progress : Progress
-        Is told what happens.
+        Displays what happens.
     patience : float
         Seconds to wait for other processes that are at the same run.
 
@@ -81,7 +81,7 @@ def run_all(
                 open_runs.discard(i)
                 progress.done(i, result)
             elif attempts[i] < ATTEMPTS:
-                progress.again(i, problem)
+                progress.retried(i, problem)
                 waiting.insert(0, i)
             else:
                 give_up(i, problem)

@@ -87,7 +87,7 @@ def report(results: Results) -> list[Section]:
                 rows.append([setting, dataset, *cells])
     steps = []
     for dataset in results.levels("dataset"):
-        for setting, off, told in (("contagion_num", 1, "contagion"), ("ransac_frac", 1.0, "RANSAC")):
+        for setting, off, step in (("contagion_num", 1, "contagion"), ("ransac_frac", 1.0, "RANSAC")):
             without = results.where(dataset=dataset, setting=setting, value=off)
             if not without or not results.where(dataset=dataset, setting="usual"):
                 continue
@@ -96,7 +96,7 @@ def report(results: Results) -> list[Section]:
                 usual = results.values(name, dataset=dataset, setting="usual")
                 changed = results.values(name, dataset=dataset, setting=setting, value=off)
                 cells.append(f"{spread(usual)} → {spread(changed)}")
-            steps.append([dataset, told, *cells])
+            steps.append([dataset, step, *cells])
     pictures = [Picture("mimosa-sensitivity", CAPTION, lambda: _draw(results))]
     return [
         Section("Each setting on its own", [WHAT], header, rows, pictures=pictures),

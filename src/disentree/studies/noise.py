@@ -1,4 +1,4 @@
-"""Noise: how much of it MIMOSA bears, the default beside the paper's."""
+"""MIMOSA on noisy data: the default and the paper's."""
 
 from __future__ import annotations
 

@@ -61,10 +61,10 @@ class Progress:
         self.left.discard(i)
         self.n_done += 1
         values = result["values"]
-        told = ", ".join(f"{name} {values[name]:.4g}" for name in SHOWN if values.get(name) is not None)
-        self._say(f"{i} {self.tasks[i]}: {told} ({self.seconds[i]:.1f} s)")
+        scores = ", ".join(f"{name} {values[name]:.4g}" for name in SHOWN if values.get(name) is not None)
+        self._say(f"{i} {self.tasks[i]}: {scores} ({self.seconds[i]:.1f} s)")
 
-    def again(self, i: int, why: str) -> None:
+    def retried(self, i: int, why: str) -> None:
         del self._since[i]
         log.warning("%d %s failed, trying once more: %s", i, self.tasks[i], why)
 

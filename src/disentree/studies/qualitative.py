@@ -10,7 +10,7 @@ from disentree.studies.published import BENCHMARKS, CHOPSTICKS, R4, R4C, n_sampl
 from disentree.studies.results import Picture, Results, Row, Section
 from disentree.studies.task import Study, Task, make_task
 
-FLAT = ("ae", "tcvae")  # beside COFHAE, on one data set
+FLAT = ("ae", "tcvae")  # in addition to COFHAE, on one data set
 PICTURES = {
     "mimosa": "Initial representation, components and hierarchy that MIMOSA found.",
     "pairwise": "True against learned variables where both are active, with the parts of R4c.",
@@ -69,10 +69,10 @@ def _cells(row: Row, dataset: str, model: str) -> list[str]:
     stated = (R4C.get((dataset, model)), R4.get((dataset, model)))
     factors = ", ".join(f"{name} {score:.2f}" for name, score in (row.get("factors") or {}).items())
     numbers = [f"{row[name]:.3f}" if row.get(name) is not None else "" for name in ("r4c", "r4")]
-    told = ", ".join(f"{value:g}" for value in stated) if None not in stated else ""
-    if told and model == "cofhae":  # of others the paper does not say which run
-        told += " (best run)"
-    return [title(model), str(row["seed"]), *numbers, str(row["h_error"]), told, factors]
+    paper_values = ", ".join(f"{value:g}" for value in stated) if None not in stated else ""
+    if paper_values and model == "cofhae":  # of others the paper does not say which run
+        paper_values += " (best run)"
+    return [title(model), str(row["seed"]), *numbers, str(row["h_error"]), paper_values, factors]
 
 
 def _pictures(results: Results, row: Row, dataset: str, model: str) -> list[Picture]:

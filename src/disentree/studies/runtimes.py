@@ -61,8 +61,8 @@ def report(results: Results) -> list[Section]:
                 n = max(by_size)
                 inside = [_inside(results, row) for row in by_size[n]]
                 names = dict.fromkeys(step for timings in inside for step in timings)
-                told = ", ".join(f"{step} {mean([t.get(step, 0.0) for t in inside]):.1f} s" for step in names)
-                steps.append([dataset, method, f"{n:,}", told])
+                timings = ", ".join(f"{step} {mean([t.get(step, 0.0) for t in inside]):.1f} s" for step in names)
+                steps.append([dataset, method, f"{n:,}", timings])
             if len(by_size) > 1:
                 slopes = [f"{_slope(results, by_size, stage):.2f}" for stage in STAGES]
                 growth.append([dataset, method, *slopes])

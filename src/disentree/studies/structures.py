@@ -1,4 +1,4 @@
-"""What studies of MIMOSA share: its default beside the paper's, and pictures of embeddings."""
+"""Shared by the studies of MIMOSA: tasks for its default and for the paper's, and figures of embeddings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Table 1: how well MIMOSA finds the hierarchy, its default beside the paper's algorithm."""
+"""Table 1: how well MIMOSA finds the hierarchy, with its default and the paper's algorithm."""
 
 from __future__ import annotations
 

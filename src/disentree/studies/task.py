@@ -40,7 +40,7 @@ class Task(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    columns: dict[str, Any]  # what tells it from the other runs of its study, as columns of the table
+    columns: dict[str, Any]  # what identifies it among the runs of its study, as columns of the table
     config: RunConfig
     until: Literal["structure", "scores", "report"] = "scores"
     structure_from: str | None = None  # the name of the run whose structure it shares

@@ -23,7 +23,12 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 30  # seconds: a process whose study was killed needs a moment to notice, and to let go of its run
 LOCK = ".worker.lock"  # that of the run, .lock, is held from stage to stage
-OWN_FILES = ("result.json", "failure.json", "embedding.npz", "representation.npz")  # beside those of the run
+OWN_FILES = (
+    "result.json",
+    "failure.json",
+    "embedding.npz",
+    "representation.npz",
+)  # in addition to those of the run
 MORE_METRICS = ("mig", "sap", "factor_vae", "dci")  # than every run has
 SHOWN_POINTS = 6000  # of an embedding that are kept for pictures
 
@@ -40,21 +45,19 @@ def execute(study: str, described: Mapping[str, Any], patience: float = PATIENCE
             if (result := read_result(folder, task)) is not None:  # done while we waited
                 return result
             with _one_thread(), warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore"
-                )  # they go to a log that nobody reads; what matters is in the result
+                warnings.simplefilter("ignore")  # what matters is in the result
                 result = _do(task, folder, Path(study))
             write_json(folder / "result.json", result)
             return result
     except KeyboardInterrupt:
         return {"error": "stopped"}
     except Exception as error:
-        told = _without_folder(f"{type(error).__name__}: {error}", study)
+        message = _without_folder(f"{type(error).__name__}: {error}", study)
         try:
-            write_json(folder / "failure.json", {"error": told, "traceback": traceback.format_exc()})
+            write_json(folder / "failure.json", {"error": message, "traceback": traceback.format_exc()})
         except OSError:
             log.warning("%s: could not write down why it failed", folder)
-        return {"error": told}
+        return {"error": message}
 
 
 def _without_folder(sentence: str, study: str) -> str:
@@ -81,7 +84,7 @@ def read_result(folder: Path, task: Task) -> dict[str, Any] | None:
 
 
 def forget(folder: Path) -> None:
-    """Remove the files of a run, so that it is done again."""
+    """Remove the files of a run, so that it is repeated."""
     from disentree.runs.folder import clear
 
     if folder.is_dir():
