@@ -22,6 +22,7 @@ from disentree.metrics.inputs import (
     standardized,
 )
 from disentree.metrics.pairs import Estimator
+from disentree.metrics.shared_docs import documented
 
 
 class DCI(NamedTuple):
@@ -42,6 +43,7 @@ class DCI(NamedTuple):
     informativeness: float  # the factors can be predicted from the codes
 
 
+@documented
 def dci_score(
     V: ArrayLike,
     Z: ArrayLike,
@@ -57,23 +59,15 @@ def dci_score(
 
     Parameters
     ----------
-    V, Z : array-like of shape (n_rows, n_variables)
-        True and learned codes of the same rows, NaN where a variable is not active.
-    v_hierarchy, z_hierarchy : Hierarchy
-        The hierarchies of V and Z.
-    estimator : {"fast", "reference"}, default="fast"
-        The boosted trees of this package, or those of scikit-learn.
-    random_state : int, default=0
-        Seed of the held-out rows, and of the subset of rows.
-    n_jobs : int, default=None
-        Threads, as in joblib: None is one, -1 all. The score does not depend on it.
-    max_rows : int, default=None
-        Score a random subset of this many rows; None scores all.
+    {codes}
+    {estimator}
+    {held_out_seed}
+    {n_jobs}
+    {max_rows}
 
     Returns
     -------
-    float
-        Between 0 and 1; 1 is best.
+    {score}
 
     Examples
     --------
@@ -95,6 +89,7 @@ def dci_score(
     ).disentanglement
 
 
+@documented
 def dci_scores(
     V: ArrayLike,
     Z: ArrayLike,
@@ -117,18 +112,11 @@ def dci_scores(
 
     Parameters
     ----------
-    V, Z : array-like of shape (n_rows, n_variables)
-        True and learned codes of the same rows, NaN where a variable is not active.
-    v_hierarchy, z_hierarchy : Hierarchy
-        The hierarchies of V and Z.
-    estimator : {"fast", "reference"}, default="fast"
-        The boosted trees of this package, or those of scikit-learn.
-    random_state : int, default=0
-        Seed of the held-out rows, and of the subset of rows.
-    n_jobs : int, default=None
-        Threads, as in joblib: None is one, -1 all. The score does not depend on it.
-    max_rows : int, default=None
-        Score a random subset of this many rows; None scores all.
+    {codes}
+    {estimator}
+    {held_out_seed}
+    {n_jobs}
+    {max_rows}
 
     Returns
     -------

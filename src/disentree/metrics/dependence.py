@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy
 from disentree.metrics.inputs import check_count
+from disentree.metrics.shared_docs import documented
 
 FEWEST_ROWS = 20
 
@@ -45,6 +46,7 @@ class PathDependence:
     pair: tuple[str, str]
 
 
+@documented
 def dependence_scores(
     Z: ArrayLike, z_hierarchy: Hierarchy, *, max_rows: int = 1000, random_state: int = 0
 ) -> list[PathDependence]:
@@ -52,14 +54,7 @@ def dependence_scores(
 
     Parameters
     ----------
-    Z : array-like of shape (n_rows, n_variables)
-        Learned codes, NaN where a variable is not active.
-    z_hierarchy : Hierarchy
-        The hierarchy of Z.
-    max_rows : int, default=1000
-        Paths with more rows are measured on a random subset of this many.
-    random_state : int, default=0
-        Seed of the subset.
+    {learned}
 
     Returns
     -------
@@ -100,6 +95,7 @@ def dependence_scores(
     return out
 
 
+@documented
 def dependence_score(
     Z: ArrayLike, z_hierarchy: Hierarchy, *, max_rows: int = 1000, random_state: int = 0
 ) -> float:
@@ -107,14 +103,7 @@ def dependence_score(
 
     Parameters
     ----------
-    Z : array-like of shape (n_rows, n_variables)
-        Learned codes, NaN where a variable is not active.
-    z_hierarchy : Hierarchy
-        The hierarchy of Z.
-    max_rows : int, default=1000
-        Paths with more rows are measured on a random subset of this many.
-    random_state : int, default=0
-        Seed of the subset.
+    {learned}
 
     Returns
     -------

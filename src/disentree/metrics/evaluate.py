@@ -18,10 +18,12 @@ from disentree.metrics.pairs import Estimator, PairScorer, estimator_name
 from disentree.metrics.purity import coverage_score, purity_score
 from disentree.metrics.r4 import conditional_scores, marginal_scores
 from disentree.metrics.sap import predictability_gap
+from disentree.metrics.shared_docs import documented
 
 METRICS = ("r4c", "r4", "h_error", "purity", "coverage", "mig", "sap", "factor_vae", "dci")
 
 
+@documented
 def evaluate(
     V: ArrayLike,
     Z: ArrayLike,
@@ -44,26 +46,21 @@ def evaluate(
 
     Parameters
     ----------
-    V, Z : array-like of shape (n_rows, n_variables)
-        True and learned codes of the same rows, NaN where a variable is not active.
-    v_hierarchy, z_hierarchy : Hierarchy
-        The hierarchies of V and Z.
+    {codes}
     metrics : iterable of str, default=METRICS
         Names of scores.
     n_splits : int, default=5
         Random splits into 75 % training and 25 % test rows that R4 and R4c average over.
     random_state : int, default=0
         Seed of all scores.
-    n_jobs : int, default=None
-        Threads, as in joblib: None is one, -1 all. The score does not depend on it.
+    {n_jobs}
     estimator : {"fast", "reference"}, default="fast"
         The boosted trees behind R4, R4c and DCI: those of this package, or those of scikit-learn.
     adjusted : bool, default=False
         Correct accuracies in R4 and R4c for guessing.
     strict : bool, default=False
         In R4c, do not let variables correspond that are constant on the same branch.
-    max_rows : int, default=None
-        Score a random subset of this many rows; None scores all.
+    {max_rows}
 
     Returns
     -------

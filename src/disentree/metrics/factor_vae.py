@@ -8,8 +8,10 @@ from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy
 from disentree.metrics.inputs import Column, Pairing, check_count, pair_up
+from disentree.metrics.shared_docs import documented
 
 
+@documented
 def factor_vae_score(
     V: ArrayLike,
     Z: ArrayLike,
@@ -36,10 +38,7 @@ def factor_vae_score(
 
     Parameters
     ----------
-    V, Z : array-like of shape (n_rows, n_variables)
-        True and learned codes of the same rows, NaN where a variable is not active.
-    v_hierarchy, z_hierarchy : Hierarchy
-        The hierarchies of V and Z.
+    {codes}
     batch_size : int, default=64
         Rows of a batch; a quarter of the active rows where a true variable is active in few.
     n_train : int, default=4000
@@ -48,13 +47,11 @@ def factor_vae_score(
         Batches to score it on.
     random_state : int, default=0
         Seed of the batches, and of the subset of rows.
-    max_rows : int, default=None
-        Score a random subset of this many rows; None scores all.
+    {max_rows}
 
     Returns
     -------
-    float
-        Between 0 and 1; 1 is best.
+    {score}
 
     Examples
     --------

@@ -8,8 +8,10 @@ from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy
 from disentree.metrics.inputs import Column, Pairing, check_count, pair_up
+from disentree.metrics.shared_docs import documented
 
 
+@documented
 def mig_score(
     V: ArrayLike,
     Z: ArrayLike,
@@ -29,21 +31,16 @@ def mig_score(
 
     Parameters
     ----------
-    V, Z : array-like of shape (n_rows, n_variables)
-        True and learned codes of the same rows, NaN where a variable is not active.
-    v_hierarchy, z_hierarchy : Hierarchy
-        The hierarchies of V and Z.
+    {codes}
     n_bins : int, default=20
         Bins of a continuous variable.
     random_state : int, default=0
         Seed of the subset of rows.
-    max_rows : int, default=None
-        Score a random subset of this many rows; None scores all.
+    {max_rows}
 
     Returns
     -------
-    float
-        Between 0 and 1; 1 is best.
+    {score}
 
     Examples
     --------

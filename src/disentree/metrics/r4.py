@@ -18,6 +18,7 @@ from disentree.hierarchy import Hierarchy
 from disentree.metrics.factor_scores import FactorScore, FactorScores, Match
 from disentree.metrics.inputs import Column, Pairing, in_threads, pair_up
 from disentree.metrics.pairs import FEWEST_ROWS, Estimator, PairScorer
+from disentree.metrics.shared_docs import documented
 
 
 @overload
@@ -52,6 +53,7 @@ def r4c_score(
     strict: bool = False,
     max_rows: int | None = None,
 ) -> FactorScores: ...
+@documented
 def r4c_score(
     V: ArrayLike,
     Z: ArrayLike,
@@ -74,29 +76,14 @@ def r4c_score(
 
     Parameters
     ----------
-    V, Z : array-like of shape (n_rows, n_variables)
-        True and learned codes of the same rows, NaN where a variable is not active.
-    v_hierarchy, z_hierarchy : Hierarchy
-        The hierarchies of V and Z: they say which variables are categorical and where each is active.
-    n_splits : int, default=5
-        Random splits into 75 % training and 25 % test rows to average over.
-    random_state : int, default=0
-        Seed of the splits, and of the subset of rows.
-    n_jobs : int, default=None
-        Threads, as in joblib: None is one, -1 all. The score does not depend on it.
-    per_factor : bool, default=False
-        Return `FactorScores` instead of the mean: the score of every true variable and the learned variables
-        that explain it.
-    estimator : {"fast", "reference"}, default="fast"
-        The boosted trees of this package, or those of scikit-learn.
-    adjusted : bool, default=False
-        Correct accuracies for guessing, ``(accuracy - majority) / (1 - majority)``. Without it, as in the
-        paper, two independent binary variables score .5.
-    strict : bool, default=False
-        Two variables that are constant on the same branch, though not everywhere, correspond (a bijection
-        between two points). With `strict` they do not.
-    max_rows : int, default=None
-        Score a random subset of this many rows; None scores all.
+    {codes}
+    {splits}
+    {n_jobs}
+    {per_factor}
+    {estimator}
+    {adjusted}
+    {strict}
+    {max_rows}
 
     Returns
     -------
@@ -156,6 +143,7 @@ def r4_score(
     adjusted: bool = False,
     max_rows: int | None = None,
 ) -> FactorScores: ...
+@documented
 def r4_score(
     V: ArrayLike,
     Z: ArrayLike,
@@ -177,26 +165,13 @@ def r4_score(
 
     Parameters
     ----------
-    V, Z : array-like of shape (n_rows, n_variables)
-        True and learned codes of the same rows, NaN where a variable is not active.
-    v_hierarchy, z_hierarchy : Hierarchy
-        The hierarchies of V and Z: they say which variables are categorical and where each is active.
-    n_splits : int, default=5
-        Random splits into 75 % training and 25 % test rows to average over.
-    random_state : int, default=0
-        Seed of the splits, and of the subset of rows.
-    n_jobs : int, default=None
-        Threads, as in joblib: None is one, -1 all. The score does not depend on it.
-    per_factor : bool, default=False
-        Return `FactorScores` instead of the mean: the score of every true variable and the learned variables
-        that explain it.
-    estimator : {"fast", "reference"}, default="fast"
-        The boosted trees of this package, or those of scikit-learn.
-    adjusted : bool, default=False
-        Correct accuracies for guessing, ``(accuracy - majority) / (1 - majority)``. Without it, as in the
-        paper, two independent binary variables score .5.
-    max_rows : int, default=None
-        Score a random subset of this many rows; None scores all.
+    {codes}
+    {splits}
+    {n_jobs}
+    {per_factor}
+    {estimator}
+    {adjusted}
+    {max_rows}
 
     Returns
     -------

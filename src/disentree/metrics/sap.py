@@ -8,8 +8,10 @@ from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy
 from disentree.metrics.inputs import Column, Pairing, in_threads, pair_up, random_quarter, standardized
+from disentree.metrics.shared_docs import documented
 
 
+@documented
 def sap_score(
     V: ArrayLike,
     Z: ArrayLike,
@@ -31,21 +33,14 @@ def sap_score(
 
     Parameters
     ----------
-    V, Z : array-like of shape (n_rows, n_variables)
-        True and learned codes of the same rows, NaN where a variable is not active.
-    v_hierarchy, z_hierarchy : Hierarchy
-        The hierarchies of V and Z.
-    random_state : int, default=0
-        Seed of the held-out rows, and of the subset of rows.
-    n_jobs : int, default=None
-        Threads, as in joblib: None is one, -1 all. The score does not depend on it.
-    max_rows : int, default=None
-        Score a random subset of this many rows; None scores all.
+    {codes}
+    {held_out_seed}
+    {n_jobs}
+    {max_rows}
 
     Returns
     -------
-    float
-        Between 0 and 1; 1 is best.
+    {score}
 
     Examples
     --------
