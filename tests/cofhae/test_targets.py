@@ -58,7 +58,7 @@ def test_rows_of_another_leaf_do_not_tilt_the_flat_and_get_no_target():
     Z[:50] = rng.uniform(-1, 1, (50, 4))
     flat = fit_flats(Z, Hierarchy.flat(2), np.zeros(1000, dtype=np.int64))[0]
     assert set(range(50)).isdisjoint(flat.rows)
-    np.testing.assert_allclose(flat.basis[2:], 0, atol=1e-9)
+    np.testing.assert_allclose(flat.subspace.basis[:, 2:], 0, atol=1e-9)
     assert flat.trust == 1
 
 

@@ -7,7 +7,7 @@ from disentree import COFHAE, Hierarchy
 from disentree.cofhae.targets import Targets
 from disentree.cofhae.unrolling import guide_of, guides, lay_out, next_coordinate
 from disentree.mimosa.representation.autoencoder import autoencoder_representation
-from disentree.mimosa.representation.linear import Representation
+from disentree.mimosa.representation.base import Representation
 
 
 def swiss_roll(n, seed=0, jet=0.0):

@@ -5,9 +5,10 @@ import pytest
 
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
+from disentree.geometry.subspaces import AffineSubspace
 from disentree.metrics import h_error, purity_score
 from disentree.mimosa.assign import Sheet, assign, reach
-from disentree.mimosa.finders.noisy import NoisyFlat, _support, find_flats, flats_in_noise, is_curved
+from disentree.mimosa.finders.noisy import _support, find_flats, flats_in_noise, is_curved
 from disentree.mimosa.representation.linear import linear_representation
 
 
@@ -36,14 +37,14 @@ def test_reach_of_noise():
 
 
 def test_distances_from_a_flat():
-    flat = NoisyFlat(np.array([0.0, 0.0, 1.0]), np.eye(3)[:2], np.ones(2))
-    assert flat.off(np.array([[5.0, 7.0, 4.0], [0.0, 0.0, 1.0]])).tolist() == [3.0, 0.0]
+    flat = AffineSubspace(np.array([0.0, 0.0, 1.0]), np.eye(3)[:2], np.ones(2))
+    assert flat.distances(np.array([[5.0, 7.0, 4.0], [0.0, 0.0, 1.0]])).tolist() == [3.0, 0.0]
     assert flat.project(np.array([[5.0, 7.0, 4.0]])).tolist() == [[5.0, 7.0, 1.0]]
 
 
 def test_support_counts_both_sides_and_completes_a_face():
     r = reach(1)
-    line = NoisyFlat(np.zeros(2), np.eye(2)[:1], np.ones(1))
+    line = AffineSubspace(np.zeros(2), np.eye(2)[:1], np.ones(1))
     heights = np.array([0.0, 0.5 * r, -0.9 * r, 1.1 * r, 1.5 * r, 1.9 * r, -1.2 * r, 5 * r])
     assert _support(np.column_stack([np.arange(8.0), heights]), line) == (3, 6)  # three above, one below
     assert _support(np.column_stack([np.arange(3.0), heights[:3]]), line) == (3, 0)
@@ -141,7 +142,7 @@ def test_a_circle_is_not_made_of_lines():
     rng = rng_of(0)
     angle = rng.uniform(0, 2 * np.pi, 3000)
     Y = 200 * np.column_stack([np.cos(angle), np.sin(angle)]) + rng.normal(size=(3000, 2))
-    assert is_curved(Y, NoisyFlat.fit(Y[(Y[:, 0] > 0) & (np.abs(Y[:, 1]) < 40)], 1))
+    assert is_curved(Y, AffineSubspace.fit(Y[(Y[:, 0] > 0) & (np.abs(Y[:, 1]) < 40)], 1))
     assert find_flats(Y, rng) == []
     assert flats_in_noise(Y, np.ones(2), 40, np.random.SeedSequence(0)) is None
 

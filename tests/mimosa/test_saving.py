@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
-from disentree.mimosa.paper.estimator import PaperMIMOSA
+from disentree.mimosa import PaperMIMOSA
 from disentree.mimosa.representation import autoencoder
 
 FIXTURES = Path(__file__).parent / "fixtures"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from disentree.datasets import UserData
-    from disentree.mimosa import MIMOSA
+    from disentree.mimosa.base import BaseMIMOSA
 
 log = logging.getLogger(__name__)
 
@@ -125,7 +125,7 @@ def _settings(paper: bool, initial_dim: int | None, pairs: list[str]) -> dict[st
     return chosen
 
 
-def _estimator(paper: bool, chosen: dict[str, Any], seed: int, n_jobs: int | None) -> MIMOSA:
+def _estimator(paper: bool, chosen: dict[str, Any], seed: int, n_jobs: int | None) -> BaseMIMOSA:
     from disentree import MIMOSA
 
     fixed = {"random_state": seed, "n_jobs": n_jobs, "verbose": log.isEnabledFor(logging.INFO)}
@@ -161,7 +161,7 @@ def _load(source: str, n_samples: int | None, seed: int, options: dict[str, Any]
     return data
 
 
-def _write(out: Path, source: str, data: UserData, m: MIMOSA, figures: bool, seed: int) -> None:
+def _write(out: Path, source: str, data: UserData, m: BaseMIMOSA, figures: bool, seed: int) -> None:
     from disentree.utils.files import atomic_path, write_npz
 
     true_paths = (
@@ -186,7 +186,7 @@ def _write(out: Path, source: str, data: UserData, m: MIMOSA, figures: bool, see
     log.info("wrote %s", out)
 
 
-def _about(source: str, data: UserData, m: MIMOSA, true_paths: np.ndarray | None, seed: int) -> dict[str, Any]:
+def _about(source: str, data: UserData, m: BaseMIMOSA, true_paths: np.ndarray | None, seed: int) -> dict[str, Any]:
     from importlib import metadata
 
     from disentree._version import __version__
@@ -236,7 +236,7 @@ def _about(source: str, data: UserData, m: MIMOSA, true_paths: np.ndarray | None
     return about
 
 
-def _in_words(m: MIMOSA, about: dict[str, Any]) -> str:
+def _in_words(m: BaseMIMOSA, about: dict[str, Any]) -> str:
     lines = [m.summary(), "", str(m.hierarchy_), ""]
     if "scores" in about:
         lines += [
@@ -247,7 +247,7 @@ def _in_words(m: MIMOSA, about: dict[str, Any]) -> str:
     return "\n".join([*lines, f"time: {steps}"])
 
 
-def _draw(folder: Path, m: MIMOSA, true_paths: np.ndarray | None) -> None:
+def _draw(folder: Path, m: BaseMIMOSA, true_paths: np.ndarray | None) -> None:
     import matplotlib
 
     matplotlib.use("Agg")

@@ -13,7 +13,7 @@ from disentree.cofhae.targets import Targets, fit_flats, given_targets, leaf_tar
 from disentree.cofhae.unrolling import guides
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.representation.autoencoder import autoencoder_representation
-from disentree.mimosa.representation.linear import Representation
+from disentree.mimosa.representation.base import Representation
 from disentree.training.data import ArraySource, Source, sample_rows
 
 _MIMOSA_ROWS = 100_000  # of data that is read block by block
@@ -48,7 +48,7 @@ def find_targets(
     Z = np.concatenate([layer.geometry(block) for block in source.blocks()])
     flats = fit_flats(Z, hierarchy, paths)
     if model.encoder in ("auto", "mlp") and layer.network is None:
-        layer.add_flats([(flat.centre, flat.basis) for flat in flats if flat.trust > 0])
+        layer.add_flats([(flat.subspace.center, flat.subspace.basis.T) for flat in flats if flat.trust > 0])
     if codes is not None:
         return given_targets(codes, hierarchy)
     targets = leaf_targets(Z, hierarchy, paths, rng, flats)

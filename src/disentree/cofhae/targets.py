@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.optimize import linear_sum_assignment
 
+from disentree.geometry.subspaces import AffineSubspace
 from disentree.hierarchy import Hierarchy
 
 _ROWS_PER_DIMENSION = 20  # fewer rows than this for each dimension of a leaf, and ICA is not tried
@@ -49,9 +50,7 @@ class Flat:
 
     path: int
     rows: Int[np.ndarray, " m"]  # those that lie on it
-    centre: Float[np.ndarray, " r"]
-    basis: Float[np.ndarray, "r d"]  # orthonormal
-    spread: Float[np.ndarray, " d"]  # standard deviation along each direction
+    subspace: AffineSubspace
     trust: float  # 1 for a flat leaf, 0 for one that is too curved
 
 
@@ -123,39 +122,28 @@ def _fit_flat(Z: Float[np.ndarray, "n r"], rows: Int[np.ndarray, " m"], path: in
     if d == 0 or d > Z.shape[1] or len(rows) < _ROWS_PER_DIMENSION * d:
         return None
     on = np.ones(len(rows), dtype=bool)
-    centre, basis, spread, explained = _principal(Z[rows], d)
+    flat = AffineSubspace.fit(Z[rows], d)
     for _ in range(4):  # a few rows that do not belong here must not tilt the plane
-        y = Z[rows] - centre
-        off = np.linalg.norm(y - (y @ basis) @ basis.T, axis=1)
+        off = flat.distances(Z[rows])
         # Rounding alone must not count as lying off the plane.
-        near = off <= max(5 * float(np.median(off[on])), 1e-4 * spread[0])
+        near = off <= max(5 * float(np.median(off[on])), 1e-4 * flat.spread[0])
         if near.sum() < max(0.7 * len(rows), _ROWS_PER_DIMENSION * d) or (near == on).all():
             break
         on = near
-        centre, basis, spread, explained = _principal(Z[rows[on]], d)
-    if spread[-1] <= 1e-6 * max(spread[0], 1e-300):
+        flat = AffineSubspace.fit(Z[rows[on]], d)
+    if flat.spread[-1] <= 1e-6 * max(flat.spread[0], 1e-300):
         return None  # the rows span fewer dimensions than the path has
-    trust = float(np.clip((explained - _REFUSED) / (_TRUSTED - _REFUSED), 0, 1))
-    return Flat(path, rows[on], centre, basis, spread, trust)
+    trust = float(np.clip((flat.explained - _REFUSED) / (_TRUSTED - _REFUSED), 0, 1))
+    return Flat(path, rows[on], flat, trust)
 
 
 def _unmix(Z: Float[np.ndarray, "n r"], flat: Flat, rng: np.random.Generator) -> _Leaf:
-    scores = ((Z[flat.rows] - flat.centre) @ flat.basis) / flat.spread
+    subspace = flat.subspace
+    scores = subspace.coordinates(Z[flat.rows]) / subspace.spread
     rotation = fast_ica(scores, rng)
-    mixing = (flat.basis * flat.spread) @ rotation
+    mixing = (subspace.basis.T * subspace.spread) @ rotation
     origin = np.zeros(mixing.shape[1])
-    return _Leaf(flat.path, flat.rows, flat.centre, mixing, scores @ rotation, origin, flat.trust)
-
-
-def _principal(
-    y: Float[np.ndarray, "m r"], d: int
-) -> tuple[Float[np.ndarray, " r"], Float[np.ndarray, "r d"], Float[np.ndarray, " d"], float]:
-    """The d-dimensional flat nearest to some rows: its centre, an orthonormal basis, the standard deviation
-    along each direction, and the fraction of the variance that lies within."""
-    centre = y.mean(axis=0)
-    values, vectors = np.linalg.eigh((y - centre).T @ (y - centre) / len(y))
-    values, vectors = values[::-1].clip(min=0), vectors[:, ::-1]
-    return centre, vectors[:, :d], np.sqrt(values[:d]), float(values[:d].sum() / max(values.sum(), 1e-300))
+    return _Leaf(flat.path, flat.rows, subspace.center, mixing, scores @ rotation, origin, flat.trust)
 
 
 def fast_ica(

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numba import njit, prange
 
-from disentree.mimosa.finders.tangents import Tangents
+from disentree.geometry.subspaces import Tangents
 
 REFITS = 2  # times that a sheet is fitted again to the neighbours that lay nearest to it
 TRIMMED = 2 / 3  # the share of neighbours that a sheet is judged by: the rest may lie on other manifolds

@@ -1,10 +1,12 @@
 """MIMOSA: manifolds, and the tree they form, from data alone.
 
-The modules follow the data: `reduce` (initial representation), `neighbors`, `tangents`, `components`, `merge`,
-`enclosure`, `assign`; `decompose` ties the default's middle steps together, `paper` has the paper's,
-`saving` keeps what was found.
+`estimator` reads as the steps follow each other: `representation` (coordinates in which components are found),
+`finders` (the components), `tree` (which encloses which), `assign` (rows without a component), `component`
+(what is said about each). `paper` has the paper's version, one file for each of its algorithms.
 """
 
-from disentree.mimosa.estimator import MIMOSA, Component, compare_by_description_length
+from disentree.mimosa.component import Component
+from disentree.mimosa.estimator import MIMOSA, compare_by_description_length
+from disentree.mimosa.paper.algorithm1_mimosa import PaperMIMOSA
 
-__all__ = ["MIMOSA", "Component", "compare_by_description_length"]
+__all__ = ["MIMOSA", "Component", "PaperMIMOSA", "compare_by_description_length"]

@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.spatial import KDTree
 
 from disentree.geometry.charts import n_terms, sheet_offsets
-from disentree.mimosa.finders.merge import distances_off_flats
+from disentree.geometry.subspaces import relative_distances
 
 NOISY_NEARBY = 15  # core points that tell the density of a component in noise
 NEARBY = 40  # nearest core points that say which components a point may belong to
@@ -55,7 +55,7 @@ def log_likelihood(
         off = np.full(len(Z), np.inf)
         for j in range(min(m, n_fit)):
             anchors = nearest[:, j]
-            off = np.minimum(off, distances_off_flats(Z, sheet.points[anchors], sheet.bases[anchors]))
+            off = np.minimum(off, relative_distances(Z, sheet.points[anchors], sheet.bases[anchors]))
     m = min(m, n_fit)
     r = np.maximum(distances[:, m - 1], 1e-300)
     log_ball = d / 2 * log(pi) - lgamma(d / 2 + 1)
@@ -164,5 +164,5 @@ def residuals(sheet: Sheet, n: int = 2000) -> Float[np.ndarray, " s"]:
         return np.zeros(len(rows))
     distances, nearest = _others(sheet.points, sheet.points[rows], 1, 1)
     other = nearest[:, 0]
-    off = distances_off_flats(sheet.points[rows], sheet.points[other], sheet.bases[other])
+    off = relative_distances(sheet.points[rows], sheet.points[other], sheet.bases[other])
     return off * distances[:, 0]

@@ -1,7 +1,8 @@
-"""Checking what a user hands in, before any long work starts."""
+"""Checks of data and parameters, before any long work starts."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -50,3 +51,42 @@ def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.n
     elif shape != estimator.shape_:
         raise ValueError(f"X has rows of shape {shape}, but {estimator.shape_} was fitted")
     return array
+
+
+def check_common_settings(estimator: Any) -> None:
+    """The parameters that the default and the paper's MIMOSA share."""
+    if estimator.random_state is not None:
+        check_whole(estimator, "random_state", 0)
+    n_jobs = estimator.n_jobs
+    if n_jobs is not None and (not _is_whole(n_jobs) or (n_jobs < 1 and n_jobs != -1)):
+        raise ValueError(f"n_jobs must be None, -1 or a whole number, 1 or more, got {n_jobs!r}")
+    if not isinstance(estimator.verbose, bool | int | np.bool_):
+        raise ValueError(f"verbose must be True or False, got {estimator.verbose!r}")
+
+
+def check_whole(estimator: Any, name: str, least: int) -> None:
+    """Raise a ValueError unless a parameter is a whole number of at least `least`."""
+    value = getattr(estimator, name)
+    if not _is_whole(value) or value < least:
+        raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")
+
+
+def check_between(estimator: Any, name: str, low: float, high: float = np.inf) -> None:
+    """Raise a ValueError unless a parameter is a number from `low` to `high`."""
+    value = getattr(estimator, name)
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not low <= value <= high:
+        limits = f"{low:g} or more" if high == np.inf else f"between {low:g} and {high:g}"
+        raise ValueError(f"{name} must be {limits}, got {value!r}")
+
+
+def check_one_of(estimator: Any, name: str, allowed: Sequence[str]) -> None:
+    """Raise a ValueError unless a parameter is one of some strings."""
+    value = getattr(estimator, name)
+    if not isinstance(value, str) or value not in allowed:
+        *others, last = map(repr, allowed)
+        raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {value!r}")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)

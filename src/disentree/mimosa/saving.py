@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +12,17 @@ import numpy as np
 from disentree._version import __version__
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.assign import Sheet
-from disentree.mimosa.estimator import MIMOSA, Component
-from disentree.mimosa.representation.linear import Representation
+from disentree.mimosa.component import Component
 from disentree.utils.files import atomic_path, sha256_of
 
 FORMAT = 1  # of a saved MIMOSA
+CLASSES = ("MIMOSA", "PaperMIMOSA")  # that can be saved
 ABOUT, NUMBERS, REPRESENTATION = "mimosa.json", "mimosa.safetensors", "representation.safetensors"
 ARRAYS = ("embedding", "labels", "core_labels", "local_dimensions")  # fitted attributes, without the underscore
 
 
-def save_mimosa(model: MIMOSA, folder: Path) -> None:
+def save_mimosa(model: Any, folder: Path) -> None:
+    """Write a fitted estimator into a folder."""
     from safetensors.numpy import save_file
 
     about = _about(model)
@@ -40,8 +42,9 @@ def save_mimosa(model: MIMOSA, folder: Path) -> None:
         text.write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def load_mimosa(folder: Path) -> MIMOSA:
-    """What `save_mimosa` wrote, or an error that says what is missing or damaged."""
+def load_mimosa(folder: Path, classes: Sequence[type[Any]]) -> Any:
+    """Read what `save_mimosa` wrote as one of some classes, or raise an error that says what is missing or
+    damaged."""
     from safetensors.numpy import load_file
 
     if not folder.is_dir():
@@ -57,14 +60,17 @@ def load_mimosa(folder: Path) -> MIMOSA:
         for name in (NUMBERS, REPRESENTATION):
             if sha256_of(folder / name) != about["sha256"][name]:
                 raise ValueError(f"{folder / name} is cut short or damaged: its checksum differs")
-        return _restore(about, load_file(folder / NUMBERS), folder / REPRESENTATION)
+        by_name = {cls.__name__: cls for cls in classes}
+        if about["class"] not in by_name:
+            raise ValueError(f"{folder} holds a {about['class']}, not a {classes[0].__name__}")
+        return _restore(by_name[about["class"]], about, load_file(folder / NUMBERS), folder / REPRESENTATION)
     except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{folder / ABOUT} is cut short or damaged ({error!r})") from None
 
 
 def _about(model: Any) -> dict[str, Any]:
-    if (name := type(model).__name__) not in ("MIMOSA", "PaperMIMOSA"):
-        raise ValueError(f"only MIMOSA and PaperMIMOSA can be saved, got {name}")
+    if (name := type(model).__name__) not in CLASSES:
+        raise ValueError(f"only {' and '.join(CLASSES)} can be saved, got {name}")
     about = {
         "format": FORMAT,
         "class": name,
@@ -111,11 +117,7 @@ def _arrays(model: Any) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _restore(about: dict[str, Any], arrays: dict[str, np.ndarray], representation: Path) -> MIMOSA:
-    cls, seen = MIMOSA, Representation
-    if about["class"] == "PaperMIMOSA":
-        from disentree.mimosa.paper.autoencoder import Latent as seen
-        from disentree.mimosa.paper.estimator import PaperMIMOSA as cls
+def _restore(cls: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray], representation: Path) -> Any:
     known = cls().get_params()
     model: Any = cls(**{name: value for name, value in about["parameters"].items() if name in known})
     model.shape_ = tuple(about["shape"])
@@ -123,7 +125,7 @@ def _restore(about: dict[str, Any], arrays: dict[str, np.ndarray], representatio
         model.n_features_in_ = about["n_features_in"]
     if about["feature_names_in"]:
         model.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
-    model.representation_ = seen.load(representation)
+    model.representation_ = cls._load_representation(representation)
     for name in ARRAYS:
         setattr(model, f"{name}_", arrays[name])
     model.hierarchy_ = Hierarchy.from_dict(about["hierarchy"])

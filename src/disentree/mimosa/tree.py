@@ -8,10 +8,9 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.spatial import KDTree
 
+from disentree.geometry.subspaces import Tangents, relative_distances
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.tree import Categorical, Continuous, Group
-from disentree.mimosa.finders.merge import distances_off_flats
-from disentree.mimosa.finders.tangents import Tangents
 
 SAMPLE = 500  # points of a component whose distances are averaged
 
@@ -21,20 +20,23 @@ def enclosure_ratios(
     cores: Sequence[Int[np.ndarray, " _"]],
     dimensions: Sequence[int],
     noise: float = 0.0,
+    n_points: int | None = SAMPLE,
+    n_jobs: int = 1,
 ) -> Float[np.ndarray, "c c"]:
     """Entry [low, high]: the mean distance from points of `low` to their nearest points of `high`, relative to
-    the mean distance between nearest neighbours within `high`, or to the noise if that is larger; infinite
-    unless `high` has more dimensions. Means are over at most SAMPLE points of a component."""
+    the mean distance between nearest neighbors within `high`, or to the noise if that is larger; infinite
+    unless `high` has more dimensions. Means are over at most `n_points` points of a component, or over all."""
+    some = [core if n_points is None else thinned(core, n_points) for core in cores]
     ratios = np.full((len(cores), len(cores)), np.inf)
     for high in range(len(cores)):
         lower = [low for low in range(len(cores)) if dimensions[low] < dimensions[high]]
         if not lower:
             continue
         tree = KDTree(Z[cores[high]])
-        scale = np.asarray(tree.query(Z[thinned(cores[high])], 2)[0])[:, 1].mean()
+        scale = np.asarray(tree.query(Z[some[high]], 2, workers=n_jobs)[0])[:, 1].mean()
         scale = max(scale, noise)
         for low in lower:
-            distance = np.mean(tree.query(Z[thinned(cores[low])])[0])
+            distance = np.mean(tree.query(Z[some[low]], workers=n_jobs)[0])
             ratios[low, high] = distance / scale if scale > 0 else np.inf
     return ratios
 
@@ -60,7 +62,7 @@ def shares_on_flats(
                 some = thinned(cores[low])
                 distance, nearest = tree.query(Z[some])
                 anchor = core[nearest]
-                off = distances_off_flats(Z[some], Z[anchor], tangents.bases[anchor, :d])
+                off = relative_distances(Z[some], Z[anchor], tangents.bases[anchor, :d])
                 shares[low, high] = np.mean(
                     (off * distance <= np.maximum(tolerance * distance, noise)) & (distance <= width)
                 )

@@ -18,7 +18,7 @@ from disentree.hierarchy.drawing import BOX_HEIGHT, draw_hierarchy, leaves, plac
 from disentree.plots.cells import COLORS
 
 if TYPE_CHECKING:
-    from disentree.mimosa import MIMOSA
+    from disentree.mimosa.base import BaseMIMOSA
 
 MAX_POINTS = 6000  # more would take seconds and show no more
 NOT_ASSIGNED = "#c8c8c8"
@@ -32,7 +32,7 @@ def component_colors(n: int) -> list[str]:
     return [pool[i % len(pool)] for i in range(n)]
 
 
-def draw_mimosa(m: MIMOSA, true_paths: ArrayLike | None = None, *, max_points: int = MAX_POINTS) -> Figure:
+def draw_mimosa(m: BaseMIMOSA, true_paths: ArrayLike | None = None, *, max_points: int = MAX_POINTS) -> Figure:
     """The paper's figures of MIMOSA: initial representation, components and hierarchy side by side.
 
     The representation is colored by `true_paths` if there are any, each in the color of the component that
@@ -73,7 +73,7 @@ def draw_mimosa(m: MIMOSA, true_paths: ArrayLike | None = None, *, max_points: i
     return figure
 
 
-def _matched(true_paths: Int[np.ndarray, " n"], m: MIMOSA) -> Int[np.ndarray, " n"]:
+def _matched(true_paths: Int[np.ndarray, " n"], m: BaseMIMOSA) -> Int[np.ndarray, " n"]:
     """For every true path the component that has most of its points."""
     out = np.full(len(true_paths), -1)
     for path in np.unique(true_paths[true_paths >= 0]):
@@ -84,7 +84,7 @@ def _matched(true_paths: Int[np.ndarray, " n"], m: MIMOSA) -> Int[np.ndarray, " 
 
 
 def draw_embedding(
-    embedding: ArrayLike | MIMOSA,
+    embedding: ArrayLike | BaseMIMOSA,
     labels: ArrayLike | None = None,
     *,
     ax: Axes | None = None,
@@ -147,7 +147,7 @@ def draw_embedding(
     return ax
 
 
-def draw_found_hierarchy(m: MIMOSA, *, ax: Axes | None = None) -> Axes:
+def draw_found_hierarchy(m: BaseMIMOSA, *, ax: Axes | None = None) -> Axes:
     """The hierarchy of a fitted MIMOSA, with every component's color and size below its leaf."""
     ax = draw_hierarchy(m.hierarchy_, ax=ax, fontsize=9 if len(m.components_) <= len(COLORS) else 6.5)
     colors = component_colors(len(m.components_))
@@ -166,7 +166,7 @@ def draw_found_hierarchy(m: MIMOSA, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def draw_spectrum(m: MIMOSA, *, ax: Axes | None = None, n_shown: int = 40) -> Axes:
+def draw_spectrum(m: BaseMIMOSA, *, ax: Axes | None = None, n_shown: int = 40) -> Axes:
     """Singular values of the data, largest first, relative to the largest, and how many of them the
     representation has as dimensions."""
     if ax is None:
@@ -189,7 +189,7 @@ def draw_spectrum(m: MIMOSA, *, ax: Axes | None = None, n_shown: int = 40) -> Ax
     return ax
 
 
-def draw_local_dimensions(m: MIMOSA, *, ax: Axes | None = None) -> Axes:
+def draw_local_dimensions(m: BaseMIMOSA, *, ax: Axes | None = None) -> Axes:
     """How many points have each local dimension, and how many of them are in a component."""
     if ax is None:
         ax = plt.subplots(figsize=(4.6, 3.2), layout="constrained")[1]
@@ -222,7 +222,7 @@ def project(Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n v"]:
     return centered @ vectors[:, np.argsort(values)[::-1][:3]]
 
 
-def _in_own_units(m: MIMOSA) -> Float[np.ndarray, "n D"]:
+def _in_own_units(m: BaseMIMOSA) -> Float[np.ndarray, "n D"]:
     """The embedding, without the whitening of a linear one: else no projection would be better than another."""
     representation = m.representation_
     dims = m.embedding_.shape[1]

@@ -240,9 +240,9 @@ def do_model(run: Run, device: str, verbose: bool) -> str:
         warnings.simplefilter("always", RuntimeWarning)
         shown: dict[str, Any] = {}
         if run.config.model == "cofhae" and (run.folder / REPRESENTATION).is_file():
-            from disentree.mimosa.representation.linear import Representation
+            from disentree.mimosa.representation.choose import load_representation
 
-            shown["representation"] = Representation.load(run.folder / REPRESENTATION)
+            shown["representation"] = load_representation(run.folder / REPRESENTATION)
         if run.config.model in SUPERVISED:
             assert data.codes is not None
             shown["codes"] = data.codes[labels["train"]]

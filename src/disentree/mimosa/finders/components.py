@@ -1,7 +1,7 @@
 """Components: sets of points that share a manifold.
 
 `link_components` is the default: neighbours of equal dimension are linked when each lies on the other's flat,
-and components are the connected sets of well-linked points. `build_components` is the paper's Algorithm 5.
+and components are the connected sets of well-linked points.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scipy.sparse import coo_matrix, csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from disentree.geometry.neighbors import nearest_neighbors
-from disentree.mimosa.finders.tangents import Tangents
+from disentree.geometry.subspaces import Tangents, relative_distance, small_determinant
 
 MIN_LINKS = 3  # a point spreads its component only with this many links of its own
 
@@ -61,24 +61,6 @@ def mutual_links(
     return _mutual_links(np.ascontiguousarray(Z), np.ascontiguousarray(bases), neighbors, tolerance, cos_thresh)
 
 
-@njit(cache=True)
-@no_type_check
-def off_flat(z, anchor, basis):
-    """Distance of z from the flat through `anchor`, relative to its distance from `anchor`."""
-    n_dims = len(z)
-    length, inside = 0.0, 0.0
-    for a in range(n_dims):
-        length += (z[a] - anchor[a]) ** 2
-    if length == 0.0:
-        return 0.0
-    for b in range(len(basis)):
-        dot = 0.0
-        for a in range(n_dims):
-            dot += basis[b, a] * (z[a] - anchor[a])
-        inside += dot * dot
-    return np.sqrt(max(1.0 - inside / length, 0.0))
-
-
 @njit(parallel=True, cache=True)
 @no_type_check
 def _mutual_links(Z, bases, neighbors, tolerance, cos_thresh):
@@ -93,9 +75,9 @@ def _mutual_links(Z, bases, neighbors, tolerance, cos_thresh):
             if full or d == 0:
                 linked[i, j] = full or np.all(Z[i] == Z[other])
                 continue
-            if off_flat(Z[other], Z[i], bases[i]) > tolerance:
+            if relative_distance(Z[other], Z[i], bases[i]) > tolerance:
                 continue
-            if off_flat(Z[i], Z[other], bases[other]) > tolerance:
+            if relative_distance(Z[i], Z[other], bases[other]) > tolerance:
                 continue
             for r in range(d):
                 for c in range(d):
@@ -125,123 +107,4 @@ def _connected(neighbors: Int[np.ndarray, "n k"], linked: Bool[np.ndarray, "n k"
         joined = joined[joined >= 0]
         if len(joined):
             labels[row] = np.bincount(joined).argmax()
-    return labels
-
-
-def similar_neighbors(
-    tangents: Tangents,
-    neighbors: Int[np.ndarray, "m k"],
-    cos_simil_thresh: float,
-    rows: Int[np.ndarray, " m"] | None = None,
-) -> Bool[np.ndarray, "m k"]:
-    """Algorithm 4 for every point (of `rows`, or of all) and each of its neighbours: do they have the same
-    dimension and tangent planes whose cosine is at least `cos_simil_thresh`?"""
-    if rows is None:
-        rows = np.arange(len(neighbors))
-    bases = np.ascontiguousarray(tangents.bases)
-    return _similar(tangents.dimensions, bases, rows, neighbors, float(cos_simil_thresh))
-
-
-@njit(parallel=True, cache=True)
-@no_type_check
-def _similar(dimensions, bases, rows, neighbors, cos_simil_thresh):
-    n, k = neighbors.shape
-    n_dims = bases.shape[2]
-    similar = np.zeros((n, k), dtype=np.bool_)
-    for i in prange(n):
-        row = rows[i]
-        d = dimensions[row]
-        A = np.empty((d, d))
-        for j in range(k):
-            other = neighbors[i, j]
-            if dimensions[other] != d:
-                continue
-            if d == n_dims:  # both planes are the whole space
-                similar[i, j] = True
-                continue
-            for r in range(d):
-                for c in range(d):
-                    dot = 0.0
-                    for a in range(n_dims):
-                        dot += bases[row, r, a] * bases[other, c, a]
-                    A[r, c] = dot
-            similar[i, j] = abs(small_determinant(A)) >= cos_simil_thresh
-    return similar
-
-
-@njit(cache=True)
-@no_type_check
-def small_determinant(A):
-    """By elimination with pivots; overwrites A."""
-    n = len(A)
-    value = 1.0
-    for c in range(n):
-        pivot = c
-        for r in range(c + 1, n):
-            if abs(A[r, c]) > abs(A[pivot, c]):
-                pivot = r
-        if A[pivot, c] == 0.0:
-            return 0.0
-        if pivot != c:
-            value = -value
-            for b in range(c, n):
-                A[c, b], A[pivot, b] = A[pivot, b], A[c, b]
-        value *= A[c, c]
-        for r in range(c + 1, n):
-            f = A[r, c] / A[c, c]
-            for b in range(c + 1, n):
-                A[r, b] -= f * A[c, b]
-    return value
-
-
-def build_components(
-    neighbors: Int[np.ndarray, "n k"],
-    similar: Bool[np.ndarray, "n k"],
-    contagion_num: int,
-) -> Int[np.ndarray, " n"]:
-    """Algorithm 5 from every point in turn: a component starts as a point and its similar neighbours, and
-    takes in any point that `contagion_num` of its members have as a similar neighbour."""
-    return _contagion(neighbors, similar, contagion_num)
-
-
-@njit(cache=True)
-@no_type_check
-def _contagion(neighbors, similar, contagion_num):
-    n, k = neighbors.shape
-    labels = np.full(n, -1)
-    pressed = np.zeros(n, dtype=np.int64)  # members of the growing component that list a point
-    touched = np.empty(n, dtype=np.int64)
-    queue = np.empty(n, dtype=np.int64)
-    component = 0
-    for start in range(n):
-        if labels[start] >= 0:
-            continue
-        head, tail, n_touched = 0, 0, 0
-        labels[start] = component
-        queue[tail] = start
-        tail += 1
-        for j in range(k):
-            other = neighbors[start, j]
-            if similar[start, j] and labels[other] < 0:
-                labels[other] = component
-                queue[tail] = other
-                tail += 1
-        while head < tail:
-            member = queue[head]
-            head += 1
-            for j in range(k):
-                other = neighbors[member, j]
-                if not similar[member, j] or labels[other] >= 0:
-                    continue
-                if pressed[other] == 0:
-                    touched[n_touched] = other
-                    n_touched += 1
-                pressed[other] += 1
-                if pressed[other] >= contagion_num:
-                    labels[other] = component
-                    queue[tail] = other
-                    tail += 1
-        for t in range(n_touched):
-            pressed[touched[t]] = 0
-        component += 1
     return labels

@@ -11,16 +11,12 @@ from jaxtyping import Float, Int
 
 from disentree.geometry.charts import chance_residuals, curved_tangents, sheet_residuals
 from disentree.geometry.neighbors import nearest_neighbors
+from disentree.geometry.subspaces import Tangents, relative_distances
 from disentree.mimosa.assign import Sheet, assign
 from disentree.mimosa.finders.components import link_components
-from disentree.mimosa.finders.merge import (
-    distances_off_flats,
-    drop_explained,
-    drop_small,
-    merge_over_seams,
-    renumber,
-)
-from disentree.mimosa.finders.tangents import Tangents, anchored_flats
+from disentree.mimosa.finders.merge import drop_explained, merge_over_seams
+from disentree.mimosa.finders.tangents import anchored_flats
+from disentree.mimosa.labels import drop_small, renumber
 
 log = logging.getLogger("disentree.mimosa")
 
@@ -93,7 +89,7 @@ def components_of(
     labels = link_components(Z, tangents, tolerance, n_jobs=n_jobs)
     labels = merge_over_seams(Z, tangents, labels, 1.5 * tolerance, k // 2)
     labels = renumber(drop_small(labels, max(k // 2, int(MIN_SHARE * len(Z)))), tangents.dimensions)
-    labels = drop_explained(Z, tangents, labels, radii, tolerance)
+    labels = drop_explained(Z, tangents, labels, radii, tolerance, n_jobs)
     saving = local.saving(Z.shape[1], labels >= 0)
     return Decomposition(labels, tangents, local.tolerance, saving, local.bases)
 
@@ -236,7 +232,7 @@ def _flatness(Z: np.ndarray, neighbors: np.ndarray, tangents: Tangents) -> float
                 continue
             here = (tangents.dimensions[rows] == d) & (tangents.dimensions[other] == d)
             a, b = rows[here], other[here]
-            off.append(distances_off_flats(Z[b], Z[a], tangents.bases[a, :d]))
+            off.append(relative_distances(Z[b], Z[a], tangents.bases[a, :d]))
     if not off or not sum(map(len, off)):
         return 0.2
     return float(np.clip(np.quantile(np.concatenate(off), 0.9), 0.05, 0.45))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import no_type_check
-
 import numpy as np
 from jaxtyping import Float, Int
-from numba import njit, prange
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
-from disentree.mimosa.finders.components import off_flat
-from disentree.mimosa.finders.tangents import Tangents, tangent_plane_cos
+from disentree.geometry.subspaces import Tangents, relative_distances, subspace_cosines
+from disentree.mimosa.labels import drop_small, renumber, rows_of
 
 SEAM_PAIRS = 50  # closest pairs of points that decide whether two pieces continue one another
 SAMPLE = 2000  # points of a piece that are looked at
@@ -59,28 +56,12 @@ def _continue_each_other(
     if d == 0:
         return bool((distances[order] == 0).all())
     off = np.maximum(
-        distances_off_flats(Z[b], Z[a], tangents.bases[a, :d]),
-        distances_off_flats(Z[a], Z[b], tangents.bases[b, :d]),
+        relative_distances(Z[b], Z[a], tangents.bases[a, :d]),
+        relative_distances(Z[a], Z[b], tangents.bases[b, :d]),
     )
-    cos = tangent_plane_cos(tangents.bases[a, :d], tangents.bases[b, :d])
+    cos = subspace_cosines(tangents.bases[a, :d], tangents.bases[b, :d])
     fits = (off <= tolerance) & (cos >= (1 - min(0.5, 4 * tolerance**2)) ** d)
     return bool(fits.mean() >= 0.5)
-
-
-def distances_off_flats(
-    Z: Float[np.ndarray, "m D"], anchors: Float[np.ndarray, "m D"], bases: Float[np.ndarray, "m d D"]
-) -> Float[np.ndarray, " m"]:
-    """Row by row, the distance of a point from the flat through an anchor, relative to the anchor's distance."""
-    return _off_flats(Z, anchors, np.ascontiguousarray(bases))
-
-
-@njit(parallel=True, cache=True)
-@no_type_check
-def _off_flats(Z, anchors, bases):
-    out = np.empty(len(Z))
-    for i in prange(len(Z)):
-        out[i] = off_flat(Z[i], anchors[i], bases[i])
-    return out
 
 
 def drop_explained(
@@ -89,6 +70,7 @@ def drop_explained(
     labels: Int[np.ndarray, " n"],
     radii: Float[np.ndarray, " n"],
     tolerance: float,
+    n_jobs: int = -1,
 ) -> Int[np.ndarray, " n"]:
     """Drop components most of whose points lie on the flats of components of lower dimension, or of larger
     ones of the same: points between manifolds for which no flat of their own was found.
@@ -105,9 +87,9 @@ def drop_explained(
         explained = np.zeros(len(some), dtype=bool)
         for tree, core, e in kept:
             left = np.flatnonzero(~explained)
-            distances, nearest = tree.query(Z[some[left]], workers=-1)
+            distances, nearest = tree.query(Z[some[left]], workers=n_jobs)
             anchor = core[nearest]
-            off = distances_off_flats(Z[some[left]], Z[anchor], tangents.bases[anchor, :e])
+            off = relative_distances(Z[some[left]], Z[anchor], tangents.bases[anchor, :e])
             explained[left] = (off <= tolerance) & (distances <= 4 * radii[anchor])
         if explained.mean() >= 0.5:
             labels[rows] = -1
@@ -116,31 +98,3 @@ def drop_explained(
             labels[rows[explained]] = -1
         kept.append((KDTree(Z[rows]), rows, d))
     return renumber(labels, tangents.dimensions)
-
-
-def rows_of(labels: Int[np.ndarray, " n"]) -> list[Int[np.ndarray, " _"]]:
-    """The rows with label 0, those with label 1, ..."""
-    order = np.argsort(labels, kind="stable")
-    counts = np.bincount(labels + 1)
-    return list(np.split(order, np.cumsum(counts)[:-1]))[1:] if len(counts) > 1 else []
-
-
-def drop_small(labels: Int[np.ndarray, " n"], min_size: int) -> Int[np.ndarray, " n"]:
-    """Labels 0, 1, ... for the components of at least `min_size` points, -1 for all else."""
-    sizes = np.bincount(labels[labels >= 0], minlength=1)
-    kept = np.flatnonzero(sizes >= max(min_size, 1))
-    new = np.full(len(sizes), -1)
-    new[kept] = np.arange(len(kept))
-    return np.where(labels >= 0, new[labels], -1)
-
-
-def renumber(labels: Int[np.ndarray, " n"], dimensions: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
-    """Number components by dimension, the larger first within a dimension."""
-    labels = drop_small(labels, 1)
-    if labels.max(initial=-1) < 0:
-        return labels
-    pieces = rows_of(labels)
-    order = sorted(range(len(pieces)), key=lambda c: (dimensions[pieces[c][0]], -len(pieces[c]), pieces[c][0]))
-    new = np.empty(len(pieces), dtype=np.int64)
-    new[order] = np.arange(len(pieces))
-    return np.where(labels >= 0, new[labels], -1)

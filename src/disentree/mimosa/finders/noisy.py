@@ -10,16 +10,15 @@ All lengths here are in units of the noise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from disentree.geometry.subspaces import AffineSubspace, Tangents
 from disentree.mimosa.assign import Sheet, assign, reach
 from disentree.mimosa.finders.decompose import MIN_SHARE, Decomposition, promised_saving
-from disentree.mimosa.finders.merge import renumber
-from disentree.mimosa.finders.tangents import Tangents
+from disentree.mimosa.labels import renumber
 
 SEARCHED = 10_000  # points among which flats are looked for
 ANCHORS = 48  # points around which flats are looked for at a time
@@ -38,33 +37,6 @@ ROUNDS = 8  # of assigning points and fitting flats, at most
 PROMISES = 1.25  # that much more than it will save is promised by a glance
 SETTLED = 0.001  # the part of points that change when it may end
 LEFT_OVER = 0.02  # the part of points that are on no flat, for a component of full dimension
-
-
-@dataclass(frozen=True)
-class NoisyFlat:
-    centre: Float[np.ndarray, " D"]
-    basis: Float[np.ndarray, "d D"]  # orthonormal rows
-    spread: Float[np.ndarray, " d"]  # deviation of its points along each row
-
-    @property
-    def dimension(self) -> int:
-        return len(self.basis)
-
-    def off(self, Y: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
-        """Distances from the flat."""
-        y = Y - self.centre
-        inside = y @ self.basis.T
-        return np.sqrt(np.maximum((y * y).sum(axis=1) - (inside * inside).sum(axis=1), 0.0))
-
-    def project(self, Y: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n D"]:
-        return self.centre + (Y - self.centre) @ self.basis.T @ self.basis
-
-    @classmethod
-    def fit(cls, Y: Float[np.ndarray, "m D"], d: int) -> NoisyFlat:
-        centre = Y.mean(axis=0)
-        values, vectors = np.linalg.eigh((Y - centre).T @ (Y - centre) / len(Y))
-        top = np.argsort(-values)[:d]
-        return cls(centre, vectors[:, top].T, np.sqrt(np.maximum(values[top], 0)))
 
 
 def flats_in_noise(
@@ -87,13 +59,13 @@ def flats_in_noise(
     return found
 
 
-def find_flats(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> list[NoisyFlat]:
+def find_flats(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> list[AffineSubspace]:
     """Flats from the lowest dimension up, each looked for among the points that those before do not hold; none if
     most are pieces of something curved."""
     n_dims = Y.shape[1]
     fewest = max(FEWEST, int(MIN_SHARE * len(Y)))
     left = np.arange(len(Y))
-    flats: list[NoisyFlat] = []
+    flats: list[AffineSubspace] = []
     n_curved = 0
     for d in range(n_dims):
         misses = 0
@@ -107,16 +79,16 @@ def find_flats(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> list[No
             n_curved += is_curved(Y, flat)
             if n_curved >= 3 and 2 * n_curved > len(flats):
                 return []
-            left = left[flat.off(Y[left]) > reach(n_dims - d) + 1]
+            left = left[flat.distances(Y[left]) > reach(n_dims - d) + 1]
     return flats if 2 * n_curved <= len(flats) else []
 
 
 def _best_flat(
     Y: Float[np.ndarray, "n D"], left: Int[np.ndarray, " m"], d: int, fewest: int, rng: np.random.Generator
-) -> NoisyFlat | None:
+) -> AffineSubspace | None:
     """Of flats through random points that are left and others around them the best that stands out."""
     P = Y[left]
-    candidates: list[tuple[float, float, NoisyFlat]] = []
+    candidates: list[tuple[float, float, AffineSubspace]] = []
     for anchor in rng.choice(len(P), min(ANCHORS, len(P)), replace=False):
         distance = np.linalg.norm(P - P[anchor], axis=1)
         order = np.argsort(distance, kind="stable")
@@ -144,13 +116,13 @@ def _best_flat(
     return flat_of_best
 
 
-def _support(P: Float[np.ndarray, "m D"], flat: NoisyFlat) -> tuple[int, int]:
+def _support(P: Float[np.ndarray, "m D"], flat: AffineSubspace) -> tuple[int, int]:
     """How many points a flat holds, and how many lie around it no further off than as far again.
 
     A piece of one dimension more puts as many points in the one as in the other; anything else that happens to
     be there, more in the other.
     """
-    off, r = flat.off(P), reach(P.shape[1] - flat.dimension)
+    off, r = flat.distances(P), reach(P.shape[1] - flat.dimension)
     around = P[(off > r) & (off <= 2 * r)]
     across = around - flat.project(around)
     # On the face of such a piece there is only one side with points: what is missing on the other is added.
@@ -159,13 +131,13 @@ def _support(P: Float[np.ndarray, "m D"], flat: NoisyFlat) -> tuple[int, int]:
     return int((off <= r).sum()), 2 * max(one_side, len(around) - one_side)
 
 
-def is_curved(P: Float[np.ndarray, "m D"], flat: NoisyFlat) -> bool:
+def is_curved(P: Float[np.ndarray, "m D"], flat: AffineSubspace) -> bool:
     """Whether points bend away from a flat that holds them: whether how far off they lie, and to which side,
     depends on where they are along it."""
     if not 0 < flat.dimension < P.shape[1]:
         return False
-    members = P[flat.off(P) <= reach(P.shape[1] - flat.dimension)]
-    inside = (members - flat.centre) @ flat.basis.T / flat.spread
+    members = P[flat.distances(P) <= reach(P.shape[1] - flat.dimension)]
+    inside = flat.coordinates(members) / flat.spread
     a, b = np.triu_indices(flat.dimension)
     terms = np.concatenate([np.ones((len(members), 1)), inside, inside[:, a] * inside[:, b]], axis=1)
     q, _ = np.linalg.qr(terms)
@@ -176,7 +148,7 @@ def is_curved(P: Float[np.ndarray, "m D"], flat: NoisyFlat) -> bool:
 
 def _best_in_ball(
     P: Float[np.ndarray, "m D"], anchor: Float[np.ndarray, " D"], d: int, rng: np.random.Generator
-) -> tuple[float, NoisyFlat] | None:
+) -> tuple[float, AffineSubspace] | None:
     """The flat through the anchor and d other points that most of the points support, and how clearly."""
     n_dims = P.shape[1]
     r = reach(n_dims - d)
@@ -198,7 +170,7 @@ def _best_in_ball(
     members = P[square[best] <= 2 * r * r]
     if len(members) <= d + 2:
         return None
-    flat = NoisyFlat.fit(members, d)
+    flat = AffineSubspace.fit(members, d)
     return float(_clearness(*_support(P, flat), d)), flat
 
 
@@ -207,19 +179,19 @@ def _clearness(held: Any, around: Any, d: int) -> Any:
     return (held - d - 1 - STANDS_OUT * around) / np.sqrt(held + STANDS_OUT**2 * around + 1)
 
 
-def _grow(P: Float[np.ndarray, "m D"], flat: NoisyFlat, radius: float) -> NoisyFlat | None:
+def _grow(P: Float[np.ndarray, "m D"], flat: AffineSubspace, radius: float) -> AffineSubspace | None:
     """Fit a flat to the points that it holds in larger and larger balls, until all are taken in."""
     d = flat.dimension
     r = reach(P.shape[1] - d)
-    middle = flat.centre
+    middle = flat.center
     far = float(np.linalg.norm(P - middle, axis=1).max())
     while True:
         near = np.linalg.norm(P - middle, axis=1) <= radius
         for _ in range(2):
-            members = P[near & (flat.off(P) <= 1.2 * r)]
+            members = P[near & (flat.distances(P) <= 1.2 * r)]
             if len(members) <= d + 2:
                 return None
-            flat = NoisyFlat.fit(members, d)
+            flat = AffineSubspace.fit(members, d)
         if radius > far:
             break
         radius *= 1.6
@@ -227,7 +199,7 @@ def _grow(P: Float[np.ndarray, "m D"], flat: NoisyFlat, radius: float) -> NoisyF
 
 
 def settle(
-    Y: Float[np.ndarray, "n D"], flats: list[NoisyFlat], noise: Float[np.ndarray, " D"], n_jobs: int = -1
+    Y: Float[np.ndarray, "n D"], flats: list[AffineSubspace], noise: Float[np.ndarray, " D"], n_jobs: int = -1
 ) -> Decomposition | None:
     """Assign points to flats by likelihood and fit the flats to their points, in turn.
 
@@ -237,10 +209,10 @@ def settle(
     fewest = max(FEWEST, int(MIN_SHARE * n))
     labels = np.full(n, -1)
     for c, flat in enumerate(flats):  # lowest dimension first
-        labels[(labels < 0) & (flat.off(Y) <= reach(n_dims - flat.dimension) + 1)] = c
+        labels[(labels < 0) & (flat.distances(Y) <= reach(n_dims - flat.dimension) + 1)] = c
     if (labels < 0).mean() >= LEFT_OVER:
         labels[labels < 0] = len(flats)
-        flats = [*flats, NoisyFlat.fit(Y, n_dims)]
+        flats = [*flats, AffineSubspace.fit(Y, n_dims)]
     dims = np.array([flat.dimension for flat in flats])
     for _ in range(ROUNDS):
         labels, dims, sheets = _sheets(Y, labels, dims, fewest)
@@ -273,7 +245,7 @@ def _sheets(
     sheets = []
     for c, d in enumerate(dims[kept]):
         members = Y[labels == c]
-        flat = NoisyFlat.fit(members, int(d))
+        flat = AffineSubspace.fit(members, int(d))
         bases = np.broadcast_to(flat.basis, (len(members), *flat.basis.shape))
         sheets.append(Sheet(flat.project(members), bases, noise=np.ones(Y.shape[1])))
     return labels, dims[kept], sheets

@@ -10,28 +10,18 @@ neighbours on the other component help instead of disturbing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import no_type_check
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from numba import njit, prange
 from scipy import stats
+
+from disentree.geometry.subspaces import Tangents
 
 TRIALS_PER_DIMENSION = 12  # random tuples tried for a d-flat: this many times d
 GLANCE = 14  # a flat with no support among this many neighbours is not looked at further
 CHANCE = 1e-4  # how often chance may put the required number of neighbours on a flat, per trial
-
-
-@dataclass(frozen=True)
-class Tangents:
-    """For every point its local dimension and an orthonormal basis: rows 0..dimension-1 of `bases`."""
-
-    dimensions: Int[np.ndarray, " n"]
-    bases: Float[np.ndarray, "n q D"]
-
-    def __getitem__(self, rows: Int[np.ndarray, " m"] | Bool[np.ndarray, " n"]) -> Tangents:
-        return Tangents(self.dimensions[rows], self.bases[rows])
 
 
 def chance_on_flat(d: int, tolerance: float) -> float:
@@ -326,62 +316,3 @@ def _anchored(Z, neighbors, rows, tuples, trials, needed, off_wall, tolerance, t
             for a in range(n_dims):
                 bases[i, a, a] = 1.0
     return dimensions, bases
-
-
-def tangent_plane_cos(
-    U: Float[np.ndarray, "*pairs d D"], V: Float[np.ndarray, "*pairs d D"]
-) -> Float[np.ndarray, "*pairs"]:
-    """Algorithm 4 for pairs of equal-dimensional bases: the product of the cosines of the principal angles."""
-    return np.abs(np.linalg.det(U @ np.swapaxes(V, -1, -2)))
-
-
-def local_svd(
-    Z: Float[np.ndarray, "n D"],
-    neighbors: Int[np.ndarray, "n k"],
-    ransac_frac: float = 2 / 3,
-    eig_cumsum_thresh: float = 0.95,
-    eig_decay_thresh: float = 4.0,
-    ransac_first_dimension: int = 0,
-    block: int = 8192,
-) -> Tangents:
-    """Algorithm 3 for every point: SVD of the point and its neighbours around their mean, a second SVD on the
-    fraction `ransac_frac` with the smallest reconstruction errors, and the first dimension d that explains
-    `eig_cumsum_thresh` of the variance and is followed by a drop of `eig_decay_thresh`.
-
-    The errors are aggregated over d = `ransac_first_dimension`, ..., D-1. The paper writes 1; the published
-    results were computed with 0 (the distance from the mean counts too), which is the default.
-    """
-    n, n_dims = Z.shape
-    dimensions = np.empty(n, dtype=np.int64)
-    bases = np.empty((n, n_dims, n_dims))
-    for start in range(0, n, block):
-        rows = slice(start, min(start + block, n))
-        points = np.concatenate([Z[rows, None], Z[neighbors[rows]]], axis=1)
-        variances, axes = _principal_axes(points)
-        if ransac_frac < 1:
-            centred = points - points.mean(axis=1, keepdims=True)
-            squares = (centred @ np.swapaxes(axes, 1, 2)) ** 2
-            errors = squares.sum(axis=2, keepdims=True) - np.cumsum(squares, axis=2)
-            all_of_it = squares.sum(axis=2, keepdims=True)
-            errors = np.concatenate([all_of_it, errors], axis=2)[:, :, ransac_first_dimension:n_dims]
-            norms = np.sqrt(np.clip(errors, 0, None).sum(axis=2))
-            kept = norms <= np.percentile(norms, 100 * ransac_frac, axis=1, keepdims=True)
-            variances, axes = _principal_axes(points, kept)
-        share = np.cumsum(variances, axis=1) / np.maximum(variances.sum(axis=1, keepdims=True), 1e-300)
-        decays = variances[:, 1:] * eig_decay_thresh <= variances[:, :-1]
-        good = (share[:, :-1] >= eig_cumsum_thresh) & decays
-        dimensions[rows] = np.where(good.any(axis=1), np.argmax(good, axis=1) + 1, n_dims)
-        bases[rows] = axes
-    return Tangents(dimensions, bases)
-
-
-def _principal_axes(
-    points: Float[np.ndarray, "m k D"], kept: Bool[np.ndarray, "m k"] | None = None
-) -> tuple[Float[np.ndarray, "m D"], Float[np.ndarray, "m D D"]]:
-    """Variances (descending) and principal axes (as rows) of each cloud of points."""
-    weights = np.ones(points.shape[:2]) if kept is None else kept.astype(float)
-    total = weights.sum(axis=1)[:, None, None]
-    centred = points - (weights[..., None] * points).sum(axis=1, keepdims=True) / total
-    weighted = weights[..., None] * centred
-    variances, vectors = np.linalg.eigh(np.swapaxes(weighted, 1, 2) @ centred / total)
-    return np.clip(variances[:, ::-1], 0, None), np.swapaxes(vectors, 1, 2)[:, ::-1]

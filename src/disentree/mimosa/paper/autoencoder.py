@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +13,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from disentree.mimosa.representation.linear import Representation, as_float, as_rows
+from disentree.mimosa.representation.base import Representation, as_float, as_rows
 from disentree.training.batches import TensorBatches
 from disentree.training.loop import Diverged, State, train
 from disentree.training.networks import (
@@ -45,12 +46,22 @@ class Latent(Representation):
     def _about(self) -> dict[str, Any]:
         return {**super()._about(), "encoder": self.encoder}
 
-    def _with_network(self, weights: Mapping[str, np.ndarray], about: Mapping[str, Any]) -> Latent:
-        shape, n_latent, activation = (about["encoder"][name] for name in ("shape", "n_latent", "activation"))
-        encoder, _ = _networks(_channels_first(shape), n_latent, 0, ACTIVATIONS[activation])
-        network = _from_rows(encoder, shape).eval()
-        network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in weights.items()})
-        return replace(self, network=network, encoder=about["encoder"])
+    @classmethod
+    def _extra_fields(cls, about: Mapping[str, Any]) -> dict[str, Any]:
+        return {"encoder": about["encoder"]}
+
+
+def load_latent(path: str | os.PathLike[str]) -> Latent:
+    """Read a representation that `Latent.save` wrote."""
+    return Latent.load(path, _encoder)
+
+
+def _encoder(weights: Mapping[str, np.ndarray], about: Mapping[str, Any]) -> nn.Module:
+    shape, n_latent, activation = (about["encoder"][name] for name in ("shape", "n_latent", "activation"))
+    encoder, _ = _networks(_channels_first(shape), n_latent, 0, ACTIVATIONS[activation])
+    network = _from_rows(encoder, shape).eval()
+    network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in weights.items()})
+    return network
 
 
 def given(X: Shaped[np.ndarray, "n ..."]) -> Latent:

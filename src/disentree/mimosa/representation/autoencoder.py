@@ -20,7 +20,7 @@ from jaxtyping import Float, Shaped
 from torch import nn
 
 from disentree.geometry.pca import principal_axes
-from disentree.mimosa.representation.linear import BLOCK, Representation, as_float, as_rows
+from disentree.mimosa.representation.base import BLOCK, Representation, as_float, as_rows
 from disentree.training.batches import TensorBatches
 from disentree.training.loop import State, train
 from disentree.training.networks import mlp

@@ -1,113 +1,20 @@
-"""The initial representation: the first line of the paper's Algorithm 1.
+"""The representation of data that is linear up to rounding or white noise: whitened principal components.
 
-Data that is linear, up to rounding or noise, needs no network: its whitened principal components are an exact
-representation, found in a fraction of a second and the same for every rotation, scaling and shift of the
-input. All other data goes through a smooth autoencoder.
+They are exact, take a fraction of a second, and are the same for every rotation, scaling and shift of the input.
 """
 
 from __future__ import annotations
-
-import json
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
 from disentree.geometry.pca import principal_axes
-from disentree.utils.files import atomic_path
+from disentree.mimosa.representation.base import Representation, as_float, as_rows
 
-MAX_LINEAR = 20  # principal components that neighbours and flats can still be found in
-ROUNDING = 1e-7  # singular values below this part of the largest are rounding
-FEWEST_SPARED = 4  # directions of a table of few columns that may be noise
-FACTOR_ROUNDS = 60  # of the factor analysis that measures the noise of columns
-BLOCK = 8192
-
-
-@dataclass(frozen=True)
-class Representation:
-    """A fitted reduction: `transform` takes new rows where the training rows went."""
-
-    kind: Literal["linear", "autoencoder"]
-    mean: Float[np.ndarray, " p"]
-    weights: Float[np.ndarray, "p q"]  # centred rows times these are principal components
-    spectrum: Float[np.ndarray, " s"]  # singular values of the data, largest first
-    network: Any = None  # an `Autoencoder` between principal components and the latent
-    history: list[dict[str, float]] = field(default_factory=list)
-    noise: Float[np.ndarray, " D"] | None = None  # deviation of white noise along each coordinate, where it shows
-
-    def transform(self, X: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n D"]:
-        flat = as_rows(X)
-        out = [self._block(flat[start : start + BLOCK]) for start in range(0, len(flat), BLOCK)]
-        return np.concatenate(out)
-
-    def _block(self, rows: np.ndarray) -> np.ndarray:
-        components = (as_float(rows) - self.mean) @ self.weights
-        return components if self.network is None else _through(self.network.encode, components)
-
-    def inverse_transform(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n p"]:
-        """Rows from their representation; images as rows of fractions."""
-        components = Z if self.network is None else _through(self.network.decode, Z)
-        # the least-norm inverse: what the components do not hold is as in the mean row
-        return components @ np.linalg.pinv(self.weights) + self.mean
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to one safetensors file."""
-        from safetensors.numpy import save_file
-
-        arrays = {name: np.asarray(getattr(self, name)) for name in ("mean", "weights", "spectrum")}
-        if self.noise is not None:
-            arrays["noise"] = self.noise
-        if self.network is not None:
-            arrays |= {f"network.{key}": value.numpy() for key, value in self.network.state_dict().items()}
-        with atomic_path(path) as temporary:
-            whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-            save_file(whole, temporary, metadata={"about": json.dumps(self._about())})
-
-    def _about(self) -> dict[str, Any]:
-        # Products are the same to the last bit only if the weights are in the same order in memory.
-        order = "F" if np.isfortran(self.weights) else "C"
-        return {"kind": self.kind, "history": self.history, "order": order}
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Representation:
-        """Read what `save` wrote."""
-        from safetensors import SafetensorError, safe_open
-
-        try:
-            with safe_open(os.fspath(path), framework="numpy") as file:
-                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-                about = json.loads((file.metadata() or {})["about"])
-        except (SafetensorError, json.JSONDecodeError, KeyError) as error:
-            raise ValueError(f"{os.fspath(path)} is cut short or damaged ({error})") from None
-        network = {name[8:]: array for name, array in arrays.items() if name.startswith("network.")}
-        weights = np.asarray(arrays["weights"], order=about.get("order"))  # the first files do not tell
-        parts = arrays["mean"], weights, arrays["spectrum"], None, about["history"], arrays.get("noise")
-        found = cls(about["kind"], *parts)
-        return found._with_network(network, about) if network else found
-
-    def _with_network(self, weights: Mapping[str, np.ndarray], about: Mapping[str, Any]) -> Representation:
-        from disentree.mimosa.representation.autoencoder import Autoencoder
-
-        return replace(self, network=Autoencoder.from_weights(weights))
-
-
-def _through(network: Any, rows: np.ndarray) -> np.ndarray:
-    import torch
-
-    with torch.no_grad():
-        return network(torch.from_numpy(rows.astype(np.float32))).double().numpy()
-
-
-def as_rows(X: Shaped[np.ndarray, "n ..."]) -> Shaped[np.ndarray, "n p"]:
-    return X.reshape(len(X), -1)
-
-
-def as_float(X: np.ndarray) -> np.ndarray:
-    """Floats in the data's own units, but bytes as fractions of 255."""
-    return X.astype(np.float32) / 255 if X.dtype == np.uint8 else X.astype(np.float64, copy=False)
+MAX_LINEAR = 20  # principal components that neighbors and subspaces can still be found in
+ROUNDING = 1e-7  # singular values below this fraction of the largest are rounding
+MIN_NOISE_DIRECTIONS = 4  # of a table of few columns, to call their variance noise
+FACTOR_ITERATIONS = 60  # of the factor analysis that measures the noise of columns
 
 
 def linear_representation(X: Shaped[np.ndarray, "n ..."]) -> Representation | None:
@@ -141,7 +48,11 @@ def linear_representation(X: Shaped[np.ndarray, "n ..."]) -> Representation | No
             continue
         if rank <= MAX_LINEAR:  # with so few columns, directions of equal size may be there by chance
             spared = rank - above
-            if not above or spared < FEWEST_SPARED or not _is_gaussian(A / units @ in_units.axes[:, above:rank]):
+            if (
+                not above
+                or spared < MIN_NOISE_DIRECTIONS
+                or not _is_gaussian(A / units @ in_units.axes[:, above:rank])
+            ):
                 continue
         noise = np.sqrt(np.mean(t[above:rank] ** 2)) / t[:above] if above else None
         return Representation("linear", mean, in_units.whitening(above) / units[:, None], t, noise=noise)
@@ -165,7 +76,7 @@ def _noise_of_columns(
             break
         variances = first.clip(min=1e-9)
         values = np.zeros(p)
-        for _ in range(FACTOR_ROUNDS):
+        for _ in range(FACTOR_ITERATIONS):
             root = np.sqrt(variances)
             values, vectors = np.linalg.eigh(S / root / root[:, None])
             values, vectors = values[::-1], vectors[:, ::-1]
@@ -204,25 +115,3 @@ def _looks_low_rank(rows: Shaped[np.ndarray, "n p"]) -> bool:
     some = as_float(rows[np.linspace(0, len(rows) - 1, min(len(rows), 256)).astype(int)]).astype(np.float64)
     s = np.linalg.svd(some - some.mean(axis=0), compute_uv=False)
     return len(s) <= MAX_LINEAR or bool((s[MAX_LINEAR:] ** 2).sum() <= 0.05 * (s**2).sum())
-
-
-def represent(
-    X: Shaped[np.ndarray, "n ..."],
-    choice: str,
-    seed: np.random.SeedSequence,
-    verbose: bool = False,
-) -> Representation:
-    """The initial representation of `X`: "linear", "autoencoder", or "auto" to let the spectrum decide."""
-    if choice not in ("auto", "linear", "autoencoder"):
-        raise ValueError(f"representation must be 'auto', 'linear' or 'autoencoder', got {choice!r}")
-    linear = linear_representation(X) if choice != "autoencoder" else None
-    if linear is not None:
-        return linear
-    if choice == "linear":
-        raise ValueError(
-            f"X is not linear: more than {MAX_LINEAR} principal components stand out; "
-            "use representation='auto' or 'autoencoder'"
-        )
-    from disentree.mimosa.representation.autoencoder import autoencoder_representation
-
-    return autoencoder_representation(X, seed, verbose)

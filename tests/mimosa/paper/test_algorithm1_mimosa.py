@@ -9,8 +9,8 @@ from sklearn.base import clone
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.metrics import coverage_score, h_error, purity_score
+from disentree.mimosa import PaperMIMOSA
 from disentree.mimosa.paper.autoencoder import flat_autoencoder, reconstruction_loss
-from disentree.mimosa.paper.estimator import PaperMIMOSA
 from disentree.mimosa.representation.linear import linear_representation
 
 
@@ -89,16 +89,16 @@ def test_published_settings():
     }
     assert {name: settings[name] for name in published} == published
     assert settings["min_common_edge_frac"] is None
-    assert PaperMIMOSA._rows(0.02, 100_000) == 2000
-    assert PaperMIMOSA._rows(0.0002, 100_000) == 20
-    assert PaperMIMOSA._rows(2000, 90_000) == 2000
+    assert PaperMIMOSA._n_rows(0.02, 100_000) == 2000
+    assert PaperMIMOSA._n_rows(0.0002, 100_000) == 20
+    assert PaperMIMOSA._n_rows(2000, 90_000) == 2000
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"ransac_frac": 1.5}, "ransac_frac must be between"),
-        ({"contagion_num": 0}, "contagion_num must be 1 or more, got 0"),
+        ({"contagion_num": 0}, "contagion_num must be a whole number, 1 or more, got 0"),
         ({"initial_dim": 50}, "num_nearest_neighbors must exceed initial_dim"),
         ({"representation": "pca"}, "representation must be 'autoencoder' or 'given', got 'pca'"),
         ({"eig_decay_thresh": 0.5}, "eig_decay_thresh must be 1 or more"),

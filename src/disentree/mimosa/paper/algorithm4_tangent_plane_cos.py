@@ -1,0 +1,60 @@
+"""Algorithm 4, TangentPlaneCos: how similar the tangent planes of two points are."""
+
+from __future__ import annotations
+
+from typing import no_type_check
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from numba import njit, prange
+
+from disentree.geometry.subspaces import Tangents, small_determinant, subspace_cosines
+
+
+def tangent_plane_cos(U: Float[np.ndarray, "d D"], V: Float[np.ndarray, "e D"]) -> float:
+    """Algorithm 4: |det(U V')| for orthonormal bases of equal dimension, 0 for others.
+
+    It is the product of the cosines of the principal angles between the two planes.
+    """
+    return float(subspace_cosines(U[None], V[None])[0]) if len(U) == len(V) else 0.0
+
+
+def similar_neighbors(
+    tangents: Tangents,
+    neighbors: Int[np.ndarray, "m k"],
+    cos_simil_thresh: float,
+    rows: Int[np.ndarray, " m"] | None = None,
+) -> Bool[np.ndarray, "m k"]:
+    """For every point (of `rows`, or of all) and each of its neighbors whether `tangent_plane_cos` of the two is
+    at least `cos_simil_thresh`."""
+    if rows is None:
+        rows = np.arange(len(neighbors))
+    bases = np.ascontiguousarray(tangents.bases)
+    return _similar(tangents.dimensions, bases, rows, neighbors, float(cos_simil_thresh))
+
+
+@njit(parallel=True, cache=True)
+@no_type_check
+def _similar(dimensions, bases, rows, neighbors, cos_simil_thresh):
+    n, k = neighbors.shape
+    n_dims = bases.shape[2]
+    similar = np.zeros((n, k), dtype=np.bool_)
+    for i in prange(n):
+        row = rows[i]
+        d = dimensions[row]
+        A = np.empty((d, d))
+        for j in range(k):
+            other = neighbors[i, j]
+            if dimensions[other] != d:
+                continue
+            if d == n_dims:  # both planes are the whole space
+                similar[i, j] = True
+                continue
+            for r in range(d):
+                for c in range(d):
+                    dot = 0.0
+                    for a in range(n_dims):
+                        dot += bases[row, r, a] * bases[other, c, a]
+                    A[r, c] = dot
+            similar[i, j] = abs(small_determinant(A)) >= cos_simil_thresh
+    return similar

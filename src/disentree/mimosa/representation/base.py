@@ -1,0 +1,138 @@
+"""A fitted initial representation: what takes rows of data to the coordinates that components are found in."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float, Shaped
+
+from disentree.utils.files import atomic_path
+
+BLOCK = 8192  # rows that are transformed at a time
+BuildNetwork = Callable[[Mapping[str, np.ndarray], Mapping[str, Any]], Any]
+
+
+@dataclass(frozen=True)
+class Representation:
+    """A fitted initial representation.
+
+    Attributes
+    ----------
+    kind : {"linear", "autoencoder"}
+    mean : array of shape (p,)
+    weights : array of shape (p, q)
+        Rows minus the mean, times these, are principal components.
+    spectrum : array of shape (s,)
+        Singular values of the data, largest first.
+    network : module or None
+        Takes principal components to the latent (`encode`) and back (`decode`).
+    history : list of dict
+        Losses while the network was trained.
+    noise : array of shape (D,) or None
+        Standard deviation of white noise along each coordinate, where it can be told.
+    """
+
+    kind: Literal["linear", "autoencoder"]
+    mean: Float[np.ndarray, " p"]
+    weights: Float[np.ndarray, "p q"]
+    spectrum: Float[np.ndarray, " s"]
+    network: Any = None
+    history: list[dict[str, float]] = field(default_factory=list)
+    noise: Float[np.ndarray, " D"] | None = None
+
+    def transform(self, X: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n D"]:
+        """The representation of rows."""
+        flat = as_rows(X)
+        out = [self._block(flat[start : start + BLOCK]) for start in range(0, len(flat), BLOCK)]
+        return np.concatenate(out)
+
+    def _block(self, rows: np.ndarray) -> np.ndarray:
+        components = (as_float(rows) - self.mean) @ self.weights
+        return components if self.network is None else _through(self.network.encode, components)
+
+    def inverse_transform(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n p"]:
+        """Rows from their representation; images as rows of fractions."""
+        components = Z if self.network is None else _through(self.network.decode, Z)
+        # the least-norm inverse: directions that the components do not cover keep their mean
+        return components @ np.linalg.pinv(self.weights) + self.mean
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to one safetensors file."""
+        from safetensors.numpy import save_file
+
+        arrays = {name: np.asarray(getattr(self, name)) for name in ("mean", "weights", "spectrum")}
+        if self.noise is not None:
+            arrays["noise"] = self.noise
+        if self.network is not None:
+            arrays |= {f"network.{key}": value.numpy() for key, value in self.network.state_dict().items()}
+        with atomic_path(path) as temporary:
+            whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+            save_file(whole, temporary, metadata={"about": json.dumps(self._about())})
+
+    def _about(self) -> dict[str, Any]:
+        # Products are the same to the last bit only if the weights are in the same order in memory.
+        order = "F" if np.isfortran(self.weights) else "C"
+        return {"kind": self.kind, "history": self.history, "order": order}
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], build_network: BuildNetwork | None = None) -> Any:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+        build_network : callable, default=None
+            Makes a network from its weights and what was saved about it; needed if the representation has one.
+
+        Returns
+        -------
+        Representation
+        """
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(os.fspath(path), framework="numpy") as file:
+                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                about = json.loads((file.metadata() or {})["about"])
+        except (SafetensorError, json.JSONDecodeError, KeyError) as error:
+            raise ValueError(f"{os.fspath(path)} is cut short or damaged ({error})") from None
+        arrays["weights"] = np.asarray(arrays["weights"], order=about.get("order"))  # not in the first files
+        weights = {name[8:]: array for name, array in arrays.items() if name.startswith("network.")}
+        network = build_network(weights, about) if weights and build_network is not None else None
+        return cls(
+            kind=about["kind"],
+            mean=arrays["mean"],
+            weights=arrays["weights"],
+            spectrum=arrays["spectrum"],
+            network=network,
+            history=about["history"],
+            noise=arrays.get("noise"),
+            **cls._extra_fields(about),
+        )
+
+    @classmethod
+    def _extra_fields(cls, about: Mapping[str, Any]) -> dict[str, Any]:
+        """Fields of a subclass, from what was saved."""
+        return {}
+
+
+def _through(network: Any, rows: np.ndarray) -> np.ndarray:
+    import torch
+
+    with torch.no_grad():
+        return network(torch.from_numpy(rows.astype(np.float32))).double().numpy()
+
+
+def as_rows(X: Shaped[np.ndarray, "n ..."]) -> Shaped[np.ndarray, "n p"]:
+    """Rows as vectors."""
+    return X.reshape(len(X), -1)
+
+
+def as_float(X: np.ndarray) -> np.ndarray:
+    """Floats in the data's own units, but bytes as fractions of 255."""
+    return X.astype(np.float32) / 255 if X.dtype == np.uint8 else X.astype(np.float64, copy=False)

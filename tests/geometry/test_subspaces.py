@@ -1,0 +1,63 @@
+"""Affine subspaces, distances from them and angles between them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from disentree.geometry.subspaces import (
+    AffineSubspace,
+    relative_distances,
+    small_determinant,
+    subspace_cosines,
+)
+
+
+def test_a_fitted_plane_by_hand():
+    corners = np.array([[12.0, 1, 3], [8, 1, 3], [12, -1, 3], [8, -1, 3]])
+    plane = AffineSubspace.fit(corners, 2)
+    assert plane.dimension == 2
+    np.testing.assert_allclose(plane.center, [10, 0, 3])
+    np.testing.assert_allclose(np.abs(plane.basis), [[1, 0, 0], [0, 1, 0]], atol=1e-12)
+    np.testing.assert_allclose(plane.spread, [2, 1])
+    assert plane.explained == pytest.approx(1)
+    new = np.array([[11.0, 2, 7], [10, 0, 3]])
+    np.testing.assert_allclose(plane.distances(new), [4, 0], atol=1e-12)
+    np.testing.assert_allclose(plane.project(new), [[11, 2, 3], [10, 0, 3]], atol=1e-12)
+    np.testing.assert_allclose(np.abs(plane.coordinates(new)), [[1, 2], [0, 0]], atol=1e-12)
+    line = AffineSubspace.fit(corners, 1)
+    assert line.explained == pytest.approx(4 / 5)
+    np.testing.assert_allclose(line.distances(corners), 1)
+
+
+def test_distances_of_points_on_a_subspace_are_rounding():
+    rng = np.random.default_rng(0)
+    Y = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 6)) + 100
+    assert AffineSubspace.fit(Y, 2).distances(Y).max() < 1e-11
+
+
+def test_a_point_and_the_whole_space():
+    Y = np.random.default_rng(0).standard_normal((20, 3))
+    np.testing.assert_allclose(AffineSubspace.fit(Y, 0).distances(Y), np.linalg.norm(Y - Y.mean(axis=0), axis=1))
+    np.testing.assert_allclose(AffineSubspace.fit(Y, 3).distances(Y), 0, atol=1e-12)
+
+
+def test_relative_distances_by_hand():
+    Z = np.array([[3.0, 4.0], [5.0, 0.0], [1.0, 1.0]])
+    anchors = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]])
+    bases = np.tile([[[1.0, 0.0]]], (3, 1, 1))
+    np.testing.assert_allclose(relative_distances(Z, anchors, bases), [0.8, 0, 0], atol=1e-12)
+
+
+def test_cosines_are_products_over_principal_angles():
+    a = np.deg2rad(30)
+    e = np.eye(4)
+    both = np.array([np.cos(a) * e[0] + np.sin(a) * e[2], np.cos(a) * e[1] + np.sin(a) * e[3]])
+    pairs = np.stack([e[:2], both]), np.stack([both, both])
+    np.testing.assert_allclose(subspace_cosines(*pairs), [np.cos(a) ** 2, 1])
+
+
+@given(st.integers(0, 10_000), st.integers(1, 6))
+def test_determinants(seed, n):
+    A = np.random.default_rng(seed).standard_normal((n, n))
+    assert small_determinant(A.copy()) == pytest.approx(np.linalg.det(A), abs=1e-10)
