@@ -356,3 +356,14 @@ def test_images(cls):
 @checks_of(JointVAE(categories=2, n_continuous=2, epochs=1, hidden=(4,), device="cpu"))
 def test_scikit_learn_agrees(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("beta", [1.0, 5.0])
+def test_the_total_correlation_counts_beta_minus_1_times(beta, sticks):
+    model = small(BetaTCVAE, beta=beta, n_continuous=3).fit(sticks.X)
+    for record in model.history_:
+        expected = record["reconstruction"] + record["kl"] + (beta - 1) * record["total_correlation"]
+        assert record["loss"] == pytest.approx(expected, rel=1e-4)
+        assert abs(record["total_correlation"]) > 0.01 * record["loss"]
+    plain = small(VAE, n_continuous=3).fit(sticks.X)
+    assert np.array_equal(model.transform(sticks.X), plain.transform(sticks.X)) == (beta == 1)

@@ -185,7 +185,7 @@ def test_blocks_that_are_read_one_by_one(sticks, small, monkeypatch):
 
 
 def test_blocks_get_their_structure_from_a_sample(monkeypatch):
-    monkeypatch.setattr("disentree.cofhae.fitting._MIMOSA_ROWS", 2000)
+    monkeypatch.setattr("disentree.cofhae.constants.MIMOSA_ROWS", 2000)
     ds = load_dataset("chopsticks-depth2-slope", n_samples=3000, seed=0)
     model = COFHAE(**SMALL).fit([ds.X[:1500], ds.X[1500:]])
     assert model.hierarchy_.canonical() == ds.hierarchy.canonical()
@@ -316,3 +316,29 @@ def test_training_leaves_denormals_and_warnings_alone(sticks):
         warnings.simplefilter("error")
         fit_small(sticks)
     assert np.float32(1e-40) / np.float32(2) > 0
+
+
+def test_a_checkpoint_belongs_to_all_of_its_data(sticks, tmp_path):
+    other = sticks.X.copy()
+    other[-1] += 1  # in the last block only
+    given = {"hierarchy": sticks.hierarchy, "paths": sticks.paths}
+    COFHAE(**SMALL, checkpoint=tmp_path).fit([sticks.X[:500], sticks.X[500:]], **given)
+    with pytest.raises(ValueError, match="other data"):
+        COFHAE(**SMALL, checkpoint=tmp_path).fit([other[:500], other[500:]], **given)
+    COFHAE(**SMALL, checkpoint=tmp_path).fit(sticks.X, **given)  # the same rows in one piece
+
+
+def test_progress_is_shown_from_the_start(capsys):
+    ds = load_dataset("chopsticks-depth2-slope", n_samples=800, seed=0)
+    COFHAE(**SMALL, verbose=True).fit(ds.X)
+    shown = capsys.readouterr().err
+    assert 0 <= shown.index("representation") < shown.index("epoch 2/2")
+
+
+def test_the_papers_networks_for_images_use_relu():
+    images = np.zeros((8, 64, 64), dtype=np.uint8)
+    images[:, :4] = np.arange(8)[:, None, None]
+    model = COFHAE.paper(images=True, epochs=1, discriminator=(8,)).fit(images, hierarchy=Hierarchy.flat(1))
+    activations = {type(layer).__name__ for layer in model.autoencoder_.modules()}
+    assert "ReLU" in activations
+    assert not activations & {"Softplus", "SiLU"}

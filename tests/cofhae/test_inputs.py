@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from disentree.cofhae.inputs import fit_input_layer
+from disentree.cofhae.inputs import embedding_layer, fit_input_layer
+from disentree.mimosa.representation.autoencoder import autoencoder_representation
 from disentree.training.data import ArraySource, BlockSource, sample_rows
 
 
@@ -116,3 +117,37 @@ def test_nearness_tells_on_a_flat_from_next_to_it(table):
     near = layer.to_input(x)[:, 3]
     assert layer.n_inputs == 4
     assert near[0] > near[1] + 0.5 > near[2] + 1.0
+
+
+def test_numbers_of_a_table_are_not_taken_for_pixels():
+    """The same numbers as bytes and as integers give the same features."""
+    table = np.random.default_rng(0).integers(0, 256, (300, 5))
+    seen = autoencoder_representation(table.astype(np.float64), np.random.SeedSequence(0), steps=5)
+    for layer_of in (fit, lambda X: embedding_layer(ArraySource(X), seen)):
+        as_bytes, as_integers = layer_of(table.astype(np.uint8)), layer_of(table)
+        first, second = as_bytes.prepare(table.astype(np.uint8)), as_integers.prepare(table)
+        torch.testing.assert_close(first, second)
+        np.testing.assert_allclose(as_bytes.restore(first), as_integers.restore(second), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ((10, 12), (1, 10, 12)),
+        ((10, 12, 1), (1, 10, 12)),
+        ((10, 12, 2), (2, 10, 12)),
+        ((10, 12, 4), (4, 10, 12)),
+        ((10, 12, 8), (8, 10, 12)),
+        ((2, 10, 12), (2, 10, 12)),
+        ((3, 3, 3), (3, 3, 3)),
+    ],
+)
+def test_channels_are_last_unless_only_the_first_axis_can_be_channels(shape, expected):
+    X = np.random.default_rng(0).random((20, *shape)).astype(np.float32)
+    layer = fit(X, "image", "gaussian")
+    assert layer.image_shape == expected
+    prepared = layer.prepare(X)
+    assert prepared.shape[1:] == expected
+    np.testing.assert_allclose(layer.restore(prepared - layer.as_image(layer.mean[None])), X, atol=1e-5)
+    if len(shape) == 3 and shape[0] == 10:
+        torch.testing.assert_close(prepared[:, 1 % shape[2]], torch.from_numpy(X[:, :, :, 1 % shape[2]]))

@@ -8,9 +8,11 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from disentree import Hierarchy
+from disentree import COFHAE, Hierarchy
 from disentree.cofhae import HierarchicalAutoencoder, HierarchicalMask
+from disentree.cofhae.algorithm2 import Labels, Settings, make_step
 from disentree.cofhae.algorithm8 import choices_of
+from disentree.cofhae.inputs import fit_input_layer
 from disentree.cofhae.losses import (
     discriminator,
     discriminator_loss,
@@ -21,6 +23,9 @@ from disentree.cofhae.losses import (
     target_loss,
     total_correlation,
 )
+from disentree.training.data import ArraySource
+from disentree.training.loop import State
+from disentree.training.schedules import constant
 from strategies import coded
 
 TREE = Hierarchy.from_dict(
@@ -128,3 +133,66 @@ def test_hsic_tells_dependent_from_independent():
     assert pairwise_hsic(torch.cat([z, z.square()], 1), on, weight).item() > 0.3
     assert pairwise_hsic(torch.cat([z, z], 1), on, weight).item() == pytest.approx(1, abs=1e-3)
     assert pairwise_hsic(torch.cat([z, z], 1), ~on, weight).item() == 0
+
+
+# -------------------------------------------------------------------- Algorithm 2 as a whole
+
+
+def make_one_step(trust, progress, **changes):
+    """The terms of a step for codes that are 0.2 off their targets."""
+    X = np.random.default_rng(0).uniform(-1, 1, (64, 1))
+    layer = fit_input_layer(ArraySource(X), "auto", "auto", np.random.default_rng(0))
+    hae = HierarchicalAutoencoder(Hierarchy.flat(1), torch.nn.Linear(1, 1), torch.nn.Linear(1, 1))
+    with torch.no_grad():
+        hae.encoder.weight.fill_(1.0)
+        hae.encoder.bias.fill_(0.2)
+    x = layer.prepare(X)
+    usual = {"tau": 1.0, "lambda1": 1.0, "lambda2": 1.0, "lambda3": 1.0, "assignment": "log", "penalty": "none"}
+    usual |= {"warm_up": 0.0, "sigma": None, "masks": "given", "guided": 0.4}
+    state = State.start(hae, learning_rate=0.1, schedule=constant, steps=9, generator=generator())
+    ones = torch.ones(64, 1)
+    batch = (x, torch.zeros(64, 0), x.clone(), torch.full((64,), trust), ones, torch.zeros(64, 1))
+    return make_step(Settings(**(usual | changes)), layer)(state, batch, progress)
+
+
+def test_targets_of_curved_leaves_have_slack_once_guidance_has_ended():
+    assert make_one_step(trust=0.0, progress=0.9)["target"].item() == 0
+    assert make_one_step(trust=0.0, progress=0.1)["target"].item() == pytest.approx(0.04, abs=1e-4)
+    assert make_one_step(trust=1.0, progress=0.9)["target"].item() == pytest.approx(0.04, abs=1e-4)
+
+
+def test_the_loss_is_the_weighted_sum_of_its_terms():
+    model = COFHAE(epochs=2, hidden=(8,), penalty="hsic", targets="codes", warm_up=0.0, device="cpu")
+    model.set_params(lambda1=3.0, lambda2=50.0, lambda3=7.0)
+    codes = TREE.sample(300, 0)
+    X = np.nan_to_num(codes) @ np.random.default_rng(0).standard_normal((TREE.n_variables, 6))
+    with pytest.MonkeyPatch.context() as patch:  # as if no leaf were trusted: trusted ones are not penalized
+        patch.setattr("disentree.cofhae.algorithm2.Labels.__call__", untrusted(Labels.__call__))
+        model.fit(X, hierarchy=TREE, codes=codes)
+    for record in model.history_:
+        terms = [record[name] for name in ("reconstruction", "assignment", "dependence", "target")]
+        assert record["loss"] == pytest.approx(np.dot(terms, [1, 3, 50, 7]), rel=1e-4)
+        assert 50 * record["dependence"] > 0.05 * record["loss"]
+        assert min(terms) > 0
+
+
+def untrusted(labels):
+    def call(self, rows):
+        choices, targets, trust, kept, guided = labels(self, rows)
+        return choices, targets, torch.zeros_like(trust), kept, guided
+
+    return call
+
+
+@pytest.mark.parametrize("penalty", ["hsic", "adversarial"])
+def test_the_penalty_makes_variables_less_dependent(penalty):
+    """Two uniform factors, mixed by a shear: a code without penalty keeps some of it."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (600, 2)) @ np.array([[1.0, 0.9], [0.0, 0.6]])
+    left = []
+    for lambda2 in (0.0, 3.0):
+        model = COFHAE(steps=300, hidden=(16,), penalty=penalty, targets="none", warm_up=0.0, lambda2=lambda2)
+        model.set_params(device="cpu", discriminator=(32, 32), learning_rate=5e-3)
+        Z = torch.from_numpy(model.fit(X, hierarchy=Hierarchy.flat(2)).transform(X).astype(np.float32))
+        left.append(pairwise_hsic(Z, torch.ones_like(Z, dtype=torch.bool), torch.ones(len(Z))).item())
+    assert left[1] < 0.5 * left[0]

@@ -1,5 +1,7 @@
 """Choosing among trainings without ground truth."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -74,3 +76,35 @@ def test_a_training_that_diverges_is_last(sticks):
         COFHAESearch(base, grid={"learning_rate": [1e30]}).fit(
             sticks.X, hierarchy=sticks.hierarchy, paths=sticks.paths
         )
+
+
+def strict(text):
+    """JSON as other programs read it: without Infinity."""
+
+    def refuse(constant):
+        raise ValueError(f"{constant} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_a_training_that_diverged_is_kept_as_json_and_not_repeated(sticks, tmp_path, monkeypatch):
+    base, grid = COFHAE(epochs=1, hidden=(8,), schedule="constant"), {"learning_rate": [1e30, 1e-3]}
+    given = {"hierarchy": sticks.hierarchy, "paths": sticks.paths}
+    first = COFHAESearch(base, grid=grid, folder=tmp_path).fit(sticks.X, **given)
+    files = [strict(path.read_text()) for path in tmp_path.glob("trial-*/losses.json")]
+    assert sorted(losses["diverged"] for losses in files) == [False, True]
+    monkeypatch.setattr(COFHAE, "fit", None)
+    second = COFHAESearch(base, grid=grid, folder=tmp_path).fit(sticks.X, **given)
+    assert second.results_ == first.results_
+
+
+def test_other_errors_end_the_search_and_are_tried_again(sticks, tmp_path, monkeypatch):
+    def fail(self, *args, **more):
+        raise RuntimeError("out of memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(COFHAE, "fit", fail)
+        with pytest.raises(RuntimeError, match="out of memory"):
+            search(sticks, folder=tmp_path)
+    assert not list(tmp_path.glob("trial-*/losses.json"))
+    assert len(search(sticks, folder=tmp_path).results_) == 4

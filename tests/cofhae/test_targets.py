@@ -85,3 +85,14 @@ def test_unassigned_rows_get_no_target():
     values = leaf_targets(Z, Hierarchy.flat(2), paths).values
     assert np.isnan(values[100:]).all()
     assert not np.isnan(values[:100]).any()
+
+
+def test_a_shared_variable_has_one_origin_although_leaves_have_different_ranges():
+    rng = np.random.default_rng(0)
+    second = np.arange(2000) >= 1000
+    v = rng.uniform(-1, 1, 2000) + 2 * second  # from -1 to 1 in the first leaf, from 1 to 3 in the second
+    Z = np.stack([v, np.where(second, rng.uniform(1, 2, 2000), 0), np.zeros(2000)], axis=1)
+    inner = {"kind": "categorical", "options": [{"variables": []}, {"variables": [{"kind": "continuous"}]}]}
+    hierarchy = Hierarchy.from_dict({"variables": [{"kind": "continuous"}, inner]})
+    values = leaf_targets(Z, hierarchy, second.astype(np.int64)).values
+    assert r_squared(v, values[:, 0]) > 0.99

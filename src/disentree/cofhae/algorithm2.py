@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from disentree.cofhae import constants
 from disentree.cofhae.algorithm8 import Encoding, HierarchicalAutoencoder, choices_of
 from disentree.cofhae.inputs import InputLayer
 from disentree.cofhae.losses import (
@@ -22,10 +23,6 @@ from disentree.cofhae.losses import (
 )
 from disentree.cofhae.targets import Targets
 from disentree.training.loop import State, Step
-
-# The layout of a curved leaf is right only so far: once guidance has ended, codes may be off it by so many
-# deviations.
-SLACK = 0.25
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ def make_step(settings: Settings, layer: InputLayer) -> Step:
         reconstruction = L_x(x_hat, x)
         assignment = L_a(code, a)
         weight = kept + guided * (progress < settings.guided)
-        slack = SLACK * (trust == 0) * (progress >= settings.guided)
+        slack = constants.SLACK * (trust == 0) * (progress >= settings.guided)
         target = target_loss(code.z_pre[:, : hae.mask.n_continuous], t, weight, slack)
         dependence = torch.zeros((), device=x.device)
         if D is not None:

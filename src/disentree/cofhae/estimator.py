@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from torch import nn
 
+from disentree.cofhae import constants
 from disentree.cofhae.algorithm2 import Labels, make_step
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
 from disentree.cofhae.base import AutoencoderEstimator, paper_training
@@ -286,7 +287,7 @@ class COFHAE(AutoencoderEstimator):
         build = partial(self._build, with_adversary=settings.penalty in ("adversarial", "marginal"))
         self.autoencoder_, D = build(int(seeds[3].generate_state(1)[0]))
         generator = torch.Generator().manual_seed(int(seeds[3].generate_state(2)[1]))
-        steps = self._n_steps(source.n_rows, longer=3 if aims.has_guides else 1)
+        steps = self._n_steps(source.n_rows, longer=constants.CURVED_STEPS if aims.has_guides else 1)
         state = self._start(D, steps, generator, self.discriminator_betas)
         if saved:
             restore_checkpoint(state, *saved)

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from sklearn.base import clone
 
+from disentree.cofhae import constants
 from disentree.cofhae.algorithm2 import Settings
 from disentree.cofhae.targets import Targets, fit_flats, given_targets, leaf_targets
 from disentree.cofhae.unrolling import guides
@@ -16,21 +17,19 @@ from disentree.mimosa.representation.autoencoder import autoencoder_representati
 from disentree.mimosa.representation.base import Representation
 from disentree.training.data import ArraySource, Source, sample_rows
 
-_MIMOSA_ROWS = 100_000  # of data that is read block by block
-
 
 def find_structure(model: Any, source: Source, seed: int) -> tuple[Hierarchy, Int[np.ndarray, " n"], Any]:
     """Hierarchy and paths, and the MIMOSA that found them. Of blocks it sees a sample, and assigns the rest."""
     if model.mimosa is None:
         from disentree.mimosa import MIMOSA
 
-        mimosa = MIMOSA(random_state=seed)
+        mimosa = MIMOSA(random_state=seed, verbose=model.verbose)
     else:
         mimosa = cast(Any, clone(model.mimosa))
     if isinstance(source, ArraySource):
         paths = mimosa.fit(source.X).labels_
     else:
-        mimosa.fit(sample_rows(source, _MIMOSA_ROWS, np.random.default_rng(seed)))
+        mimosa.fit(sample_rows(source, constants.MIMOSA_ROWS, np.random.default_rng(seed)))
         paths = np.concatenate([mimosa.predict(block) for block in source.blocks()])
     return mimosa.hierarchy_, np.asarray(paths, dtype=np.int64), mimosa
 
@@ -64,7 +63,7 @@ def find_targets(
 def find_representation(model: Any, source: Source, seed: int) -> Representation:
     """The autoencoder that MIMOSA with this seed looks at the data with."""
     whole = isinstance(source, ArraySource)
-    X = np.asarray(source.X) if whole else sample_rows(source, _MIMOSA_ROWS, np.random.default_rng(seed))
+    X = np.asarray(source.X) if whole else sample_rows(source, constants.MIMOSA_ROWS, np.random.default_rng(seed))
     return autoencoder_representation(X, np.random.SeedSequence(seed).spawn(3)[0], model.verbose)
 
 

@@ -19,6 +19,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
+from disentree.cofhae import constants
 from disentree.geometry.pca import EXACT_COLUMNS, principal_axes
 from disentree.mimosa.representation.autoencoder import Autoencoder
 from disentree.mimosa.representation.base import Representation
@@ -29,10 +30,6 @@ Likelihood = Literal["gaussian", "bernoulli"]
 
 KINDS = ("auto", "whiten", "standardize", "raw", "pca", "embedding", "image")
 LIKELIHOODS = ("auto", "gaussian", "bernoulli")
-MAX_COMPONENTS = 300
-_SAMPLE = 10_000
-NEAREST = 1e-3  # distances below this one (in standard deviations) are as good as 0
-_RANK_TOLERANCE = 1e-10  # of the largest eigenvalue; columns are standardised, so this is float32's noise
 
 
 class InputLayer(nn.Module):
@@ -144,7 +141,7 @@ class InputLayer(nn.Module):
             return features
         off = features[:, None, :] - self.flat_centres
         off = off - torch.einsum("nfr,frd,fsd->nfs", off, self.flat_bases, self.flat_bases)
-        nearness = (off.square().mean(2) + NEAREST**2).log() / math.log(NEAREST**2)
+        nearness = (off.square().mean(2) + constants.NEAREST**2).log() / math.log(constants.NEAREST**2)
         return torch.cat([features, 4 * nearness - 2], dim=1)
 
     def restore(self, output: Float[Tensor, "n ..."]) -> Float[np.ndarray, "n ..."]:
@@ -171,7 +168,9 @@ class InputLayer(nn.Module):
     def _around_mean(self, output: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
         """A decoder of pixels answers with differences from their mean (from its logit), so that it need not
         learn that images are mostly empty."""
-        mean = self.mean.clamp(0.002, 0.998).logit() if self.likelihood == "bernoulli" else self.mean
+        mean, least = self.mean, constants.PIXEL_PROBABILITY
+        if self.likelihood == "bernoulli":
+            mean = mean.clamp(least, 1 - least).logit()
         return output + (self.as_image(mean[None]) if self.kind == "image" else mean)
 
     def as_image(self, pixels: Float[Tensor, "n columns"]) -> Float[Tensor, "n c h w"]:
@@ -220,12 +219,13 @@ def embedding_layer(source: Source, representation: Representation) -> InputLaye
             f"the representation is of rows of {len(representation.mean)} numbers, X has rows of {source.shape}"
         )
     mean, weights = representation.mean.astype(np.float64), representation.weights.astype(np.float64)
-    pixel_scale = 255.0 if source.dtype == np.uint8 else 1.0
+    is_bytes = has_bytes(source)
+    pixel_scale = 255.0 if is_bytes else 1.0
     total, features = np.zeros_like(mean), []
     for block in source.blocks():
         flat = block.reshape(len(block), -1)
         total += ((flat / pixel_scale - mean) ** 2).sum(axis=0) / source.n_rows
-        features.append(representation.transform(flat))
+        features.append(representation.transform(flat.astype(np.float32) / 255 if is_bytes else flat * 1.0))
     Z = np.concatenate(features)
     unit = float(Z.std())
     config = {
@@ -267,7 +267,7 @@ def fit_input_layer(source: Source, kind: str, likelihood: str, rng: np.random.G
         mean += (flat.mean(axis=0, dtype=np.float64) - mean) * (len(flat) / total)
     if low == high:
         raise ValueError(f"X is constant (every value is {low:g}): there is nothing to learn from it")
-    pixel_scale = 255.0 if is_image and source.dtype == np.uint8 else max(high, 1.0) if is_image else 1.0
+    pixel_scale = 255.0 if has_bytes(source) else max(high, 1.0) if is_image else 1.0
     if likelihood == "auto":
         likelihood = "bernoulli" if (binary or kind == "image") and low >= 0 else "gaussian"
     if likelihood == "bernoulli" and (low < 0 or high / pixel_scale > 1):
@@ -333,25 +333,33 @@ def _principal(
         return (block.reshape(len(block), -1) - mean * pixel_scale) / spread
 
     if len(mean) <= EXACT_COLUMNS:
-        found = principal_axes(map(centred, source.blocks()), MAX_COMPONENTS, solver="covariance")
+        found = principal_axes(map(centred, source.blocks()), constants.MAX_COMPONENTS, solver="covariance")
     else:
-        some = centred(sample_rows(source, _SAMPLE, rng)).astype(np.float32)
-        found = principal_axes(some, MAX_COMPONENTS, solver="randomized", random_state=rng)
+        some = centred(sample_rows(source, constants.PCA_ROWS, rng)).astype(np.float32)
+        found = principal_axes(some, constants.MAX_COMPONENTS, solver="randomized", random_state=rng)
     return found.variances.astype(np.float64), found.axes.astype(np.float64)
 
 
 def _rank(values: Float[np.ndarray, " r"], n_rows: int) -> int:
     """How many principal components to keep: all that are not numerically 0, unless the spectrum falls by a
     step onto a long and even tail with next to none of the variance: noise that whitening would blow up."""
-    rank = int((values > _RANK_TOLERANCE * values[0]).sum())
+    rank = int((values > constants.RANK_TOLERANCE * values[0]).sum())
     rank = max(1, min(rank, n_rows - 1))
-    if rank < 10:
+    if rank < constants.NOISE_COLUMNS:
         return rank
     steps = values[: rank // 2] / values[1 : rank // 2 + 1]
     cut = int(np.argmax(steps)) + 1
     tail = values[cut:rank]
-    is_noise = steps[cut - 1] >= 4 and tail[0] <= 100 * tail[-1] and tail.sum() <= 0.05 * values.sum()
+    is_even = tail[0] <= constants.NOISE_EVENNESS * tail[-1]
+    is_small = tail.sum() <= constants.NOISE_SHARE * values.sum()
+    is_noise = steps[cut - 1] >= constants.NOISE_STEP and is_even and is_small
     return cut if is_noise else rank
+
+
+def has_bytes(source: Source) -> bool:
+    """Whether X holds images of bytes, of which 255 is white. Numbers of a table stay as they are, whatever their
+    type."""
+    return len(source.shape) in (2, 3) and source.dtype == np.uint8
 
 
 def _is_binary(flat: Shaped[np.ndarray, "n d"]) -> bool:
@@ -359,9 +367,12 @@ def _is_binary(flat: Shaped[np.ndarray, "n d"]) -> bool:
 
 
 def channels_first(shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """(c, h, w), and the axes that bring (n, c, h, w) back to the shape of X."""
+    """(c, h, w), and the axes that bring (n, c, h, w) back to the shape of X.
+
+    Channels are last, unless only the first axis is as short as a number of channels, 4 at most.
+    """
     if len(shape) == 2:
         return (1, *shape), (1, 2, 3)
-    if len(shape) == 3 and shape[2] in (1, 3, 4):
+    if len(shape) == 3 and not shape[0] <= 4 < shape[2]:
         return (shape[2], *shape[:2]), (2, 3, 1)
     return shape, (1, 2, 3)

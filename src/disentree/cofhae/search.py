@@ -25,6 +25,7 @@ from disentree.cofhae.fitting import find_structure
 from disentree.cofhae.saving import plain_parameters
 from disentree.hierarchy import Hierarchy
 from disentree.training.checkpoints import fingerprint
+from disentree.training.loop import Diverged
 from disentree.training.session import pick_seed
 from disentree.utils.files import atomic_path
 
@@ -59,7 +60,7 @@ class COFHAESearch(BaseEstimator):
     best_estimator_, best_parameters_
         The model chosen and its parameters.
     results_
-        One dict per trial: parameters, restart, seed, reconstruction, assignment, seconds, eligible.
+        One dict per trial: parameters, restart, seed, reconstruction, assignment, seconds, diverged, eligible.
     """
 
     def __init__(
@@ -165,7 +166,9 @@ def _trial(
         home = Path(folder) / f"trial-{hashlib.sha256(what.encode()).hexdigest()[:12]}"
         if (home / "losses.json").exists():
             losses = json.loads((home / "losses.json").read_text())
-            return losses, COFHAE.load(home) if (home / "model.json").exists() else None
+            if losses["diverged"]:
+                return {**losses, "reconstruction": math.inf, "assignment": math.inf}, None
+            return losses, COFHAE.load(home)
     threads = torch.get_num_threads()
     try:
         if one_thread:
@@ -173,15 +176,16 @@ def _trial(
         model.fit(X, hierarchy=structure[0], paths=structure[1])
         if model.interrupted_:
             raise KeyboardInterrupt
-        losses = {**model.evaluate(X, paths=structure[1]), "seconds": sum(r["seconds"] for r in model.history_)}
-    except RuntimeError:  # diverged before there was a model
-        losses = {"reconstruction": math.inf, "assignment": math.inf, "seconds": 0.0}
+        seconds = sum(record["seconds"] for record in model.history_)
+        losses = {**model.evaluate(X, paths=structure[1]), "seconds": seconds, "diverged": False}
+    except Diverged:  # in the first epoch, so that there is no model
+        losses = {"reconstruction": math.inf, "assignment": math.inf, "seconds": 0.0, "diverged": True}
     finally:
         torch.set_num_threads(threads)
-    fitted = model if hasattr(model, "autoencoder_") and math.isfinite(losses["assignment"]) else None
     if home is not None:
-        if fitted is not None:
-            fitted.save(home)
+        if not losses["diverged"]:
+            model.save(home)
+        finite = {name: value if math.isfinite(value) else None for name, value in losses.items()}
         with atomic_path(home / "losses.json") as temporary:
-            temporary.write_text(json.dumps(losses))
-    return losses, fitted
+            temporary.write_text(json.dumps(finite, allow_nan=False))
+    return losses, None if losses["diverged"] else model

@@ -12,18 +12,19 @@ as can be, which gives a guide to begin with (`disentree.cofhae.unrolling`).
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.optimize import linear_sum_assignment
+from sklearn.decomposition import FastICA
+from sklearn.exceptions import ConvergenceWarning
 
+from disentree.cofhae import constants
 from disentree.geometry.subspaces import AffineSubspace
 from disentree.hierarchy import Hierarchy
-
-_ROWS_PER_DIMENSION = 20  # fewer rows than this for each dimension of a leaf, and ICA is not tried
-_TRUSTED, _REFUSED = 0.98, 0.90  # explained fractions of a leaf's variance between which trust goes 1 to 0
 
 
 class Targets(NamedTuple):
@@ -119,22 +120,24 @@ def fit_flats(Z: Float[np.ndarray, "n r"], hierarchy: Hierarchy, paths: Int[np.n
 
 
 def _fit_flat(Z: Float[np.ndarray, "n r"], rows: Int[np.ndarray, " m"], path: int, d: int) -> Flat | None:
-    if d == 0 or d > Z.shape[1] or len(rows) < _ROWS_PER_DIMENSION * d:
+    if d == 0 or d > Z.shape[1] or len(rows) < constants.ROWS_PER_DIMENSION * d:
         return None
     on = np.ones(len(rows), dtype=bool)
     flat = AffineSubspace.fit(Z[rows], d)
-    for _ in range(4):  # a few rows that do not belong here must not tilt the plane
+    for _ in range(constants.FLAT_REFITS):  # a few rows that do not belong here must not tilt the plane
         off = flat.distances(Z[rows])
         # Rounding alone must not count as lying off the plane.
-        near = off <= max(5 * float(np.median(off[on])), 1e-4 * flat.spread[0])
-        if near.sum() < max(0.7 * len(rows), _ROWS_PER_DIMENSION * d) or (near == on).all():
+        outlying = constants.OUTLYING * float(np.median(off[on]))
+        near = off <= max(outlying, constants.FLAT_ROUNDING * flat.spread[0])
+        fewest = max(constants.LEAST_ON_FLAT * len(rows), constants.ROWS_PER_DIMENSION * d)
+        if near.sum() < fewest or (near == on).all():
             break
         on = near
         flat = AffineSubspace.fit(Z[rows[on]], d)
-    if flat.spread[-1] <= 1e-6 * max(flat.spread[0], 1e-300):
+    if flat.spread[-1] <= constants.THINNEST * max(flat.spread[0], 1e-300):
         return None  # the rows span fewer dimensions than the path has
-    trust = float(np.clip((flat.explained - _REFUSED) / (_TRUSTED - _REFUSED), 0, 1))
-    return Flat(path, rows[on], flat, trust)
+    between = (flat.explained - constants.REFUSED) / (constants.TRUSTED - constants.REFUSED)
+    return Flat(path, rows[on], flat, float(np.clip(between, 0, 1)))
 
 
 def _unmix(Z: Float[np.ndarray, "n r"], flat: Flat, rng: np.random.Generator) -> _Leaf:
@@ -146,33 +149,20 @@ def _unmix(Z: Float[np.ndarray, "n r"], flat: Flat, rng: np.random.Generator) ->
     return _Leaf(flat.path, flat.rows, subspace.center, mixing, scores @ rotation, origin, flat.trust)
 
 
-def fast_ica(
-    Y: Float[np.ndarray, "n d"], rng: np.random.Generator, n_restarts: int = 3, max_iter: int = 200
-) -> Float[np.ndarray, "d d"]:
-    """The rotation of whitened rows whose columns are least Gaussian (Hyvarinen 1999, symmetric).
+def fast_ica(Y: Float[np.ndarray, "n d"], rng: np.random.Generator) -> Float[np.ndarray, "d d"]:
+    """The rotation of whitened rows whose columns are least Gaussian.
 
-    The nonlinearity is the cube, which is the best one for bounded factors; with a few restarts the rotation
-    with the largest squared kurtosis wins.
+    The nonlinearity is the cube, which is the best one for bounded factors.
     """
-    n, d = Y.shape
-    best, best_contrast = np.eye(d), -np.inf
-    for _ in range(n_restarts if d > 1 else 0):
-        W = np.linalg.qr(rng.standard_normal((d, d)))[0]
-        for _ in range(max_iter):
-            S = Y @ W
-            before, W = W, _orthogonal(Y.T @ S**3 / n - 3 * W)
-            if np.abs(np.abs((before * W).sum(axis=0)) - 1).max() < 1e-9:
-                break
-        contrast = float(((((Y @ W) ** 4).mean(axis=0) - 3) ** 2).sum())
-        if contrast > best_contrast * (1 + 1e-9):
-            best, best_contrast = W, contrast
-    return best
-
-
-def _orthogonal(W: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
-    """The rotation nearest to W."""
-    u, _, v = np.linalg.svd(W)
-    return u @ v
+    d = Y.shape[1]
+    if d == 1:
+        return np.eye(1)
+    start = np.linalg.qr(rng.standard_normal((d, d)))[0]
+    settings: dict[str, Any] = {"whiten": False, "fun": "cube", "w_init": start}  # the rows are white already
+    limits = {"max_iter": constants.ICA_ITERATIONS, "tol": constants.ICA_TOLERANCE}
+    with warnings.catch_warnings():  # Gaussian factors have no rotation to converge to
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return FastICA(**settings, **limits).fit(Y).components_.T
 
 
 # -------------------------------------------------------------------- which factor is which variable

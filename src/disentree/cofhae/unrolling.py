@@ -22,19 +22,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
 
+from disentree.cofhae import constants
 from disentree.cofhae.targets import Targets, fast_ica
 from disentree.hierarchy import Hierarchy
-
-_POINTS = 6000  # of a leaf that are laid out
-_LANDMARKS = 400
-_NEIGHBOURS = 12
-_FEWEST = 500  # points of a leaf; with fewer there is no use in chains of neighbours
-# A coordinate's variance over that of the first superfluous one: to begin with it, and to keep it.
-_CLEAR, _FIRM = 4.0, 12.0
-# Windows of `next_coordinate`: at most so many points, and no wider than a fifth of each known coordinate; in how
-# many windows a point is on average.
-_WINDOW, _NARROW, _OVERLAP = 200, 5, 15
-_NEAREST_PAIRS = 0.3  # the part of the points of two leaves that tell how their coordinates correspond
 
 
 class Guide(NamedTuple):
@@ -50,11 +40,11 @@ def lay_out(
     Y: Float[np.ndarray, "m r"], d: int, rng: np.random.Generator
 ) -> tuple[Float[np.ndarray, "m _"], Float[np.ndarray, " _"]]:
     """Coordinates of points on a d-dimensional leaf, variances largest first, and the d + 1 leading variances."""
-    m, k = len(Y), min(_NEIGHBOURS, len(Y) - 1)
+    m, k = len(Y), min(constants.NEIGHBORS, len(Y) - 1)
     distance, index = NearestNeighbors(n_neighbors=k + 1, algorithm="brute").fit(Y).kneighbors(Y)
     links = (distance[:, 1:].ravel(), (np.repeat(np.arange(m), k), index[:, 1:].ravel()))
     graph = csr_array(links, shape=(m, m))
-    landmarks = rng.choice(m, min(_LANDMARKS, m), replace=False)
+    landmarks = rng.choice(m, min(constants.LANDMARKS, m), replace=False)
     squared = dijkstra(graph, directed=False, indices=landmarks) ** 2
     if not np.isfinite(squared).all():  # the leaf is in pieces: as far apart as any two points of one
         squared[~np.isfinite(squared)] = squared[np.isfinite(squared)].max()
@@ -76,8 +66,8 @@ def guide_of(
     layout, variances = lay_out(Y, d, rng)
     over = variances[: layout.shape[1]] / max(float(variances[-1]), 1e-300)
     # Coordinates of very different size are settled apart: small ones would blur the large.
-    firm = int((over > _FIRM).cumprod().sum())
-    clear = int((over > _CLEAR).cumprod().sum())
+    firm = int((over > constants.FIRM).cumprod().sum())
+    clear = int((over > constants.CLEAR).cumprod().sum())
     factors = [
         _independent(layout[:, first:last], rng) for first, last in ((0, firm), (firm, clear)) if last > first
     ]
@@ -101,11 +91,11 @@ def next_coordinate(
     """
     m, k = known.shape
     terms = 1 + k + k * (k + 1) // 2
-    size = min(_WINDOW, m // 10, max(8 * terms, m // _NARROW**k))
+    size = min(constants.WINDOW, m // 10, max(8 * terms, m // constants.NARROW**k))
     if size < 3 * terms:
         return None
     known = (known - known.mean(axis=0)) / known.std(axis=0)
-    centres = rng.choice(m, min(max(600, _OVERLAP * m // size), m), replace=False)
+    centres = rng.choice(m, min(max(600, constants.OVERLAP * m // size), m), replace=False)
     _, windows = NearestNeighbors(n_neighbors=size).fit(known).kneighbors(known[centres])
     upper = np.triu_indices(k)
     ranks = np.zeros((len(centres), m), dtype=np.float32)
@@ -129,7 +119,8 @@ def next_coordinate(
     value = (sign @ ranks) / np.maximum(count, 1)
     if (count == 0).any():  # a point in no window is like the points nearest to it
         seen = count > 0
-        value[~seen] = KNeighborsRegressor(5).fit(smooth[seen], value[seen]).predict(smooth[~seen])
+        nearest = KNeighborsRegressor(constants.INTERPOLATED_FROM).fit(smooth[seen], value[seen])
+        value[~seen] = nearest.predict(smooth[~seen])
     return (value - value.mean()) / value.std()
 
 
@@ -153,7 +144,7 @@ def guides(
     by_dimension = sorted(curved, key=lambda index: (hierarchy.paths[index].dimension, index))
     for path in (hierarchy.paths[index] for index in by_dimension):
         rows = np.flatnonzero(paths == path.index)
-        if path.dimension == 0 or len(rows) < _FEWEST:
+        if path.dimension == 0 or len(rows) < constants.FEWEST_POINTS:
             continue
         guide = _whole_guide(geometry, smooth, rows, path.index, path.dimension, rng)
         if guide is None:
@@ -176,13 +167,14 @@ def _whole_guide(
     rng: np.random.Generator,
 ) -> Guide | None:
     """A guide for all rows of a leaf and, where it can be had, for all of its variables."""
-    some = np.sort(rng.choice(rows, _POINTS, replace=False)) if len(rows) > _POINTS else rows
+    some = np.sort(rng.choice(rows, constants.LAID_OUT, replace=False)) if len(rows) > constants.LAID_OUT else rows
     guide = guide_of(geometry[some], some, path, d, rng)
     if guide is None:
         return None
     factors = guide.factors
     if len(some) < len(rows):
-        factors = KNeighborsRegressor(5, weights="distance").fit(smooth[some], factors).predict(smooth[rows])
+        nearest = KNeighborsRegressor(constants.INTERPOLATED_FROM, weights="distance")
+        factors = nearest.fit(smooth[some], factors).predict(smooth[rows])
     while factors.shape[1] < d:
         another = next_coordinate(factors, smooth[rows], rng)
         if another is None:
@@ -210,7 +202,7 @@ def _columns(
         x, y = guide.factors[mine], other.factors[near][:, theirs]
         correlation = np.corrcoef(x.T, y.T)[: x.shape[1], x.shape[1] :]
         for j, i in zip(*linear_sum_assignment(-np.abs(correlation)), strict=True):
-            if abs(correlation[j, i]) < 0.5:
+            if abs(correlation[j, i]) < constants.LEAST_CORRELATION:
                 continue
             columns[j] = names[theirs[i]]
             slope = np.sign(correlation[j, i]) * y[:, i].std() / x[:, j].std()
@@ -230,9 +222,9 @@ def _pairs(
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Where two leaves come closest: places in `mine`, and those of their nearest rows in `theirs`."""
-    places = rng.choice(len(mine), min(len(mine), _POINTS), replace=False)
-    others = rng.choice(len(theirs), min(len(theirs), 2 * _POINTS), replace=False)
+    places = rng.choice(len(mine), min(len(mine), constants.LAID_OUT), replace=False)
+    others = rng.choice(len(theirs), min(len(theirs), 2 * constants.LAID_OUT), replace=False)
     search = NearestNeighbors(n_neighbors=1, algorithm="brute").fit(geometry[theirs[others]])
     distance, index = search.kneighbors(geometry[mine[places]])
-    near = distance[:, 0] <= np.quantile(distance[:, 0], _NEAREST_PAIRS)
+    near = distance[:, 0] <= np.quantile(distance[:, 0], constants.NEAREST_PAIRS)
     return places[near], others[index[near, 0]]

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from disentree.cofhae.inputs import NEAREST, InputLayer, channels_first
+from disentree.cofhae.constants import NEAREST
+from disentree.cofhae.inputs import InputLayer, channels_first
 from disentree.errors import UserError
 from disentree.training.networks import ImageDecoder, ImageEncoder, SkipMLP
 

@@ -1,0 +1,51 @@
+"""The numbers behind COFHAE that are not parameters, with the reason for each.
+
+Numbers of rows and points bound time and memory. `python benchmarks/cofhae_constants.py` varies the others one by
+one, to a quarter and to four times their value, and shows which of them matter on small data.
+"""
+
+# ------------------------------------------------------------------ structure (fitting.py)
+
+MIMOSA_ROWS = 100_000  # sampled from data read in blocks, to find its structure: as many as the benchmarks have
+CURVED_STEPS = 3  # times `steps` if leaves are curved: two fifths are guided, and the penalty needs as long again
+
+# ------------------------------------------------------------------ the fixed first layer (inputs.py)
+
+MAX_COMPONENTS = 300  # principal components of images; a wider first layer costs time
+PCA_ROWS = 10_000  # sampled for the components of wide data, more than 30 for each component
+RANK_TOLERANCE = 1e-10  # of the largest variance; columns are standardized, so this is the rounding of float32
+# The last components are noise, which whitening would blow up, if the variance falls onto them by a step of 4, if
+# they are even (within a factor of 100) and hold at most 5 % of it. With fewer than 10 there is no telling.
+NOISE_STEP, NOISE_EVENNESS, NOISE_SHARE, NOISE_COLUMNS = 4.0, 100.0, 0.05, 10
+NEAREST = 1e-3  # standard deviations from a subspace below which a point is on it, given float32
+PIXEL_PROBABILITY = 0.002  # least mean of a Bernoulli pixel: its logit, where the decoder starts, must be finite
+
+# ------------------------------------------------------------------ targets of flat leaves (targets.py)
+
+ROWS_PER_DIMENSION = 20  # of a leaf; with fewer, fourth moments, and so ICA, are left to chance
+TRUSTED, REFUSED = 0.98, 0.90  # explained fractions of a leaf's variance between which trust falls from 1 to 0
+# Rows farther off the subspace of their leaf than 5 times the median do not belong to it, unless they are more
+# than 30 %: then the leaf is not flat. Distances of 1e-4 of its extent are rounding.
+OUTLYING, LEAST_ON_FLAT, FLAT_ROUNDING = 5.0, 0.7, 1e-4
+FLAT_REFITS = 4  # without the rows that do not belong; one is enough on Chopsticks with 3 % of the paths wrong
+THINNEST = 1e-6  # extent of a leaf in its last dimension over that in its first; below, it has fewer dimensions
+ICA_ITERATIONS, ICA_TOLERANCE = 200, 1e-9  # convergence is cubic, so a strict tolerance costs an iteration or two
+
+# ------------------------------------------------------------------ guides of curved leaves (unrolling.py)
+
+LAID_OUT = 6000  # points of a leaf that are laid out; the others are interpolated
+LANDMARKS = 400  # points from which distances are measured; 100 are too few
+NEIGHBORS = 12  # of a point in the graph: with 6, chains of neighbors zigzag; with many, they cut corners
+FEWEST_POINTS = 500  # of a leaf; with fewer, chains of neighbors do not follow it
+CLEAR = 4.0  # variance of a coordinate over that of the first superfluous one, to guide the start of training
+FIRM = 12.0  # the same, to be kept to the end
+# Windows in which the known coordinates are constant have at most 200 points, are no wider than a fifth of each
+# known coordinate, and overlap: each point is in 15 of them on average, so that they agree on their signs.
+WINDOW, NARROW, OVERLAP = 200, 5, 15
+INTERPOLATED_FROM = 5  # nearest points, for those that were not laid out or are in no window
+NEAREST_PAIRS = 0.3  # closest part of the points of two leaves, where their coordinates are compared
+LEAST_CORRELATION = 0.5  # between coordinates of two leaves that are the same variable
+
+# ------------------------------------------------------------------ training (algorithm2.py)
+
+SLACK = 0.25  # standard deviations; codes that close to the layout of a curved leaf are not penalized
