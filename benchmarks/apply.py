@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from disentree.datasets import load_dataset
+from disentree.runs import Run, RunConfig, finish_run, start_run
 from disentree.runs.blocks import npy_start
-from disentree.runs.folder import Run, RunConfig
 
 NAME = "chopsticks-depth2-either"
 BLOCK, COMPARED = 200_000, 200_000
@@ -46,7 +46,7 @@ def main() -> None:
         run = args.run
         if run is None:
             run = folder / "run"
-            Run.start(RunConfig.of(NAME, preset="quick"), run).finish(report=False, device="cpu")
+            finish_run(start_run(RunConfig.of(NAME, preset="quick"), run), until="scores", device="cpu")
         began = time.perf_counter()
         write_rows(folder / "x.npy", args.rows)
         print(f"{args.rows:,} rows written in {time.perf_counter() - began:.0f} s", flush=True)

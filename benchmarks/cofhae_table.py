@@ -19,7 +19,7 @@ import numpy as np
 
 from disentree import __version__
 from disentree.datasets import list_datasets
-from disentree.runs.folder import Run, RunConfig
+from disentree.runs import RunConfig, finish_run, start_run
 
 # What the paper's text says of R4c. Its figure has no numbers.
 PUBLISHED = dict.fromkeys((info.name for info in list_datasets()), "near 1")
@@ -30,8 +30,8 @@ STAGES = ("structure", "model", "scores")
 
 def run(name: str, seed: int, n_samples: int, runs: Path) -> dict:
     folder = runs / f"{name}-{n_samples}-{seed}"
-    run = Run.start(RunConfig.of(name, seed=seed, n_samples=n_samples), folder)
-    run.finish(report=False)
+    run = start_run(RunConfig.of(name, seed=seed, n_samples=n_samples), folder)
+    finish_run(run, until="scores")
     scores, own = run.metrics["scores"], run.metrics["scores_without_truth"]
     seconds = {stage: run.stages[stage]["seconds"] for stage in STAGES}
     return {

@@ -57,7 +57,10 @@ class FakeModel:
         flat = X.reshape(len(X), -1)
         parts = [(flat - m) @ b.T for m, b in zip(self.means, self.bases, strict=True)]
         back = [m + p @ b for m, b, p in zip(self.means, self.bases, parts, strict=True)]
-        chosen = np.argmin([((flat - b) ** 2).sum(axis=1) for b in back], axis=0)
+        # one flat may lie in another: rounding must not choose between them
+        extra = [1e-20 * path.dimension for path in self.hierarchy_.paths]
+        off = [((flat - b) ** 2).sum(axis=1) + e for b, e in zip(back, extra, strict=True)]
+        chosen = np.argmin(off, axis=0)
         codes = np.full((len(X), self.hierarchy_.n_variables), np.nan)
         for path, part in zip(self.hierarchy_.paths, parts, strict=True):
             rows = np.flatnonzero(chosen == path.index)

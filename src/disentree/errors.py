@@ -1,5 +1,12 @@
-"""The one kind of error that is the user's to mend."""
+"""Errors with a meaning of their own."""
 
 
 class UserError(ValueError):
-    """A mistake in what the user asked for, told in one sentence; the command line exits with 2 on it."""
+    """An error caused by the user's input, worded for the user in one sentence.
+
+    The command line prints the sentence and exits with code 2.
+    """
+
+
+class NoComponentFound(ValueError):
+    """MIMOSA found no component that passes its thresholds, so there is no tree."""

@@ -13,8 +13,9 @@ from disentree.cli.app import app
 from disentree.datasets import load_dataset
 from disentree.errors import UserError
 from disentree.metrics import r4c_score
-from disentree.runs.folder import Run, RunConfig
-from disentree.runs.stages import MODELS
+from disentree.runs import Run, RunConfig
+from disentree.runs.models import MODELS
+from disentree.runs.stages import unfinished_stages
 
 SMALL = {"epochs": 1, "batch_size": 128, "hidden": (8,), "device": "cpu"}
 
@@ -151,7 +152,7 @@ def test_a_run_through_the_command_line(model, tmp_path):
     assert result.exit_code == 0, result.output
     assert "R4c" in result.output
     run = Run.open(tmp_path / "run")
-    assert not run.unfinished()
+    assert not unfinished_stages(run)
     hierarchy = run.model("cpu").hierarchy_
     flat = model == "jointvae"
     assert hierarchy == (Hierarchy.flat(2, (2,)) if flat else run.hierarchy)

@@ -1,14 +1,18 @@
-"""`disentree mimosa`."""
+"""`disentree mimosa` is `disentree run` up to the structure."""
 
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import shell
 from disentree import MIMOSA, Hierarchy
-from disentree.cli.mimosa import FIGURES
 from disentree.datasets import load_dataset, save_dataset
+from disentree.runs import Run
+from disentree.runs.stages import finished_stages
+
+FIGURES = ("mimosa", "embedding", "hierarchy", "spectrum", "local_dimensions")
 
 
 def invoke(*args):
@@ -21,37 +25,75 @@ def folder(tmp_path_factory):
     result = invoke("chopsticks-depth2-slope", "--n-samples", 2000, "--seed", 1, "--out", out)
     assert result.exit_code == 0, result.stderr
     assert "h error: 0" in result.stdout
+    assert "purity: " in result.stdout
     return out
 
 
 def test_everything_is_written(folder):
     hierarchy = Hierarchy.from_json((folder / "hierarchy.json").read_text())
     with np.load(folder / "labels.npz", allow_pickle=False) as file:
-        assert file["embedding"].shape == (2000, 2)
-        assert file["core_labels"].shape == (2000,)
+        assert file["labels"].shape == file["core_labels"].shape == file["train"].shape == (1800,)
+        assert file["test_labels"].shape == (200,)
         assert set(file["labels"]) == set(range(len(hierarchy.paths)))
-    about = json.loads((folder / "summary.json").read_text())
-    assert about["scores"]["h_error"] == 0
-    assert about["scores"]["purity"] >= 0.99
-    assert about["seed"] == 1
-    assert about["settings"]["n_neighbors"] == 40
-    assert set(about["timings"]) >= {"representation", "components"}
-    assert "numba" in about["versions"]
-    assert [c["dimension"] for c in about["components"]] == [1, 2]
-    assert "2-D" in (folder / "summary.txt").read_text()
+    run = Run.open(folder)
+    assert finished_stages(run) == ["data", "structure"]
+    assert run.config.seed == 1
+    structure = run.read_json("structure.json")
+    assert set(structure["timings"]) >= {"representation", "components"}
+    assert [c["dimension"] for c in structure["components"]] == [1, 2]
+    assert "2-D" in structure["summary"]
     for name in FIGURES:
         assert (folder / "figures" / f"{name}.png").stat().st_size > 2000
 
 
+def test_a_run_goes_on_from_the_tree(folder, monkeypatch):
+    def stop(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    before = (folder / "labels.npz").stat().st_mtime_ns
+    monkeypatch.setattr("disentree.runs.training.make_model", stop)
+    result = shell.invoke("run", "chopsticks-depth2-slope", "--n-samples", 2000, "--seed", 1, "--out", folder)
+    assert result.exit_code == 130
+    assert "data, structure done, going on with model" in result.stderr
+    assert (folder / "labels.npz").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("n_samples", [None, 400])
+def test_rows_are_those_of_a_run(tmp_path, monkeypatch, n_samples):
+    """The same file, seed and --n-samples give the same rows and the same tree."""
+    ds = load_dataset("chopsticks-depth2-inter", n_samples=600, seed=0)
+    pd.DataFrame(ds.X).to_csv(tmp_path / "t.csv", index=False)
+    args = [tmp_path / "t.csv", "--seed", 3, *(["--n-samples", n_samples] if n_samples else [])]
+    fitted = []
+    real = MIMOSA.fit
+
+    def fit(self, X, y=None):
+        fitted.append(X)
+        return real(self, X)
+
+    monkeypatch.setattr(MIMOSA, "fit", fit)
+    assert invoke(*args, "--out", tmp_path / "a", "--no-figures").exit_code == 0
+
+    def stop(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("disentree.runs.training.make_model", stop)
+    assert shell.invoke("run", *args, "--out", tmp_path / "b").exit_code == 130
+    np.testing.assert_array_equal(fitted[0], fitted[1])
+    for name in ("labels.npz", "hierarchy.json", "data.json"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
 def test_nothing_is_overwritten_unless_forced(folder):
-    before = (folder / "summary.json").read_bytes()
-    again = ["chopsticks-depth2-slope", "--n-samples", 1000, "--no-figures", "--out", folder]
-    refused = invoke(*again)
+    before = (folder / "config.json").read_bytes()
+    other = ["chopsticks-depth2-slope", "--n-samples", 1000, "--no-figures", "--out", folder]
+    refused = invoke(*other)
     assert refused.exit_code == 2
-    assert refused.stderr == f"disentree: {folder} holds hierarchy.json already; --force overwrites it\n"
-    assert (folder / "summary.json").read_bytes() == before
-    assert invoke(*again, "--force").exit_code == 0
-    assert json.loads((folder / "summary.json").read_text())["n_rows"] == 1000
+    assert f"{folder} holds a run with n samples 2000, not 1000; seed 1, not 0" in refused.stderr
+    assert (folder / "config.json").read_bytes() == before
+    assert invoke(*other, "--force").exit_code == 0
+    assert json.loads((folder / "data.json").read_text())["n_rows"] == 1000
+    assert not (folder / "figures").exists()
 
 
 def test_files_with_and_without_truth(tmp_path):
@@ -63,16 +105,17 @@ def test_files_with_and_without_truth(tmp_path):
     plain = invoke(tmp_path / "plain.npy", "--n-samples", 1000, "--out", tmp_path / "b", "--no-figures")
     assert plain.exit_code == 0, plain.stderr
     assert "h error" not in plain.stdout
-    with np.load(tmp_path / "b" / "labels.npz") as file:
-        assert len(file["labels"]) == len(file["rows"]) == 1000
+    assert json.loads((tmp_path / "b" / "data.json").read_text())["n_rows"] == 1000
 
 
 def test_the_papers_settings(tmp_path):
-    args = ["--paper", "--initial-dim", 2, "--set", "epochs=3", "--set", "cos_simil_thresh=0.9", "--no-figures"]
+    settings = ("initial_dim=2", "epochs=3", "cos_simil_thresh=0.9")
+    args = ["--paper", *(word for setting in settings for word in ("--mimosa", setting)), "--no-figures"]
     result = invoke("chopsticks-depth2-inter", "--n-samples", 600, *args, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.stderr
-    settings = json.loads((tmp_path / "out" / "summary.json").read_text())["settings"]
-    assert (settings["initial_dim"], settings["epochs"], settings["cos_simil_thresh"]) == (2, 3, 0.9)
+    config = Run.open(tmp_path / "out").config
+    assert config.structure == "mimosa-paper"
+    assert config.structure_settings == {"initial_dim": 2, "epochs": 3, "cos_simil_thresh": 0.9}
 
 
 @pytest.mark.parametrize(
@@ -80,10 +123,9 @@ def test_the_papers_settings(tmp_path):
     [
         (["nonsense"], "there is no data set 'nonsense'"),
         (["missing.csv"], "there is no file missing.csv"),
-        (["chopsticks-depth2-inter", "--set", "speed=9"], "there is no setting 'speed'; there are "),
-        (["chopsticks-depth2-inter", "--set", "speed"], "--set needs NAME=VALUE, got 'speed'"),
-        (["chopsticks-depth2-inter", "--initial-dim", "3"], "give --paper too"),
-        (["chopsticks-depth2-inter", "--set", "representation=magic"], "representation must be 'auto'"),
+        (["chopsticks-depth2-inter", "--mimosa", "speed=9"], "there is no setting 'speed'; there are "),
+        (["chopsticks-depth2-inter", "--mimosa", "speed"], "--mimosa takes NAME=VALUE, got 'speed'"),
+        (["chopsticks-depth2-inter", "--mimosa", "initial_dim=3"], "there is no setting 'initial_dim'"),
     ],
 )
 def test_mistakes_are_one_sentence(args, sentence, tmp_path):
@@ -94,12 +136,18 @@ def test_mistakes_are_one_sentence(args, sentence, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_values_that_do_not_exist_are_one_sentence(tmp_path):
+    args = ["chopsticks-depth2-inter", "--mimosa", "representation=magic", "--n-samples", 100]
+    result = invoke(*args, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "representation must be 'auto'" in result.stderr
+
+
 def test_few_rows_are_refused_as_by_a_run(tmp_path):
     (tmp_path / "five.csv").write_text("a,b\n1,2\n2,5\n3,1\n4,4\n5,9\n")
     result = invoke(tmp_path / "five.csv", "--out", tmp_path / "out")
     assert result.exit_code == 2
-    assert result.stderr == (f"disentree: {tmp_path / 'five.csv'} has 5 usable rows; at least 100 are needed\n")
-    assert not (tmp_path / "out").exists()
+    assert result.stderr == f"disentree: {tmp_path / 'five.csv'} has 5 usable rows; at least 100 are needed\n"
 
 
 def test_one_component_is_not_called_several():
@@ -111,4 +159,4 @@ def test_one_component_is_not_called_several():
 def test_a_file_is_no_folder(tmp_path):
     (tmp_path / "taken").write_text("")
     result = invoke("chopsticks-depth2-inter", "--out", tmp_path / "taken")
-    assert result.stderr == f"disentree: {tmp_path / 'taken'} is a file; --out must be a folder\n"
+    assert result.stderr == f"disentree: {tmp_path / 'taken'} is a file, not a folder\n"

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from disentree import Hierarchy
-from disentree.datasets import load_dataset, load_file, save_dataset, user_files
+from disentree.datasets import load_dataset, load_file, save_dataset, user_data, user_files
 from disentree.errors import UserError
 
 
@@ -16,16 +16,16 @@ def table():
     return pd.DataFrame({"a": rng.normal(5, 2, 200), "b": rng.integers(0, 9, 200), "c": rng.normal(size=200)})
 
 
-def test_a_table_is_standardised_and_says_so(tmp_path, table):
+def test_a_table_is_standardized_and_says_so(tmp_path, table):
     table.to_csv(tmp_path / "t.csv", index=False)
     data = load_file(tmp_path / "t.csv")
     assert (data.kind, data.name, data.feature_names) == ("table", "t", ("a", "b", "c"))
     np.testing.assert_allclose(data.X.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(data.X.std(axis=0), 1)
-    np.testing.assert_allclose(data.X * data.scale + data.centre, table.to_numpy())
-    assert data.policy == ("3 columns standardised: mean 0, standard deviation 1",)
+    np.testing.assert_allclose(data.X * data.scale + data.center, table.to_numpy())
+    assert data.policy == ("3 columns standardized: mean 0, standard deviation 1",)
     assert not data.has_truth
-    assert load_file(tmp_path / "t.csv", standardise=False).X.tolist() == table.to_numpy().tolist()
+    assert load_file(tmp_path / "t.csv", standardize=False).X.tolist() == table.to_numpy().tolist()
 
 
 def test_csv_tsv_semicolons_and_parquet_are_the_same_table(tmp_path, table):
@@ -41,7 +41,7 @@ def test_csv_tsv_semicolons_and_parquet_are_the_same_table(tmp_path, table):
 
 
 def test_text_is_left_out_or_becomes_zeros_and_ones(tmp_path, table):
-    table["colour"] = ["red", "green", "blue", "red"] * 50
+    table["color"] = ["red", "green", "blue", "red"] * 50
     table["yes"] = [True, False] * 100
     table["key"] = [f"k{i}" for i in range(200)]
     table["when"] = pd.date_range("2020-01-01", periods=200)
@@ -49,16 +49,16 @@ def test_text_is_left_out_or_becomes_zeros_and_ones(tmp_path, table):
     dropped = load_file(tmp_path / "t.parquet")
     assert dropped.feature_names == ("a", "b", "c")
     assert dropped.policy[0] == (
-        "left out columns 'colour', 'yes', 'key', 'when': not numbers "
+        "left out columns 'color', 'yes', 'key', 'when': not numbers "
         "(onehot would turn them into columns of zeros and ones)"
     )
-    hot = load_file(tmp_path / "t.parquet", categorical="onehot", standardise=False)
-    assert hot.feature_names == ("a", "b", "c", "colour=blue", "colour=green", "colour=red", "yes=True")
+    hot = load_file(tmp_path / "t.parquet", categorical="onehot", standardize=False)
+    assert hot.feature_names == ("a", "b", "c", "color=blue", "color=green", "color=red", "yes=True")
     np.testing.assert_array_equal(hot.X[:4, 3:], [[0, 0, 1, 1], [0, 1, 0, 0], [1, 0, 0, 1], [0, 0, 1, 0]])
-    assert hot.levels == {"colour": ("blue", "green", "red"), "yes": ("False", "True")}
+    assert hot.levels == {"color": ("blue", "green", "red"), "yes": ("False", "True")}
     assert hot.take(np.arange(5)).levels == hot.levels
     assert "left out column 'key': 200 different values, more than 20" in hot.policy
-    assert "column 'colour' became 3 columns of zeros and ones" in hot.policy
+    assert "column 'color' became 3 columns of zeros and ones" in hot.policy
     assert "left out column 'when': not numbers" in hot.policy
 
 
@@ -75,7 +75,7 @@ def test_missing_values_have_a_policy(tmp_path, table):
         "left out column 'b': more than 20% of the values missing",
         "left out 21 of 200 rows: a value missing",
         "left out column 'k': the same value in every row",
-        "2 columns standardised: mean 0, standard deviation 1",
+        "2 columns standardized: mean 0, standard deviation 1",
     )
     assert load_file(tmp_path / "t.csv", max_missing=0.3).feature_names == ("a", "b", "c")
 
@@ -141,16 +141,16 @@ def test_a_folder_of_images(tmp_path):
     for i, picture in enumerate(pictures):
         Image.fromarray(picture).save(tmp_path / f"{i}.png")
     (tmp_path / "notes.txt").write_text("not an image")
-    grey = load_file(tmp_path)
-    np.testing.assert_array_equal(grey.X, pictures)
-    assert grey.policy == ("5 grey images of 20x16 pixels, in order of name",)
+    gray = load_file(tmp_path)
+    np.testing.assert_array_equal(gray.X, pictures)
+    assert gray.policy == ("5 gray images of 20x16 pixels, in order of name",)
     before = user_files.digest_of(tmp_path)
     Image.fromarray(rng.integers(0, 256, (30, 20, 3), dtype=np.uint8)).save(tmp_path / "z.png")
-    colour = load_file(tmp_path)
-    assert colour.X.shape == (6, 64, 64, 3)
-    assert colour.policy == (
+    color = load_file(tmp_path)
+    assert color.X.shape == (6, 64, 64, 3)
+    assert color.policy == (
         "images had 2 sizes: scaled and cut around the middle to 64x64 pixels",
-        "6 colour images of 64x64 pixels, in order of name",
+        "6 color images of 64x64 pixels, in order of name",
     )
     assert load_file(tmp_path, image_size=16).X.shape == (6, 16, 16, 3)
     assert user_files.digest_of(tmp_path) != before
@@ -271,14 +271,14 @@ def test_missing_libraries_name_the_extra(tmp_path, table, monkeypatch, module, 
     else:
         path = tmp_path / name
         table.to_csv(path) if name.endswith("csv") else table.to_parquet(path)
-    real = user_files.importlib.import_module
+    real = user_data.importlib.import_module
 
     def without(name, *args):
         if name.split(".")[0] == module:
             raise ImportError(name)
         return real(name, *args)
 
-    monkeypatch.setattr(user_files.importlib, "import_module", without)
+    monkeypatch.setattr(user_data.importlib, "import_module", without)
     with pytest.raises(UserError, match=r"pip install 'disentree\[files\]'"):
         load_file(path)
 

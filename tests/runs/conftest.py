@@ -7,17 +7,19 @@ import pytest
 from matplotlib import pyplot as plt
 
 from disentree.runs import figures as run_figures
-from disentree.runs import stages as _stages
+from disentree.runs import structure
+from disentree.runs.models import MODELS, Model
 from fakes import FakeMIMOSA
 from shell import invoke
 
+FAKE = Model("fake", "fakes", "FakeModel", "cofhae")
 STICKS = ("chopsticks-depth2-inter", "--n-samples", 600)
 
 
 @pytest.fixture
 def fakes(monkeypatch):
-    monkeypatch.setitem(_stages.MODELS, "cofhae", ("fakes", "FakeModel"))
-    monkeypatch.setattr(_stages, "make_mimosa", lambda config, verbose: FakeMIMOSA())
+    monkeypatch.setitem(MODELS, "cofhae", FAKE)
+    monkeypatch.setattr(structure, "make_mimosa", lambda config, options: FakeMIMOSA())
 
 
 @pytest.fixture
@@ -34,7 +36,7 @@ def one_picture(monkeypatch):
 def finished(tmp_path_factory):
     """A finished run with the true structure, to look at and to copy."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(_stages.MODELS, "cofhae", ("fakes", "FakeModel"))
+        patch.setitem(MODELS, "cofhae", FAKE)
         folder = tmp_path_factory.mktemp("runs") / "done"
         result = invoke("run", *STICKS, "--out", folder, "--structure", "true")
         assert result.exit_code == 0, result.stderr

@@ -10,10 +10,10 @@ import pytest
 from disentree import COFHAE, MIMOSA
 from disentree.datasets import load_dataset
 from disentree.errors import UserError
+from disentree.runs import Run, RunConfig, finish_run, start_run
 from disentree.runs import blocks as _blocks
-from disentree.runs import stages as _stages
 from disentree.runs.apply import apply_run
-from disentree.runs.folder import Run, RunConfig
+from disentree.runs.models import load_model
 from shell import invoke, is_one_sentence
 
 NAME = "chopsticks-depth2-slope"
@@ -22,8 +22,8 @@ NAME = "chopsticks-depth2-slope"
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     config = RunConfig.of(NAME, preset="quick", n_samples=600, epochs=3, structure="true")
-    made = Run.start(config, tmp_path_factory.mktemp("run") / "r")
-    made.finish(report=False, device="cpu")
+    made = start_run(config, tmp_path_factory.mktemp("run") / "r")
+    finish_run(made, until="scores", device="cpu")
     return made
 
 
@@ -60,7 +60,7 @@ def test_every_process_uses_the_device_asked_for(run, rows, tmp_path, monkeypatc
 
     def model(self, device="auto"):
         asked.append(device)
-        return _stages.load_model(self.config.model, self.folder, "cpu")
+        return load_model(self.config.model, self.folder, "cpu")
 
     monkeypatch.setattr(Run, "model", model)
     monkeypatch.setattr("disentree.runs.apply.in_processes", lambda f, calls, *_: [f(*call) for call in calls])
@@ -91,8 +91,8 @@ def frame():
 def table_run(frame, tmp_path_factory):
     folder = tmp_path_factory.mktemp("table")
     frame.to_csv(folder / "t.csv", index=False)
-    made = Run.start(RunConfig.of(str(folder / "t.csv"), preset="quick", epochs=1), folder / "r")
-    made.finish(report=False, device="cpu")
+    made = start_run(RunConfig.of(str(folder / "t.csv"), preset="quick", epochs=1), folder / "r")
+    finish_run(made, until="scores", device="cpu")
     return made
 
 
@@ -132,69 +132,69 @@ def test_separators_and_decimal_commas_are_seen_as_by_run(table_run, frame, tmp_
 
 
 @pytest.fixture(scope="module")
-def coloured(frame):
-    colours = np.random.default_rng(1).choice(["red", "green", "2.50"], 400)
-    return frame.assign(colour=colours, yes=np.arange(400) % 3 == 0, key=[f"k{i}" for i in range(400)])
+def colored(frame):
+    colors = np.random.default_rng(1).choice(["red", "green", "2.50"], 400)
+    return frame.assign(color=colors, yes=np.arange(400) % 3 == 0, key=[f"k{i}" for i in range(400)])
 
 
 @pytest.fixture(scope="module")
-def coloured_run(coloured, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("coloured")
-    coloured.to_csv(folder / "t.csv", index=False)
+def colored_run(colored, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("colored")
+    colored.to_csv(folder / "t.csv", index=False)
     options = {"categorical": "onehot"}
-    made = Run.start(RunConfig.of(str(folder / "t.csv"), preset="quick", epochs=1, options=options), folder / "r")
-    made.finish(report=False, device="cpu")
+    made = start_run(RunConfig.of(str(folder / "t.csv"), preset="quick", epochs=1, options=options), folder / "r")
+    finish_run(made, until="scores", device="cpu")
     return made
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
-def test_text_becomes_zeros_and_ones_as_it_did(coloured_run, coloured, tmp_path, name):
-    assert coloured_run.data.feature_names[5:] == ("colour=2.50", "colour=green", "colour=red", "yes=True")
-    other = coloured[coloured.columns[::-1]].drop(columns="key")
-    other.loc[300:, "colour"] = "2.50"  # a block that looks like numbers
-    other.loc[7, "colour"] = None
+def test_text_becomes_zeros_and_ones_as_it_did(colored_run, colored, tmp_path, name):
+    assert colored_run.data.feature_names[5:] == ("color=2.50", "color=green", "color=red", "yes=True")
+    other = colored[colored.columns[::-1]].drop(columns="key")
+    other.loc[300:, "color"] = "2.50"  # a block that looks like numbers
+    other.loc[7, "color"] = None
     if name == "t.csv":
         other.replace({"yes": {True: "TRUE", False: "false"}}).to_csv(tmp_path / name, index=False)
     else:
         other.to_parquet(tmp_path / name)
-    result = invoke("apply", coloured_run.folder, tmp_path / name, "--out", tmp_path / "z.npy")
+    result = invoke("apply", colored_run.folder, tmp_path / name, "--out", tmp_path / "z.npy")
     assert result.exit_code == 0, result.stderr
     assert "was not made from" not in result.stderr
     codes = np.load(tmp_path / "z.npy")
     assert np.isnan(codes[7]).all()
-    kept = np.flatnonzero(other["colour"] == coloured["colour"])
-    expected = coloured_run.model("cpu").transform(coloured_run.data.X[kept])
+    kept = np.flatnonzero(other["color"] == colored["color"])
+    expected = colored_run.model("cpu").transform(colored_run.data.X[kept])
     np.testing.assert_allclose(codes[kept], expected, rtol=1e-4, atol=1e-5)
 
 
-def test_a_value_that_is_new_is_zeros_and_said_once(coloured_run, coloured, tmp_path):
-    other = coloured.copy()
-    other.loc[[3, 350], "colour"] = ["blue", "white"]  # in two blocks
+def test_a_value_that_is_new_is_zeros_and_said_once(colored_run, colored, tmp_path):
+    other = colored.copy()
+    other.loc[[3, 350], "color"] = ["blue", "white"]  # in two blocks
     other.to_parquet(tmp_path / "t.parquet")
-    result = invoke("apply", coloured_run.folder, tmp_path / "t.parquet", "--out", tmp_path / "z.npy")
+    result = invoke("apply", colored_run.folder, tmp_path / "t.parquet", "--out", tmp_path / "z.npy")
     assert result.exit_code == 0, result.stderr
-    assert result.stderr.count("column 'colour' has values that the run was not made from, such as 'blue'") == 1
+    assert result.stderr.count("column 'color' has values that the run was not made from, such as 'blue'") == 1
     assert result.stderr.count("was not made from") == 1
-    data = coloured_run.data
+    data = colored_run.data
     X = data.X[[3, 350]]
-    X[:, 5:8] = (0 - data.centre[5:8]) / data.scale[5:8]
-    expected = coloured_run.model("cpu").transform(X)
+    X[:, 5:8] = (0 - data.center[5:8]) / data.scale[5:8]
+    expected = colored_run.model("cpu").transform(X)
     np.testing.assert_allclose(np.load(tmp_path / "z.npy")[[3, 350]], expected, rtol=1e-4, atol=1e-5)
-    other.drop(columns="colour").to_parquet(tmp_path / "t.parquet")
-    result = invoke("apply", coloured_run.folder, tmp_path / "t.parquet", "--out", tmp_path / "y.npy")
+    other.drop(columns="color").to_parquet(tmp_path / "t.parquet")
+    result = invoke("apply", colored_run.folder, tmp_path / "t.parquet", "--out", tmp_path / "y.npy")
     assert (result.exit_code, is_one_sentence(result)) == (2, True)
-    assert "has no column 'colour', which the run was made from" in result.stderr
+    assert "has no column 'color', which the run was made from" in result.stderr
 
 
-def test_a_run_that_did_not_keep_the_values_of_text(coloured_run, coloured, tmp_path):
-    old = Run.open(shutil.copytree(coloured_run.folder, tmp_path / "old"))
+def test_a_run_that_did_not_keep_the_values_of_text(colored_run, colored, tmp_path):
+    old = Run.open(shutil.copytree(colored_run.folder, tmp_path / "old"))
     about = old.read_json("data.json")
     del about["levels"]
     old.write_json("data.json", about)
-    coloured.to_csv(tmp_path / "t.csv", index=False)
+    colored.to_csv(tmp_path / "t.csv", index=False)
     result = invoke("apply", old.folder, tmp_path / "t.csv", "--out", tmp_path / "z.npy")
     assert (result.exit_code, is_one_sentence(result)) == (2, True)
-    assert "too old to tell what 'colour=2.50' was made from" in result.stderr
+    assert "too old to tell what 'color=2.50' was made from" in result.stderr
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.parquet"])
@@ -252,7 +252,7 @@ def test_options_are_not_ignored(run, rows, tmp_path, options, sentence):
         ("words.npy", "z.npy", "words.npy must hold real numbers, got text"),
         ("complex.npy", "z.npy", "complex.npy must hold real numbers, got complex128"),
         ("columns.npy", "z.npy", "columns.npy is stored by columns and must be by rows"),
-        ("x.npy", "there.npy", "is there already"),
+        ("x.npy", "there.npy", "exists; --force overwrites it"),
     ],
 )
 def test_mistakes_are_one_sentence(run, rows, tmp_path, file, out, sentence, jobs):
@@ -277,7 +277,7 @@ def test_paths_that_are_there_are_not_written_over(run, rows, tmp_path):
     command = ("apply", run.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy")
     result = invoke(*command)
     assert (result.exit_code, is_one_sentence(result)) == (2, True)
-    assert "z.paths.npy is there already" in result.stderr
+    assert "z.paths.npy exists; --force overwrites it" in result.stderr
     assert (tmp_path / "z.paths.npy").read_text() == "mine"
     assert not (tmp_path / "z.npy").exists()
     assert invoke(*command, "--force").exit_code == 0

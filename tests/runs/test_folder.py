@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from disentree.datasets import load_dataset
-from disentree.runs import stages as _stages
-from disentree.runs.folder import STAGES, Run
+from disentree.runs import training
+from disentree.runs.folder import Run
+from disentree.runs.stages import STAGE_NAMES, STAGES, finished_stages
 from shell import invoke, is_one_sentence
 
 from .conftest import STICKS, starts
@@ -17,8 +18,8 @@ from .conftest import STICKS, starts
 
 def test_everything_is_in_the_folder(finished):
     folder, _ = finished
-    for files in STAGES.values():
-        for file in files:
+    for stage in STAGES:
+        for file in stage.files:
             assert (folder / file).stat().st_size > 0
     pictures = {"tree", "traversals", "reconstructions", "pairwise", "training"}
     assert {p.stem for p in (folder / "figures").iterdir()} == pictures
@@ -27,9 +28,9 @@ def test_everything_is_in_the_folder(finished):
     assert about["config"]["n_samples"] == 600
     assert set(about["versions"]) >= {"disentree", "numpy", "torch"}
     stages = json.loads((folder / "stages.json").read_text())
-    assert list(stages) == list(STAGES)
+    assert list(stages) == list(STAGE_NAMES)
     assert all(stage["seconds"] >= 0 for stage in stages.values())
-    assert starts(folder) == list(STAGES)
+    assert starts(folder) == list(STAGE_NAMES)
 
 
 def test_scores_of_flats_that_are_found(finished):
@@ -79,7 +80,7 @@ def test_mimosa_finds_the_structure_unless_told(tmp_path, fakes, one_picture):
     result = invoke("run", *STICKS, "--out", tmp_path / "r", "--no-report")
     assert result.exit_code == 0, result.stderr
     run = Run.open(tmp_path / "r")
-    assert run.finished() == ["data", "structure", "model", "scores"]
+    assert finished_stages(run) == ["data", "structure", "model", "scores"]
     assert "report" not in result.stdout
     structure = run.read_json("structure.json")
     assert (structure["from"], structure["description_length"]) == ("mimosa", 42.0)
@@ -88,7 +89,7 @@ def test_mimosa_finds_the_structure_unless_told(tmp_path, fakes, one_picture):
     assert "low (" in result.stdout
     again = invoke("run", *STICKS, "--out", tmp_path / "r")
     assert again.exit_code == 0
-    assert starts(tmp_path / "r") == list(STAGES)  # the rest is done when it is asked for
+    assert starts(tmp_path / "r") == list(STAGE_NAMES)  # the rest is done when it is asked for
 
 
 def test_a_structure_of_ones_own(tmp_path, fakes, one_picture):
@@ -127,7 +128,7 @@ def test_the_real_thing(real):
 
 def test_training_that_is_stopped_goes_on_from_its_last_epoch(real, tmp_path, monkeypatch):
     ask, folder = real
-    make = _stages.make_model
+    make = training.make_model
 
     def stops_in_epoch_3(*args, **kwargs):
         def stop(record, model):
@@ -137,10 +138,10 @@ def test_training_that_is_stopped_goes_on_from_its_last_epoch(real, tmp_path, mo
         return make(*args, **kwargs).set_params(callbacks=[stop])
 
     ask = [tmp_path / "r" if a == folder else a for a in ask]
-    monkeypatch.setattr(_stages, "make_model", stops_in_epoch_3)
+    monkeypatch.setattr(training, "make_model", stops_in_epoch_3)
     assert invoke(*ask).exit_code == 130
     assert (tmp_path / "r" / "checkpoint" / "checkpoint.safetensors").is_file()
-    monkeypatch.setattr(_stages, "make_model", make)
+    monkeypatch.setattr(training, "make_model", make)
     assert invoke(*ask, "--no-report").exit_code == 0
     assert not (tmp_path / "r" / "checkpoint").exists()
     assert (tmp_path / "r" / "learned.npz").read_bytes() == (folder / "learned.npz").read_bytes()

@@ -9,7 +9,7 @@ import pytest
 from disentree.cli import app as cli
 from disentree.datasets import load_dataset
 from disentree.errors import UserError
-from disentree.runs.folder import Run, RunConfig
+from disentree.runs import Run, RunConfig, finish_run, start_run
 from shell import invoke, is_one_sentence
 
 from .conftest import STICKS
@@ -97,7 +97,7 @@ def test_settings_that_do_not_exist_are_told_before_anything_is_done(args, sente
 def test_settings_that_exist_are_taken(tmp_path):
     settings = {"structure": "mimosa-paper", "structure_settings": {"initial_dim": 3}}
     config = RunConfig.of("chopsticks-depth2-inter", model_settings={"lambda1": 2.0}, **settings)
-    assert Run.start(config, tmp_path / "r").config == config
+    assert start_run(config, tmp_path / "r").config == config
 
 
 def test_folders_that_are_no_runs(tmp_path, fakes):
@@ -117,11 +117,11 @@ def test_folders_that_are_no_runs(tmp_path, fakes):
         (("run", *STICKS, "--out", tmp_path / "full", "--force"), "is not empty and not a run folder"),
         (("run", *STICKS, "--out", tmp_path / "file"), "is a file, not a folder"),
         (("run", *STICKS, "--out", "/dev/null/r"), "Not a directory"),
-        (("run", *STICKS, "--out", tmp_path / "other"), "config.json is not that of a run"),
+        (("run", *STICKS, "--out", tmp_path / "other"), "config.json is not a run configuration"),
         (("report", tmp_path / "full"), "is not a run folder: it has no config.json"),
         (("report", tmp_path / "none"), "there is no folder"),
         (("report", tmp_path / "cut"), "config.json is damaged"),
-        (("report", tmp_path / "strange"), "config.json is not that of a run"),
+        (("report", tmp_path / "strange"), "config.json is not a run configuration"),
         (("report", tmp_path / "new"), "was made by a newer disentree"),
     ]:
         result = invoke(*args)
@@ -132,7 +132,7 @@ def test_folders_that_are_no_runs(tmp_path, fakes):
 
 
 def test_a_report_needs_a_finished_run(tmp_path, fakes):
-    Run.start(RunConfig.of("chopsticks-depth2-inter", n_samples=200), tmp_path / "r")
+    start_run(RunConfig.of("chopsticks-depth2-inter", n_samples=200), tmp_path / "r")
     result = invoke("report", tmp_path / "r")
     assert result.exit_code == 2
     assert "is not finished: data, structure, model, scores left; `disentree run chop" in result.stderr
@@ -141,10 +141,10 @@ def test_a_report_needs_a_finished_run(tmp_path, fakes):
 def test_a_file_that_changes_on_the_way(tmp_path, fakes, one_picture):
     frame = pd.DataFrame(np.random.default_rng(0).random((300, 3)), columns=list("abc"))
     frame.to_csv(tmp_path / "t.csv", index=False)
-    run = Run.start(RunConfig.of(str(tmp_path / "t.csv")), tmp_path / "r")
+    run = start_run(RunConfig.of(str(tmp_path / "t.csv")), tmp_path / "r")
     frame.iloc[:200].to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(UserError, match="has changed since the run began"):
-        run.finish()
+        finish_run(run)
     assert invoke("run", tmp_path / "t.csv", "--out", tmp_path / "r").exit_code == 0
     frame.iloc[:250].to_csv(tmp_path / "t.csv", index=False)
     assert "other data in the file" in invoke("run", tmp_path / "t.csv", "--out", tmp_path / "r").stderr
@@ -152,7 +152,7 @@ def test_a_file_that_changes_on_the_way(tmp_path, fakes, one_picture):
     (tmp_path / "r" / "labels.npz").unlink()
     cli.log.handlers.clear()
     with pytest.raises(UserError, match="is not there any more"):
-        Run.open(tmp_path / "r").finish()
+        finish_run(Run.open(tmp_path / "r"))
 
 
 def test_unwritable_folder(unprivileged):

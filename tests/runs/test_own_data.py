@@ -10,7 +10,7 @@ import pytest
 
 from disentree.datasets import load_dataset, save_dataset
 from disentree.errors import UserError
-from disentree.runs.folder import Run, RunConfig
+from disentree.runs import Run, RunConfig, stages
 from shell import invoke
 
 
@@ -72,9 +72,9 @@ def test_few_rows_may_leave_nothing_to_score(tmp_path, fakes, one_picture):
     [
         "chopsticks-depth2-inter --out 'my runs/a b'",
         "chopsticks-depth2-inter --out r --preset quick --n-samples 300 --seed 4 --noise 0.5 --structure true",
-        "spaceshapes --out r --grey --epochs 7",
+        "spaceshapes --out r --gray --epochs 7",
         "spaceshapes --out r --structure mimosa-paper --mimosa initial_dim=7 --set lambda2=0.5 --set penalty=none",
-        "t.csv --out r --categorical onehot --drop a,b --max-missing 0.1 --no-standardise",
+        "t.csv --out r --categorical onehot --drop a,b --max-missing 0.1 --no-standardize",
     ],
 )
 def test_the_command_repeats_the_run(args, tmp_path, monkeypatch):
@@ -86,7 +86,7 @@ def test_the_command_repeats_the_run(args, tmp_path, monkeypatch):
         configs.append((config, config.command(out)))
         raise UserError("enough")
 
-    monkeypatch.setattr(Run, "start", start)
+    monkeypatch.setattr(stages, "start_run", start)
     invoke("run", *shlex.split(args))
     invoke(*shlex.split(configs[0][1])[1:])
     assert configs[0] == configs[1]
@@ -98,5 +98,5 @@ def test_presets():
     assert (quick.n_samples, usual.n_samples) == (20_000, 100_000)
     with pytest.raises(UserError, match="preset: Input should be 'quick', 'default' or 'paper', got 'slow'"):
         RunConfig.of("spaceshapes", preset="slow")
-    with pytest.raises(UserError, match="colour: Extra inputs are not permitted"):
-        RunConfig.of("spaceshapes", colour="red")
+    with pytest.raises(UserError, match="color: Extra inputs are not permitted"):
+        RunConfig.of("spaceshapes", color="red")

@@ -1,11 +1,14 @@
 """Stopping and going on; covers `folder.py` and `stages.py`."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from disentree.runs import stages as _stages
-from disentree.runs.folder import STAGES, Run
+from disentree.runs import stages
+from disentree.runs.folder import Run
+from disentree.runs.stages import STAGE_NAMES, finish_run, finished_stages, redo_from, unfinished_stages
 from disentree.utils.files import locked
 from fakes import FakeModel
 from shell import invoke, is_one_sentence
@@ -14,28 +17,29 @@ from .conftest import STICKS, starts
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("stage", list(STAGES))
+@pytest.mark.parametrize("stage", STAGE_NAMES)
 def test_an_interrupted_run_goes_on_and_ends_the_same(
     stage, when, finished, tmp_path, fakes, one_picture, monkeypatch
 ):
-    real = getattr(_stages, f"do_{stage}")
+    real = stages.STAGES
+    index = STAGE_NAMES.index(stage)
 
     def stopped(*args):
         if when == "after":  # its files are there, but it is not marked as finished
-            real(*args)
+            real[index].function(*args)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_stages, f"do_{stage}", stopped)
+    table = (*real[:index], replace(real[index], function=stopped), *real[index + 1 :])
+    monkeypatch.setattr(stages, "STAGES", table)
     ask = ("run", *STICKS, "--out", tmp_path / "r", "--structure", "true")
     result = invoke(*ask)
     assert result.exit_code == 130
     assert result.stderr.endswith("disentree: stopped; the same command goes on from there\n")
     assert f"stopped in stage '{stage}'" in result.stderr
-    assert Run.open(tmp_path / "r").unfinished()[0] == stage
-    monkeypatch.setattr(_stages, f"do_{stage}", real)
+    assert unfinished_stages(Run.open(tmp_path / "r"))[0] == stage
+    monkeypatch.setattr(stages, "STAGES", real)
     assert invoke(*ask).exit_code == 0
-    order = list(STAGES)
-    assert starts(tmp_path / "r") == [*order[: order.index(stage) + 1], *order[order.index(stage) :]]
+    assert starts(tmp_path / "r") == [*STAGE_NAMES[: index + 1], *STAGE_NAMES[index:]]
     for file in ("metrics.json", "hierarchy.json", "labels.npz", "learned.npz", "data.json", "samples.npz"):
         assert (tmp_path / "r" / file).read_bytes() == (finished[0] / file).read_bytes()
 
@@ -52,9 +56,9 @@ def test_a_failure_loses_nothing_that_is_finished(tmp_path, fakes, one_picture, 
     events = (tmp_path / "r" / "events.jsonl").read_text()
     assert '"event": "failed", "stage": "model", "error": "OSError' in events
     run = Run.open(tmp_path / "r")
-    assert run.finished() == ["data", "structure"]
-    run.finish()
-    assert run.unfinished() == []
+    assert finished_stages(run) == ["data", "structure"]
+    finish_run(run)
+    assert unfinished_stages(run) == []
 
 
 def test_a_second_run_does_nothing_again(copy_of_finished):
@@ -96,7 +100,7 @@ def test_force_starts_over_and_leaves_strangers_alone(copy_of_finished, one_pict
     ask = ("run", *STICKS, "--out", copy_of_finished, "--structure", "true", "--seed", 1, "--force")
     result = invoke(*ask)
     assert result.exit_code == 0, result.stderr
-    assert starts(copy_of_finished) == list(STAGES)
+    assert starts(copy_of_finished) == list(STAGE_NAMES)
     assert Run.open(copy_of_finished).config.seed == 1
     assert (copy_of_finished / "notes.txt").read_text() == "mine"
 
@@ -104,9 +108,9 @@ def test_force_starts_over_and_leaves_strangers_alone(copy_of_finished, one_pict
 def test_files_that_are_gone_are_made_again_with_all_that_follows(copy_of_finished, one_picture):
     (copy_of_finished / "model.json").unlink()
     run = Run.open(copy_of_finished)
-    assert run.unfinished() == ["model", "scores", "figures", "report"]
-    run.finish()
-    assert starts(copy_of_finished)[len(STAGES) :] == ["model", "scores", "figures", "report"]
+    assert unfinished_stages(run) == ["model", "scores", "figures", "report"]
+    finish_run(run)
+    assert starts(copy_of_finished)[len(STAGE_NAMES) :] == ["model", "scores", "figures", "report"]
 
 
 @pytest.mark.parametrize("file", ["labels.npz", "metrics.json", "data.json", "learned.npz", "stages.json"])
@@ -123,21 +127,21 @@ def test_a_damaged_file_is_named(file, copy_of_finished, one_picture):
 
 def test_the_time_of_a_training_is_that_of_all_its_sessions(copy_of_finished, monkeypatch, fakes):
     run = Run.open(copy_of_finished)
-    run.redo("model")
+    redo_from(run, "model")
     for event in ({"event": "epoch", "epoch": 1, "seconds": 70.0}, {"event": "done", "stage": "model"}):
-        run.event(**event)  # an earlier training, that came to its end
+        run.log_event(**event)  # an earlier training, that came to its end
     for epoch in (1, 2):
-        run.event("epoch", epoch=epoch, seconds=100.0)
+        run.log_event("epoch", epoch=epoch, seconds=100.0)
     with (copy_of_finished / "events.jsonl").open("a") as file:
         file.write('{"event": "epo\n')
-    run.finish(until="model")
+    finish_run(run, until="model")
     assert run.stages["model"]["seconds"] < 70  # without a checkpoint it began anew
-    run.redo("model")
+    redo_from(run, "model")
     for epoch in (1, 2):
-        run.event("epoch", epoch=epoch, seconds=100.0)
+        run.log_event("epoch", epoch=epoch, seconds=100.0)
     (copy_of_finished / "checkpoint").mkdir()
     (copy_of_finished / "checkpoint" / "checkpoint.safetensors").write_bytes(b"")
-    run.finish(until="model")
+    finish_run(run, until="model")
     assert 200 < run.stages["model"]["seconds"] < 270
 
 
@@ -151,4 +155,4 @@ def test_a_folder_in_use_is_left_alone(copy_of_finished):
 def test_a_model_that_says_it_was_interrupted_is_not_kept(tmp_path, fakes, monkeypatch):
     monkeypatch.setattr(FakeModel, "interrupted_", True, raising=False)
     assert invoke("run", *STICKS, "--out", tmp_path / "r", "--structure", "true").exit_code == 130
-    assert Run.open(tmp_path / "r").finished() == ["data", "structure"]
+    assert finished_stages(Run.open(tmp_path / "r")) == ["data", "structure"]

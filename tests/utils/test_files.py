@@ -10,7 +10,8 @@ from disentree import Hierarchy, __version__
 from disentree.datasets import load_dataset, save_dataset
 from disentree.errors import UserError
 from disentree.utils import files as _files
-from disentree.utils.files import atomic_path, locked, sha256_of, write_npz
+from disentree.utils.files import atomic_path, locked, sha256_of, write_json, write_npz
+from disentree.utils.versions import build_commit
 
 
 def test_a_block_that_ends_well_leaves_the_file(tmp_path):
@@ -72,6 +73,14 @@ def test_npz_is_what_numpy_reads_and_has_no_time_in_it(tmp_path, monkeypatch):
         assert read["word"].item() == "tree"
 
 
+def test_json_has_neither_nan_nor_infinity(tmp_path):
+    write_json(tmp_path / "a.json", {"a": [1.5, float("nan"), (float("inf"),)], "ü": None})
+    text = (tmp_path / "a.json").read_text(encoding="utf-8")
+    assert json.loads(text, parse_constant=pytest.fail) == {"a": [1.5, None, [None]], "ü": None}
+    assert "ü" in text
+    assert text.endswith("}\n")
+
+
 def test_nothing_is_ever_pickled(tmp_path):
     with pytest.raises(ValueError, match="allow_pickle=False"):
         write_npz(tmp_path / "a.npz", {"X": np.array([{}, []], dtype=object)})
@@ -91,7 +100,7 @@ def test_a_data_set_comes_back_from_its_file(tmp_path, name):
     assert about["sha256"] == sha256_of(tmp_path / "a.npz")
     assert (about["name"], about["n_samples"], about["seed"]) == (name, 50, 3)
     assert about["options"] == {"noise": 0.01}
-    assert about["versions"] == {"disentree": __version__, "numpy": np.__version__}
+    assert about["versions"] == {"disentree": __version__, "commit": build_commit(), "numpy": np.__version__}
     again = load_dataset(about["name"], about["n_samples"], about["seed"], **about["options"])
     assert save_dataset(again, tmp_path / "b.npz")["sha256"] == about["sha256"]
 

@@ -7,18 +7,19 @@ from typing import Annotated
 
 import typer
 
+from disentree.cli.options import Address, Device, Engine, RunFolder
 from disentree.errors import UserError
 
 
 def apply(
-    run: Annotated[Path, typer.Argument(help="A folder that `disentree run` made.")],
+    run: RunFolder,
     file: Annotated[Path, typer.Argument(help="Rows as .npy, .npz, .csv, .tsv or .parquet.")],
     out: Annotated[Path, typer.Option(help="Codes and paths as .npy, .csv or .parquet.")],
     jobs: Annotated[int, typer.Option(help="Processes, each with one thread; from .npy to .npy.")] = 1,
-    engine: Annotated[str, typer.Option(help="local processes, or dask.")] = "local",
-    address: Annotated[str | None, typer.Option(help="A Dask scheduler, as tcp://host:8786.")] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
-    force: Annotated[bool, typer.Option("--force", "-f", help="Write over a file that is there.")] = False,
+    engine: Engine = "local",
+    address: Address = None,
+    device: Device = "auto",
+    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that exist.")] = False,
 ) -> None:
     """Put every row of a file on its path and encode it with a run's model, a block at a time.
 
@@ -30,7 +31,7 @@ def apply(
 
     there = [path for path in out_files(out) if path.exists()]
     if there and not force:
-        raise UserError(f"{there[0]} is there already: choose another name, or --force to write over it")
+        raise UserError(f"{there[0]} exists; --force overwrites it")
     if jobs < 1:
         raise UserError(f"--jobs must be 1 or more, got {jobs}")
     done = apply_run(Run.open(run), file, out, engine=engine, jobs=jobs, address=address, device=device)

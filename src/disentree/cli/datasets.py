@@ -10,6 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from disentree.cli.options import (
+    Binarize,
+    Distribution,
+    Length,
+    MinOffset,
+    Mode,
+    Noise,
+    Seed,
+    Stop,
+    given_options,
+)
 from disentree.cli.tables import print_table
 from disentree.errors import UserError
 
@@ -28,36 +39,28 @@ def datasets(
     out: Annotated[Path | None, typer.Option(help="Write the data to this .npz, with a .json beside it.")] = None,
     preview: Annotated[Path | None, typer.Option(help="Draw examples of every path (.png, .pdf, .svg).")] = None,
     n_samples: Annotated[int | None, typer.Option(help=f"How many; {N_SAMPLES} unless told.")] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 0,
+    seed: Seed = 0,
     force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that exist.")] = False,
-    noise: Annotated[float | None, typer.Option(help="Standard deviation of Gaussian noise.")] = None,
-    length: Annotated[int | None, typer.Option(help="Chopsticks: samples per series.")] = None,
-    min_offset: Annotated[
-        float | None, typer.Option(help="Chopsticks: keep factors this fraction of their bound away from 0.")
-    ] = None,
-    mode: Annotated[
-        str | None,
-        typer.Option(help="Chopsticks: offset, overwrite, overwrite-slope or overwrite-inter."),
-    ] = None,
-    distribution: Annotated[str | None, typer.Option(help="Chopsticks: uniform or gaussian.")] = None,
-    stop: Annotated[str | None, typer.Option(help="Chopsticks: paper or equal shares of the levels.")] = None,
-    binarize: Annotated[
-        bool | None, typer.Option("--binarize/--grey", help="Spaceshapes: black and white only.")
-    ] = None,
+    noise: Noise = None,
+    length: Length = None,
+    min_offset: MinOffset = None,
+    mode: Mode = None,
+    distribution: Distribution = None,
+    stop: Stop = None,
+    binarize: Binarize = None,
 ) -> None:
     """List the benchmark data sets, describe one, write it to a file or draw it."""
     from disentree.datasets import dataset_info, list_datasets, load_dataset, save_dataset
 
-    given = {
-        "noise": noise,
-        "length": length,
-        "min_offset": min_offset,
-        "mode": mode,
-        "distribution": distribution,
-        "stop": stop,
-        "binarize": binarize,
-    }
-    options = {option: value for option, value in given.items() if value is not None}
+    options = given_options(
+        noise=noise,
+        length=length,
+        min_offset=min_offset,
+        mode=mode,
+        distribution=distribution,
+        stop=stop,
+        binarize=binarize,
+    )
     if name is None:
         if out or preview or n_samples is not None or options:
             raise UserError("give the name of a data set to write or draw it; `disentree datasets` lists them")

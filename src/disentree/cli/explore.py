@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
+from disentree.cli.options import Device, RunFolder
 from disentree.errors import UserError
 
 
 def explore(
-    run: Annotated[Path, typer.Argument(help="A folder that `disentree run` made.")],
+    run: RunFolder,
     export: Annotated[
         Path | None, typer.Option(help="Write the page to this .html, which needs no server and no network.")
     ] = None,
@@ -21,7 +22,7 @@ def explore(
     ),
     port: Annotated[int, typer.Option(help="A free one is taken if this one is not.", min=0, max=65535)] = 8765,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
+    device: Device = "auto",
 ) -> None:
     """Move through what a run has learned: sliders for variables, radio buttons for branches."""
     from disentree.explorer import Page, from_run

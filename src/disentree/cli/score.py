@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from disentree.cli.options import Seed
+from disentree.cli.tables import print_table
 from disentree.errors import UserError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def score(
     ] = None,
     metrics: Annotated[str | None, typer.Option(help="Only these, with commas between: r4c,h_error ...")] = None,
     n_splits: Annotated[int, typer.Option(help="Random splits to average over.")] = 5,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same scores.")] = 0,
+    seed: Seed = 0,
     n_jobs: Annotated[int, typer.Option(help="Threads; -1 for all cores.")] = -1,
     max_rows: Annotated[int | None, typer.Option(help="Score a random subset of this many rows.")] = None,
     estimator: Annotated[str, typer.Option(help="fast, or reference for scikit-learn's trees.")] = "fast",
@@ -54,7 +55,7 @@ def score(
         raise UserError(f"{out} exists; --force overwrites it")
 
     from disentree.metrics import METRICS
-    from disentree.utils.files import atomic_path
+    from disentree.utils.files import write_json
 
     chosen = [name.strip() for name in metrics.split(",")] if metrics else None
     if unknown := [name for name in chosen or () if name not in METRICS]:
@@ -70,8 +71,7 @@ def score(
     }
     result = _score(given, found, learned, chosen, options)
     result["files"] = {"true": str(true), "learned": str(learned)}
-    with atomic_path(target) as temporary:
-        temporary.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(target, result)
     _print(result)
     log.info("wrote %s", target)
 
@@ -183,26 +183,9 @@ def _print(result: dict[str, Any]) -> None:
     for factor in result["factors"]:
         by = "; ".join(m["variable"] + (f" where {m['where']}" if m["where"] else "") for m in factor["matches"])
         factors.append((factor["factor"], f"{factor['score']:.4f}", by or "-"))
-    _table(("score", "value"), rows)
+    print_table(("score", "value"), rows)
     if factors:
         print()
-        _table(("true variable", "r4c", "explained by"), factors)
+        print_table(("true variable", "r4c", "explained by"), factors)
     if result["estimator"]:
         print(f"\nestimator: {result['estimator']}")
-
-
-def _table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    if sys.stdout.isatty():
-        from rich import box
-        from rich.console import Console
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(*header, box=box.SIMPLE_HEAD)
-        for row in rows:
-            table.add_row(*map(Text, row))  # names may hold brackets, which are no markup
-        Console().print(table)
-        return
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    for row in (header, *rows):
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

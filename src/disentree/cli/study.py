@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from disentree.cli.options import Address, Engine
 from disentree.errors import UserError
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ def study(
     jobs: Annotated[
         int | None, typer.Option(help="Runs at a time, each with one thread (one for each core).")
     ] = None,
-    engine: Annotated[str, typer.Option(help="local processes, or dask.")] = "local",
-    address: Annotated[str | None, typer.Option(help="A Dask scheduler, as tcp://host:8786.")] = None,
+    engine: Engine = "local",
+    address: Address = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the runs and guess the time.")] = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the study that is in the folder, as it was begun.")

@@ -13,7 +13,8 @@ from torch import Tensor
 from disentree._version import __version__
 from disentree.training.checkpoints import load_tensors, save_tensors
 from disentree.training.networks import CONVOLUTIONAL
-from disentree.utils.files import atomic_path, sha256_of
+from disentree.utils.files import sha256_of, write_json
+from disentree.utils.versions import build_commit
 
 FORMAT = 2  # of saved models. In 1 convolutional networks had activations of their own, whatever the parameter
 # Fitted attributes that JSON holds as they are
@@ -30,6 +31,7 @@ def save_model(model: Any, folder: Path) -> None:
         "format": FORMAT,
         "class": type(model).__name__,
         "version": __version__,
+        "commit": build_commit(),
         "parameters": plain_parameters(model),
         "hierarchy": model.hierarchy_.to_dict(),
         "input": model.input_.config,
@@ -38,8 +40,7 @@ def save_model(model: Any, folder: Path) -> None:
         **{name: getattr(model, f"{name}_") for name in SIMPLE_ATTRIBUTES},
         "sha256": sha256_of(folder / "model.safetensors"),
     }
-    with atomic_path(folder / "model.json") as temporary:
-        temporary.write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(folder / "model.json", about)
 
 
 def read_model(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:

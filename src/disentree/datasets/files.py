@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,8 @@ import numpy as np
 
 from disentree._version import __version__
 from disentree.datasets.base import Dataset
-from disentree.utils.files import atomic_path, sha256_of, write_npz
+from disentree.utils.files import atomic_path, json_text, sha256_of, write_npz
+from disentree.utils.versions import build_commit
 
 
 def save_dataset(dataset: Dataset, path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -32,8 +32,8 @@ def save_dataset(dataset: Dataset, path: str | os.PathLike[str]) -> dict[str, An
             "n_samples": len(dataset),
             "seed": dataset.seed,
             "options": dict(dataset.options),
-            "versions": {"disentree": __version__, "numpy": np.__version__},
+            "versions": {"disentree": __version__, "commit": build_commit(), "numpy": np.__version__},
             "sha256": sha256_of(npz),
         }
-        sidecar.write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        sidecar.write_text(json_text(about), encoding="utf-8")
     return about

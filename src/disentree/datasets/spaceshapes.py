@@ -50,11 +50,11 @@ X, Y, SHAPE, PHASE, SHINE, ANGLE, JET, JETLEN = range(8)
 MOON, STAR, SHIP = range(3)
 WITH_JET = 1
 
-# Lengths below are in pixels of a 64-pixel image, measured from the shape's centre; `u` points right (or to
+# Lengths below are in pixels of a 64-pixel image, measured from the shape's center; `u` points right (or to
 # the ship's starboard) and `v` up (or to the ship's nose).
 FRAME = 64
-TRAVEL = 32.0  # the centre moves this far as x or y goes from 0 to 1
-REACH = 15.0  # no outline is farther than this from the centre
+TRAVEL = 32.0  # the center moves this far as x or y goes from 0 to 1
+REACH = 15.0  # no outline is farther than this from the center
 SOFT_EDGE = 0.75  # half the width of an edge, in pixels of the image drawn
 # Stars and ships are rounded by as much as edges are soft: a point thinner than its own edge would make a
 # pixel's brightness turn sharply as the point passes over it.
@@ -125,15 +125,15 @@ def _draw(codes, images, binarize):
         code = codes[i]
         shape = int(code[SHAPE])
         # from here on in pixels of the image, rows counted downward
-        centre_col = (FRAME / 2 + TRAVEL * (code[X] - 0.5)) * scale
-        centre_row = (FRAME / 2 - TRAVEL * (code[Y] - 0.5)) * scale
+        center_col = (FRAME / 2 + TRAVEL * (code[X] - 0.5)) * scale
+        center_row = (FRAME / 2 - TRAVEL * (code[Y] - 0.5)) * scale
         reach = REACH * scale + SOFT_EDGE
         tilt = MAX_TILT * (2 * code[ANGLE] - 1)
         cos_tilt, sin_tilt = math.cos(tilt), math.sin(tilt)
-        for row in range(max(0, int(centre_row - reach)), min(size, int(centre_row + reach) + 1)):
-            v = (centre_row - row - 0.5) / scale
-            for col in range(max(0, int(centre_col - reach)), min(size, int(centre_col + reach) + 1)):
-                u = (col + 0.5 - centre_col) / scale
+        for row in range(max(0, int(center_row - reach)), min(size, int(center_row + reach) + 1)):
+            v = (center_row - row - 0.5) / scale
+            for col in range(max(0, int(center_col - reach)), min(size, int(center_col + reach) + 1)):
+                u = (col + 0.5 - center_col) / scale
                 if shape == MOON:
                     light = _moon(u, v, scale, code[PHASE])
                 elif shape == STAR:

@@ -16,6 +16,8 @@ from disentree._version import __version__
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.code_statistics import code_statistics
+from disentree.runs.models import MODELS
+from disentree.runs.stages import check_scored
 
 if TYPE_CHECKING:
     from disentree.runs.folder import Run
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 ROWS_PER_PATH = 12
 MOST_ROWS = 400
 MOST_BYTES = 3_000_000  # of rows that a page carries
-_ABOUT_DATA = ("name", "kind", "shape", "feature_names", "centre", "scale")
+_ABOUT_DATA = ("name", "kind", "shape", "feature_names", "center", "scale")
 
 
 @dataclass(frozen=True)
@@ -204,11 +206,11 @@ def from_run(run: Run, other: Run | None = None, device: str = "auto") -> Explor
     -------
     Explored
     """
-    _check_finished(run)
-    about = run.read_json("data.json")
+    check_scored(run)
+    about = run.about_data
     samples = run.read_npz("samples.npz", "X", "rows")
     test = run.read_npz("labels.npz", "test")["test"]
-    centre, scale = about["centre"], about["scale"]
+    centre, scale = about["center"], about["scale"]
     X, keep = samples["X"], _that_fit(samples["X"])
     if about["kind"] == "series" and scale is not None:  # they are kept in the units of the file
         X = (X - np.array(centre)) / np.array(scale)
@@ -322,22 +324,14 @@ def _statistics_of(run: Run) -> dict[str, Any]:
     return code_statistics(learned[1], learned[0])
 
 
-def _check_finished(run: Run) -> None:
-    left = [stage for stage in run.unfinished() if stage not in ("figures", "report")]
-    if left:
-        raise UserError(f"{run.folder} is not finished: {', '.join(left)} left; `{run.about['command']}` goes on")
-
-
 def _model_of(run: Run, device: str) -> Any:
-    from disentree.runs.stages import MODELS
-
     if run.config.model not in MODELS:
         raise UserError(f"{run.folder} has a model {run.config.model!r} that this disentree {__version__} lacks")
     return run.model(device)
 
 
 def _check_same_data(run: Run, other: Run) -> None:
-    a, b = run.read_json("data.json"), other.read_json("data.json")
+    a, b = run.about_data, other.about_data
     for name in _ABOUT_DATA:
         if a[name] != b[name]:
             raise UserError(f"{run.folder} and {other.folder} are not runs of the same data: their {name} differs")
@@ -356,6 +350,4 @@ def _note(run: Run) -> str:
 
 
 def _class_name(run: Run) -> str:
-    from disentree.runs.stages import MODELS
-
-    return MODELS[run.config.model][1]
+    return MODELS[run.config.model].class_name

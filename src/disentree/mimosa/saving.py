@@ -13,7 +13,8 @@ from disentree._version import __version__
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.assign import Sheet
 from disentree.mimosa.component import Component
-from disentree.utils.files import atomic_path, sha256_of
+from disentree.utils.files import atomic_path, json_text, sha256_of
+from disentree.utils.versions import build_commit
 
 FORMAT = 1  # of a saved MIMOSA
 CLASSES = ("MIMOSA", "PaperMIMOSA")  # that can be saved
@@ -39,7 +40,7 @@ def save_mimosa(model: Any, folder: Path) -> None:
         save_file({name: np.ascontiguousarray(array) for name, array in _arrays(model).items()}, numbers)
         model.representation_.save(representation)
         about["sha256"] = {NUMBERS: sha256_of(numbers), REPRESENTATION: sha256_of(representation)}
-        text.write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        text.write_text(json_text(about), encoding="utf-8")
 
 
 def load_mimosa(folder: Path, classes: Sequence[type[Any]]) -> Any:
@@ -75,6 +76,7 @@ def _about(model: Any) -> dict[str, Any]:
         "format": FORMAT,
         "class": name,
         "version": __version__,
+        "commit": build_commit(),
         "parameters": {name: _plain(name, value) for name, value in model.get_params(deep=False).items()},
         "shape": list(model.shape_),
         "n_features_in": getattr(model, "n_features_in_", None),

@@ -1,1 +1,25 @@
 """A run: a folder that holds everything one analysis made, from which it is resumed, reported and applied."""
+
+from typing import TYPE_CHECKING
+
+from disentree.utils.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from disentree.runs.apply import apply_run
+    from disentree.runs.config import RunConfig
+    from disentree.runs.folder import Run
+    from disentree.runs.stages import finish_run, start_run
+
+__all__ = ["Run", "RunConfig", "apply_run", "finish_run", "start_run"]
+
+# `disentree --help` needs the names of the models and none of the libraries below.
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "Run": "disentree.runs.folder",
+        "RunConfig": "disentree.runs.config",
+        "apply_run": "disentree.runs.apply",
+        "finish_run": "disentree.runs.stages",
+        "start_run": "disentree.runs.stages",
+    },
+)

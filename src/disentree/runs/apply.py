@@ -28,6 +28,7 @@ from disentree.runs.blocks import (
     write_rows,
 )
 from disentree.runs.folder import Run
+from disentree.runs.stages import finished_stages
 from disentree.training.data import rows_per_block
 from disentree.utils.files import atomic_path
 from disentree.utils.pools import in_processes
@@ -66,7 +67,7 @@ def apply_run(
         raise UserError(f"there is no file {source}")
     if address is not None and engine != "dask":
         raise UserError("--address is that of a Dask scheduler and needs --engine dask")
-    if "model" not in run.finished():
+    if "model" not in finished_stages(run):
         raise UserError(f"{run.folder} has no trained model yet; `{run.about['command']}` makes one")
     began = time.perf_counter()
     arrays = source.suffix.lower() == out.suffix.lower() == ".npy"
@@ -86,7 +87,7 @@ def apply_run(
 
 def _apply_in_order(run: Run, source: Path, out: Path, device: str) -> int:
     model = run.model(device)
-    about = run.read_json("data.json")
+    about = run.about_data
     n_rows = 0
     with ExitStack() as stack:
         write = open_writer(stack, out, model.hierarchy_)
@@ -119,7 +120,7 @@ def _apply_parts(
     run: Run, source: Path, out: Path, engine: str, jobs: int, address: str | None, device: str
 ) -> int:
     """Every process reads blocks of its own and writes them where they belong."""
-    about = run.read_json("data.json")
+    about = run.about_data
     with source.open("rb") as file:
         n_rows, dtype = open_rows(file, source, about)
         if n_rows:  # a file cut short is told before work starts
@@ -145,7 +146,7 @@ def apply_part(folder: str, source: str, codes_to: str, paths_to: str, device: s
     run, path = Run.open(folder), Path(source)
     if (folder, device) not in _models:
         _models[folder, device] = run.model(device)
-    about = run.read_json("data.json")
+    about = run.about_data
     with path.open("rb") as file:
         _, dtype = open_rows(file, path, about)
         block = read_rows(file, path, about, dtype, n, skip=start)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from disentree.datasets.user_files import csv_style, need, table_problem, zeros_and_ones
+from disentree.datasets.tables import csv_style, table_problem, zeros_and_ones
+from disentree.datasets.user_data import optional_module
 from disentree.errors import UserError
 from disentree.training.data import rows_per_block
 from disentree.utils.files import atomic_path
@@ -28,7 +29,7 @@ HEADER = 128  # bytes before the numbers of a .npy that is written here
 
 
 def read_blocks(source: Path, about: dict[str, Any]) -> Iterator[Shaped[np.ndarray, "n ..."]]:
-    """Rows as the run's model knows them: the same columns, standardised as they were for training."""
+    """Rows as the run's model knows them: the same columns, standardized as they were for training."""
     step = rows_per_block(tuple(about["shape"]))
     suffix = source.suffix.lower()
     if suffix == ".npy":
@@ -45,13 +46,13 @@ def read_blocks(source: Path, about: dict[str, Any]) -> Iterator[Shaped[np.ndarr
         _tell_new_values(frame, levels, source, told)
         block = _numbers(frame, about, levels, source)
         _check_shape(block.shape, about, source)
-        yield _standardised(block, about)
+        yield _standardized(block, about)
 
 
-def _standardised(block: Shaped[np.ndarray, "n ..."], about: dict[str, Any]) -> Shaped[np.ndarray, "n ..."]:
+def _standardized(block: Shaped[np.ndarray, "n ..."], about: dict[str, Any]) -> Shaped[np.ndarray, "n ..."]:
     if about["scale"] is None:
         return block
-    return (block - np.array(about["centre"])) / np.array(about["scale"])
+    return (block - np.array(about["center"])) / np.array(about["scale"])
 
 
 def npy_header(file: Any, path: Path) -> tuple[tuple[int, ...], np.dtype, int]:
@@ -93,7 +94,7 @@ def read_rows(
     data = file.read(n * row)
     if len(data) < n * row:
         raise UserError(f"{path} ends before its last row")
-    return _standardised(np.frombuffer(data, dtype).reshape(n, *about["shape"]), about)
+    return _standardized(np.frombuffer(data, dtype).reshape(n, *about["shape"]), about)
 
 
 def _check_shape(got: tuple[int, ...], about: dict[str, Any], path: Path) -> None:
@@ -163,7 +164,7 @@ def _columns_for(about: dict[str, Any], levels: Levels, path: Path, there: list[
 
 
 def _csv_frames(path: Path, about: dict[str, Any], levels: Levels, step: int) -> Iterator[Any]:
-    pd = need("pandas", path)
+    pd = optional_module("pandas", path)
     try:
         style = csv_style(path)
         columns = _columns_for(about, levels, path, list(pd.read_csv(path, nrows=0, **style).columns))

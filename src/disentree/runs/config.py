@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from collections.abc import Iterable
 from inspect import signature
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from disentree.datasets import dataset_info, load_file
 from disentree.datasets.user_files import ARRAYS, TABLES, digest_of
 from disentree.errors import UserError
+from disentree.runs.models import find_model
 
-N_SAMPLES = {"quick": 20_000, "default": 100_000, "paper": 100_000}  # of a benchmark, unless told
+N_SAMPLES = {"quick": 20_000, "default": 100_000, "paper": 100_000}  # of a benchmark, by preset
+SET_BY_RUN = ("checkpoint", "events", "callbacks", "mimosa")  # settings of a model that are the run's own
 
 
 class RunConfig(BaseModel):
@@ -40,6 +43,12 @@ class RunConfig(BaseModel):
     epochs: int | None = Field(default=None, ge=1)
     held_out: float = Field(default=0.1, gt=0, lt=1)
 
+    @field_validator("options")
+    @classmethod
+    def _rename_options(cls, options: dict[str, Any]) -> dict[str, Any]:
+        """Options of older runs by the names that they have now."""
+        return {{"standardise": "standardize"}.get(name, name): value for name, value in options.items()}
+
     @classmethod
     def of(
         cls, source: str, *, preset: str = "default", n_samples: int | None = None, **settings: Any
@@ -52,10 +61,8 @@ class RunConfig(BaseModel):
         >>> config.kind, config.n_samples
         ('dataset', 20000)
         """
-        from disentree.runs.stages import MODELS, SUPERVISED
-
-        if (model := settings.get("model", "cofhae")) not in MODELS:
-            raise UserError(f"there is no model {model!r}; known: {', '.join(MODELS)}")
+        model = settings.get("model", "cofhae")
+        needs_codes = find_model(model).needs_codes
         path = Path(source)
         is_file = path.exists() or path.suffix.lower() in TABLES + ARRAYS
         given = {"source": source, "preset": preset, "n_samples": n_samples, **settings}
@@ -77,7 +84,7 @@ class RunConfig(BaseModel):
         files = [given.get(name) for name in ("hierarchy_file", "labels_file")]
         if any(files):
             given |= {"structure": "given", "structure_digest": " ".join(digest_of(f) for f in files if f)}
-        if model in SUPERVISED and given["structure"] != "true":
+        if needs_codes and given["structure"] != "true":
             raise UserError(f"{model} learns from the true codes, so its structure must be the true one too")
         try:
             return cls(**given)
@@ -122,7 +129,7 @@ class RunConfig(BaseModel):
         for name, value in self.options.items():
             flag = name.replace("_", "-")
             if isinstance(value, bool):
-                negative = {"binarize": "grey", "standardise": "no-standardise"}.get(name, f"no-{flag}")
+                negative = {"binarize": "gray"}.get(name, f"no-{flag}")
                 words.append(f"--{flag if value else negative}")
             else:
                 words += [f"--{flag}", ",".join(value) if isinstance(value, list | tuple) else str(value)]
@@ -143,12 +150,28 @@ class RunConfig(BaseModel):
 def usual_structure(model: str, kind: str) -> str:
     """Where the tree comes from, unless told. As in the paper, the baselines and the ablations of COFHAE are given
     that of the ground truth; a file seldom has one, and only a model that learns from true codes insists."""
-    from disentree.runs.stages import SUPERVISED
-
-    if model == "cofhae" or (kind == "file" and model not in SUPERVISED):
+    if model == "cofhae" or (kind == "file" and not find_model(model).needs_codes):
         return "mimosa"
     return "true"
 
 
 def _word(value: Any) -> str:
     return "unset" if value is None else ("default options" if value == {} else str(value))
+
+
+def check_settings(config: RunConfig) -> None:
+    """Refuse settings that MIMOSA or the model does not have, before any work is done."""
+    if config.structure_settings:
+        from disentree.mimosa import MIMOSA
+
+        make = MIMOSA.paper if config.structure == "mimosa-paper" else MIMOSA
+        known = [name for name in make().get_params() if name not in ("random_state", "verbose")]
+        _check_names("--mimosa", config.structure_settings, known)
+    if config.model_settings:
+        known = find_model(config.model).load_class().quick().get_params()
+        _check_names("--set", config.model_settings, [name for name in known if name not in SET_BY_RUN])
+
+
+def _check_names(flag: str, given: Iterable[str], known: list[str]) -> None:
+    if wrong := [name for name in given if name not in known]:
+        raise UserError(f"{flag}: there is no setting {wrong[0]!r}; there are {', '.join(known)}")

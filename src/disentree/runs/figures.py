@@ -1,4 +1,4 @@
-"""The figures of a run, drawn from the files in its folder."""
+"""The stage that draws the figures of a run, from the files in its folder."""
 
 from __future__ import annotations
 
@@ -9,13 +9,27 @@ import numpy as np
 from jaxtyping import Int
 
 from disentree.hierarchy import Hierarchy
+from disentree.runs.folder import Run
+from disentree.runs.options import StageOptions
+from disentree.runs.scores import SHOWN_PATHS
+from disentree.utils.files import atomic_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from disentree.runs.folder import Run
 
-SHOWN_PATHS = 24
+def draw_figures(run: Run, options: StageOptions) -> str:
+    """Draw every figure and write it to the folder ``figures``."""
+    from matplotlib import pyplot as plt
+
+    drawn = 0
+    for name, draw in figures(run, options.device).items():
+        figure = draw()
+        with atomic_path(run.folder / "figures" / f"{name}.png") as temporary:
+            figure.savefig(temporary, dpi=110, facecolor="white", bbox_inches="tight", pad_inches=0.08)
+        plt.close(figure)
+        drawn += 1
+    return f"{drawn} pictures"
 
 
 def with_sizes(hierarchy: Hierarchy, labels: Int[np.ndarray, " n"], form: str = "{} ({:.1%})") -> Hierarchy:
@@ -52,7 +66,7 @@ def figures(run: Run, device: str = "auto") -> dict[str, Callable[[], Figure]]:
     """The pictures of a run, by name; each is drawn when it is called for."""
     from disentree import plots
 
-    about = run.read_json("data.json")
+    about = run.about_data
     names = tuple(about["feature_names"])
     learned = run.codes("learned")
     assert learned is not None
@@ -69,14 +83,14 @@ def figures(run: Run, device: str = "auto") -> dict[str, Callable[[], Figure]]:
     def decode(z: np.ndarray) -> np.ndarray:
         X = model.inverse_transform(z)
         if about["kind"] == "series" and about["scale"] is not None:  # in the units of the file
-            X = X * np.array(about["scale"]) + np.array(about["centre"])
+            X = X * np.array(about["scale"]) + np.array(about["center"])
         return X
 
     def reconstructions() -> Figure:
         paths = [p.name for p in hierarchy.paths] if len(hierarchy.paths) > 1 else ()
-        X, again = samples["X"], samples["X_again"]
+        X, reconstructed = samples["X"], samples["X_again"]
         return _figure_of(
-            plots.draw_reconstructions(X, again, samples["paths"], path_names=paths, feature_names=names)
+            plots.draw_reconstructions(X, reconstructed, samples["paths"], path_names=paths, feature_names=names)
         )
 
     out["tree"] = tree

@@ -1,4 +1,4 @@
-"""The report of a run: one page of HTML that needs nothing else.
+"""The stage that writes the report of a run: one page of HTML that needs nothing else.
 
 This module computes what the page says; `templates/report.html` lays it out and escapes it.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int
@@ -15,10 +15,10 @@ from jaxtyping import Int
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
 from disentree.runs.figures import learned_tree, with_sizes
+from disentree.runs.folder import Run
+from disentree.runs.options import StageOptions
 from disentree.runs.page import Picture, render_page
-
-if TYPE_CHECKING:
-    from disentree.runs.folder import Run
+from disentree.utils.files import atomic_path
 
 FIGURES = {  # in the order of the page: file, title, caption
     "traversals": (
@@ -64,6 +64,13 @@ STRUCTURE_SOURCES = {
 }
 
 
+def write_report(run: Run, options: StageOptions) -> str:
+    """Write ``report.html``."""
+    with atomic_path(run.report_path) as temporary:
+        temporary.write_text(render(run), encoding="utf-8")
+    return str(run.report_path)
+
+
 def render(run: Run) -> str:
     """The report of a run whose stages up to the figures are finished.
 
@@ -77,7 +84,7 @@ def render(run: Run) -> str:
     str
         A page of HTML; its pictures are part of it.
     """
-    about, metrics, structure = run.read_json("data.json"), run.metrics, run.read_json("structure.json")
+    about, metrics, structure = run.about_data, run.metrics, run.read_json("structure.json")
     hierarchy, labels = learned_tree(run)
     title = f"{about['name']}: {len(hierarchy.paths)} leaves" if len(hierarchy.paths) > 1 else about["name"]
     context = {
@@ -194,7 +201,9 @@ def _leaf(path: str) -> str:
     return path.replace("/", ", ")
 
 
-def _number(value: float, places: int) -> str:
+def _number(value: float | None, places: int) -> str:
+    if value is None:  # not a finite number
+        return "–"
     if value and abs(value) < 10.0**-places:
         return f"{value:.2e}"
     return f"{value:.{places}f}"

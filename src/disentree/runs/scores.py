@@ -1,4 +1,4 @@
-"""The scores of a run: against the truth where it is known, and what can be said without it."""
+"""The stage that scores the model: against the truth where it is known, and without it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,48 @@ import numpy as np
 from jaxtyping import Float, Int, Num
 
 from disentree.hierarchy import Hierarchy
+from disentree.runs.folder import Run
+from disentree.runs.options import StageOptions
 
 FROM_TRUTH = ("r4c", "r4", "h_error", "purity")
+SHOWN_PER_PATH = 12  # rows kept for the figures
+SHOWN_PATHS = 24  # the largest: flat models with many categoricals have one for every combination
+
+
+def score_run(run: Run, options: StageOptions) -> str:
+    """Write scores, codes and a few reconstructions of the held-out rows."""
+    data, model = run.data, run.model(options.device)
+    rows = run.read_npz("labels.npz")
+    train, test = rows["train"], rows["test"]
+    hierarchy: Hierarchy = model.hierarchy_
+    X, codes = data.X[test], model.transform(data.X[test])
+    reconstructed = model.inverse_transform(codes)
+    result: dict[str, Any] = {"n_train": len(train), "n_test": len(test), "scores": {}, "factors": [], "notes": []}
+    run.write_npz("learned.npz", codes=codes, hierarchy=hierarchy.to_json(indent=None))
+    if data.codes is not None and data.hierarchy is not None:
+        truth = data.codes[test]
+        run.write_npz("true.npz", codes=truth, hierarchy=data.hierarchy.to_json(indent=None))
+        n_jobs = -1 if options.n_jobs is None else options.n_jobs
+        score_against_truth(result, truth, codes, data.hierarchy, hierarchy, run.config.seed, n_jobs)
+        if hierarchy == run.hierarchy:
+            result["scores"] |= structure_scores(data.hierarchy.path_of(data.codes[train]), rows)
+    own = result["scores_without_truth"] = reconstruction_errors(X, reconstructed)
+    if hierarchy == run.hierarchy:  # flat models do not know the paths
+        own |= agreement(model.transform(data.X[train]), codes, hierarchy, rows)
+    own["description_length"] = hierarchy.description_length(codes)
+    if "description_length" in (structure := run.read_json("structure.json")):
+        own["mimosa_description_length"] = structure["description_length"]
+    own |= dependence(result, codes, hierarchy, run.config.seed)
+    result["leaves"] = leaves(hierarchy, rows["labels"]) if hierarchy == run.hierarchy else []
+    shown = _some_of_each(hierarchy.path_of(codes))
+    if data.kind == "series" and data.scale is not None and data.center is not None:  # in the units of the file
+        X, reconstructed = (v * data.scale + data.center for v in (X[shown], reconstructed[shown]))
+    else:
+        X, reconstructed = X[shown], reconstructed[shown]
+    run.write_npz("samples.npz", X=X, X_again=reconstructed, rows=shown, paths=hierarchy.path_of(codes)[shown])
+    run.write_json("metrics.json", _plain(result))
+    r4c = result["scores"].get("r4c")
+    return f"R4c {r4c:.3f}" if r4c is not None else f"reconstruction R² {own['reconstruction_r2']:.3f}"
 
 
 def score_against_truth(
@@ -40,25 +80,25 @@ def score_against_truth(
     result |= {name: found[name] for name in ("factors", "r4_factors", "estimator", "settings")}
 
 
-def score_structure(
-    result: dict[str, Any], true_paths: Int[np.ndarray, " n"], rows: dict[str, np.ndarray]
-) -> None:
+def structure_scores(true_paths: Int[np.ndarray, " n"], rows: dict[str, np.ndarray]) -> dict[str, float]:
     """Purity and coverage of the structure on the training rows: of cores as in the paper, and of all rows."""
     from disentree.metrics import coverage_score, purity_score
 
-    result["scores"] |= {
+    return {
         "purity": purity_score(true_paths, rows["core_labels"]),
         "coverage": coverage_score(rows["core_labels"]),
         "purity_all_rows": purity_score(true_paths, rows["labels"]),
     }
 
 
-def reconstruction_errors(X: Num[np.ndarray, "n ..."], again: Num[np.ndarray, "n ..."]) -> dict[str, float]:
+def reconstruction_errors(
+    X: Num[np.ndarray, "n ..."], reconstructed: Num[np.ndarray, "n ..."]
+) -> dict[str, float]:
     """Squared error for each value and for each row (the sum over its values), and the share of the variance
     that is explained. Pixels count from 0 to 1."""
     unit = 255.0 if X.dtype == np.uint8 else 1.0
     flat = X.reshape(len(X), -1)
-    other = again.reshape(len(X), -1)
+    other = reconstructed.reshape(len(X), -1)
     error = spread = 0.0
     mean = flat.mean(axis=0, dtype=np.float64) / unit
     for start in range(0, len(X), 1024):  # images as floats, a block at a time
@@ -108,3 +148,20 @@ def leaves(hierarchy: Hierarchy, labels: Int[np.ndarray, " n"]) -> list[dict[str
         {"path": p.name, "dimension": p.dimension, "n_rows": int(n), "share": float(n / len(labels))}
         for p, n in zip(hierarchy.paths, counts, strict=True)
     ]
+
+
+def _some_of_each(paths: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
+    found, counts = np.unique(paths, return_counts=True)
+    found = np.sort(found[np.argsort(-counts, kind="stable")[:SHOWN_PATHS]])
+    return np.concatenate([np.flatnonzero(paths == p)[:SHOWN_PER_PATH] for p in found])
+
+
+def _plain(value: Any) -> Any:
+    """The same with numpy's numbers as JSON has them."""
+    if isinstance(value, dict):
+        return {key: _plain(v) for key, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    return value

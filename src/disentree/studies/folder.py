@@ -28,7 +28,7 @@ from disentree.studies import STUDIES
 from disentree.studies.options import Options
 from disentree.studies.results import Results
 from disentree.studies.task import Study
-from disentree.studies.worker import write_json
+from disentree.utils.files import write_json
 
 FORMAT = 1
 HOME = Path("runs") / "studies"

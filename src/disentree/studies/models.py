@@ -4,33 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from disentree.runs.models import MODELS, names_of
 from disentree.studies.options import Options
 from disentree.studies.published import mimosa_settings, n_samples
 from disentree.studies.task import Task, make_task
 
-BASELINES = ("ae", "vae", "tcvae", "factorvae", "jointvae", "cascadevae")
-ABLATIONS = ("flat", "hier", "hier-a", "hier-a-tc", "hier-a-tcon", "hier-tcon", "hier-a-z")
-TITLES = {
-    "ae": "AE",
-    "vae": "VAE",
-    "tcvae": "β-TCVAE",
-    "factorvae": "FactorVAE",
-    "jointvae": "JointVAE",
-    "cascadevae": "CascadeVAE",
-    "cofhae": "COFHAE",
-    "cofhae-paper": "COFHAE, paper",
-    "flat": "Flat",
-    "hier": "H",
-    "hier-a": "H+A",
-    "hier-a-tc": "H+A+TC(Z)",
-    "hier-a-tcon": "H+A+TC(Z|on)",
-    "hier-tcon": "H+TC(Z|on)",
-    "hier-a-z": "H+A+Z",
-}
+BASELINES, ABLATIONS = names_of("baseline"), names_of("ablation")
 
 
 def title(model: str) -> str:
-    return TITLES.get(model, model)
+    """What tables and figures call a model of a study."""
+    return "COFHAE, paper" if model == "cofhae-paper" else MODELS[model].title
 
 
 def structure_task(options: Options, dataset: str, seed: int) -> Task:

@@ -11,13 +11,13 @@ import traceback
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from disentree._version import __version__
+from disentree.errors import NoComponentFound
 from disentree.studies.task import Task
-from disentree.utils.files import atomic_path, locked
+from disentree.utils.files import atomic_path, locked, write_json
+from disentree.utils.versions import build_versions
 
 log = logging.getLogger(__name__)
 
@@ -85,18 +85,13 @@ def read_result(folder: Path, task: Task) -> dict[str, Any] | None:
 
 def forget(folder: Path) -> None:
     """Remove the files of a run, so that it is repeated."""
-    from disentree.runs.folder import clear
+    from disentree.runs.stages import clear_run
 
     if folder.is_dir():
         with locked(folder / LOCK, patience=PATIENCE):
             for name in OWN_FILES:
                 (folder / name).unlink(missing_ok=True)
-            clear(folder)
-
-
-def write_json(path: Path, value: Any) -> None:
-    with atomic_path(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            clear_run(folder)
 
 
 # ------------------------------------------------------------------ the run
@@ -105,25 +100,31 @@ def write_json(path: Path, value: Any) -> None:
 def _do(task: Task, folder: Path, study: Path) -> dict[str, Any]:
     import matplotlib
 
-    from disentree.runs.folder import Run
+    from disentree.runs import Run, finish_run, start_run
 
     matplotlib.use("Agg")
     began = time.perf_counter()
     (folder / "result.json").unlink(missing_ok=True)
     (folder / "failure.json").unlink(missing_ok=True)
-    run = Run.start(task.config, folder, force=_is_other(folder, task))
-    run.n_jobs = 1
+    run = start_run(task.config, folder, force=_is_other(folder, task))
     shared = Run.open(study / "runs" / task.structure_from) if task.structure_from else None
-    if task.extras:
-        run.on_mimosa = lambda mimosa: _keep_mimosa(run, mimosa, task)
+    embedding = None
     if task.embedding_from:
-        run.embedding = Run.open(study / "runs" / task.embedding_from).read_npz("representation.npz", "Z")["Z"]
+        embedding = Run.open(study / "runs" / task.embedding_from).read_npz("representation.npz", "Z")["Z"]
     try:
-        run.finish(until=task.until, structure_from=shared, device="cpu")
+        finish_run(
+            run,
+            until=task.until,
+            device="cpu",
+            n_jobs=1,
+            structure_from=shared,
+            embedding=embedding,
+            on_mimosa=(lambda mimosa: _keep_mimosa(run, mimosa, task)) if task.extras else None,
+        )
         values = _values(run, task)
         stages = {name: stage["seconds"] for name, stage in run.stages.items()}
-    except ValueError as error:
-        if task.until != "structure" or "no component was found" not in str(error):
+    except NoComponentFound:
+        if task.until != "structure":
             raise
         values = _nothing_found(run)
         stages = {"structure": round(time.perf_counter() - began, 3)}
@@ -135,16 +136,9 @@ def _do(task: Task, folder: Path, study: Path) -> dict[str, Any]:
             "stages": stages,
             "structure": _structure_timings(run),
         },
-        "versions": versions(),
+        "versions": build_versions(),
         "host": platform.node(),
         "pid": os.getpid(),
-    }
-
-
-def versions() -> dict[str, str]:
-    names = ("numpy", "scipy", "scikit-learn", "numba", "torch")
-    return {"disentree": __version__, "python": platform.python_version()} | {
-        name: metadata.version(name) for name in names
     }
 
 
@@ -164,15 +158,15 @@ def _is_other(folder: Path, task: Task) -> bool:
 def _values(run: Any, task: Task) -> dict[str, Any]:
     """What the table shows: numbers that depend on the settings alone, not on time and place."""
     from disentree.metrics import evaluate, h_error
-    from disentree.runs.scores import score_structure
+    from disentree.runs.scores import structure_scores
 
     structure, rows = run.read_json("structure.json"), run.read_npz("labels.npz")
     data = run.data
     values: dict[str, Any] = {}
     if task.until == "structure":
-        found: dict[str, Any] = {"scores": {"h_error": h_error(data.hierarchy, run.hierarchy)}}
-        score_structure(found, data.hierarchy.path_of(data.codes[rows["train"]]), rows)
-        values |= found["scores"]
+        true_paths = data.hierarchy.path_of(data.codes[rows["train"]])
+        values["h_error"] = h_error(data.hierarchy, run.hierarchy)
+        values |= structure_scores(true_paths, rows)
     else:
         metrics = run.metrics
         values |= {**metrics["scores"], **metrics["scores_without_truth"]}

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
+from disentree.errors import NoComponentFound
 from disentree.geometry.neighbors import nearest_neighbors
 from disentree.mimosa.base import BaseMIMOSA
 from disentree.mimosa.finders.decompose import Decomposition
@@ -227,7 +228,7 @@ class PaperMIMOSA(BaseMIMOSA):
                 n_jobs=self._workers,
             )
         if labels.max(initial=-1) < 0:
-            raise ValueError(
+            raise NoComponentFound(
                 "no component was found that has min_size_merged="
                 f"{self.min_size_merged:g} of the rows: lower cos_simil_thresh or contagion_num"
             )

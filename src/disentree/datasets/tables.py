@@ -1,0 +1,144 @@
+"""Tables: .csv, .tsv and .parquet files, with a policy for what is not a number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from disentree.datasets.user_data import UserData, make_vectors, optional_module, without_missing
+from disentree.datasets.wording import columns_in_words, first_line, some_of
+from disentree.errors import UserError
+
+TABLES = (".csv", ".tsv", ".parquet")
+
+MAX_LEVELS = 20  # text columns with more values than this are dropped even with categorical="onehot"
+FEWEST_COUNTED = 10  # fewer values may be one step apart by chance
+
+
+def load_table(
+    path: Path,
+    suffix: str,
+    categorical: str,
+    drop: tuple[str, ...],
+    max_missing: float,
+    scaled: bool,
+) -> UserData:
+    frame = _read_table(path, suffix)
+    policy: list[str] = []
+    for name in drop:
+        if name not in frame.columns:
+            raise UserError(f"{path} has no column {name!r} to drop; it has {some_of(map(str, frame.columns))}")
+    if drop:
+        frame = frame.drop(columns=list(drop))
+        policy.append(f"left out {columns_in_words(drop)}: as asked")
+    columns, names, levels = _numeric_columns(frame, categorical, policy)
+    if not columns:
+        raise UserError(f"{path} has no numeric column{'; ' + policy[-1] if policy else ''}")
+    values = np.stack(columns, axis=1)
+    X, kept, rows = without_missing(values, names, max_missing, policy, path)
+    policy.extend(
+        f"column {names[j]!r} counts the rows: leave it out with --drop {names[j]}"
+        for j in kept
+        if _counts_rows(values[:, j])
+    )
+    data = make_vectors(path, "table", X, [names[i] for i in kept], rows, scaled, policy)
+    return replace(data, levels=levels)
+
+
+def _read_table(path: Path, suffix: str) -> Any:
+    pandas = optional_module("pandas", path)
+    if suffix == ".parquet":
+        optional_module("pyarrow", path)
+    try:
+        frame = pandas.read_parquet(path) if suffix == ".parquet" else pandas.read_csv(path, **csv_style(path))
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise UserError(f"{path} cannot be read: {first_line(error)}") from None
+    except Exception as error:  # pandas and pyarrow raise errors of many kinds for damaged files
+        raise UserError(table_problem(path, error)) from None
+    if not len(frame.columns) or not len(frame):
+        raise UserError(f"{path} has no rows")
+    frame.columns = [str(c) for c in frame.columns]
+    return frame
+
+
+def table_problem(path: Path, error: Exception) -> str:
+    """Why a table cannot be read, in a sentence."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"{path} is not UTF-8 text: save it as UTF-8"
+    if ragged := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error)):
+        expected, line, found = ragged.groups()
+        return f"{path}: line {line} has {found} fields where {expected} are expected"
+    return f"{path} cannot be read as {path.suffix[1:].lower()}: {first_line(error)}"
+
+
+def csv_style(path: Path) -> dict[str, str]:
+    """What pandas must know to read a .csv or .tsv: the separator, by the first line, and the decimal mark."""
+    if path.suffix.lower() == ".tsv":
+        return {"sep": "\t"}
+    with path.open(encoding="utf-8") as file:
+        head = file.readline()
+    sep = max(",;\t", key=head.count)  # the comma if none of them is there
+    return {"sep": sep, "decimal": "," if sep == ";" and "," not in head else "."}
+
+
+def _numeric_columns(
+    frame: Any, categorical: str, policy: list[str]
+) -> tuple[list[Float[np.ndarray, " n"]], list[str], dict[str, tuple[str, ...]]]:
+    """Columns, their names, and the values of those that became zeros and ones."""
+    from pandas.api import types
+
+    columns: list[np.ndarray] = []
+    names: list[str] = []
+    skipped: list[str] = []
+    hot: dict[str, tuple[str, ...]] = {}
+    for name, column in frame.items():
+        if types.is_numeric_dtype(column) and not types.is_bool_dtype(column):
+            if types.is_complex_dtype(column):
+                raise UserError(f"column {name!r} holds complex numbers; give real and imaginary parts")
+            columns.append(column.to_numpy(dtype=np.float64, na_value=np.nan))
+            names.append(name)
+        elif categorical == "onehot" and not types.is_datetime64_any_dtype(column):
+            levels = sorted(map(str, column.dropna().unique()))
+            if len(levels) > MAX_LEVELS:
+                policy.append(f"left out column {name!r}: {len(levels)} different values, more than {MAX_LEVELS}")
+                continue
+            hot[name] = tuple(levels)
+            # two values need one column: the other would be its mirror image
+            shown = levels[1:] if len(levels) == 2 else levels
+            made = zeros_and_ones(column, shown)
+            columns.extend(made.values())
+            names.extend(made)
+            policy.append(f"column {name!r} became {len(shown)} column{'s' * (len(shown) != 1)} of zeros and ones")
+        else:
+            skipped.append(name)
+    if skipped:
+        hint = "" if categorical == "onehot" else " (onehot would turn {} into columns of zeros and ones)"
+        hint = hint.format("it" if len(skipped) == 1 else "them")
+        policy.append(f"left out {columns_in_words(skipped)}: not numbers{hint}")
+    return columns, names, hot
+
+
+def _counts_rows(column: Float[np.ndarray, " n"]) -> bool:
+    """Whether these are whole numbers one step apart, in any order, as an identifier's are."""
+    there = np.sort(column[np.isfinite(column)])
+    if len(there) < FEWEST_COUNTED or (there != np.round(there)).any():
+        return False
+    steps = np.diff(there)
+    return bool(steps[0] > 0 and (steps == steps[0]).all())
+
+
+def zeros_and_ones(column: Any, levels: Sequence[str]) -> dict[str, Float[np.ndarray, " n"]]:
+    """A column for each of these values of a pandas column, by name; NaN where the value is missing."""
+    missing = column.isna().to_numpy()
+    text = column.astype(str).to_numpy()
+    return {
+        f"{column.name}={level}": np.where(missing, np.nan, (text == level).astype(np.float64)) for level in levels
+    }

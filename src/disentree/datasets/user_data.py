@@ -1,0 +1,108 @@
+"""A user's observations as the algorithms get them, and the steps that tables and arrays share."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Bool, Float, Int, Num
+
+from disentree.datasets.wording import columns_in_words
+from disentree.errors import UserError
+from disentree.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True, eq=False)
+class UserData:
+    """Observations as the algorithms get them, what was done to them, and ground truth if the file has it."""
+
+    name: str
+    kind: Literal["table", "series", "images"]
+    X: Num[np.ndarray, "n ..."]
+    policy: tuple[str, ...]  # one sentence for everything that was changed or left out
+    feature_names: tuple[str, ...] = ()  # of a table
+    rows: Int[np.ndarray, " n"] | None = None  # which rows of the file are left; None for all
+    center: Float[np.ndarray, " d"] | None = None  # what standardizing took off, None if it was not done
+    scale: Float[np.ndarray, " d"] | None = None
+    codes: Float[np.ndarray, "n v"] | None = None
+    hierarchy: Hierarchy | None = None
+    levels: dict[str, tuple[str, ...]] = field(default_factory=dict)  # values of columns made zeros and ones
+
+    @property
+    def has_truth(self) -> bool:
+        return self.codes is not None and self.hierarchy is not None
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def take(self, rows: Int[np.ndarray, " m"]) -> UserData:
+        """Some of the rows, with everything else as it is."""
+        kept = self.rows[rows] if self.rows is not None else rows
+        codes = None if self.codes is None else self.codes[rows]
+        return replace(self, X=self.X[rows], rows=kept, codes=codes)
+
+
+def without_missing(
+    values: Float[np.ndarray, "n d"], names: list[str], max_missing: float, policy: list[str], path: Path
+) -> tuple[Float[np.ndarray, "m k"], Int[np.ndarray, " k"], Int[np.ndarray, " m"]]:
+    """The values that are left, and their columns and rows in the file."""
+    missing = ~np.isfinite(values)
+    share = missing.mean(axis=0)
+    sparse = share > max_missing
+    if sparse.all():
+        raise UserError(f"{path} misses more than {max_missing:.0%} of the values in every numeric column")
+    if sparse.any():
+        gone = [names[j] for j in np.flatnonzero(sparse)]
+        policy.append(f"left out {columns_in_words(gone)}: more than {max_missing:.0%} of the values missing")
+    kept = np.flatnonzero(~sparse)
+    complete = ~missing[:, kept].any(axis=1)
+    if not complete.any():
+        raise UserError(f"{path} has no row without a missing value")
+    if not complete.all():
+        policy.append(f"left out {int((~complete).sum()):,} of {len(values):,} rows: a value missing")
+    values = values[np.ix_(complete, kept)]
+    constant = _is_constant(values)
+    if constant.all():
+        raise UserError(f"{path} has no column with more than one value")
+    if constant.any():
+        policy.append(
+            f"left out {columns_in_words([names[j] for j in kept[constant]])}: the same value in every row"
+        )
+    return values[:, ~constant], kept[~constant], np.flatnonzero(complete)
+
+
+def _is_constant(values: Float[np.ndarray, "n d"]) -> Bool[np.ndarray, " d"]:
+    return np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(axis=0)
+
+
+def make_vectors(
+    path: Path,
+    kind: Literal["table", "series"],
+    X: Float[np.ndarray, "n d"],
+    names: list[str],
+    rows: Int[np.ndarray, " n"],
+    scaled: bool,
+    policy: list[str],
+) -> UserData:
+    center = scale = None
+    what = f"{X.shape[1]} column{'s' * (X.shape[1] != 1)}"
+    if scaled:
+        center, scale = X.mean(axis=0), X.std(axis=0)
+        X = (X - center) / scale
+        policy.append(f"{what} standardized: mean 0, standard deviation 1")
+    else:
+        policy.append(f"{what} taken as they are")
+    given = tuple(names) if kind == "table" else ()
+    return UserData(path.stem, kind, X, tuple(policy), given, rows, center, scale)
+
+
+def optional_module(module: str, path: Path) -> Any:
+    """A module of the extra `files`, or an error that says how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        package = "pillow" if module.startswith("PIL") else module
+        raise UserError(f"{path} needs {package}: pip install 'disentree[files]'") from None

@@ -1,0 +1,85 @@
+"""The data of a run: read or made again from its settings, split into training and held-out rows."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from disentree.datasets import UserData, load_dataset, load_file
+from disentree.datasets.user_files import digest_of
+from disentree.errors import UserError
+from disentree.runs.config import RunConfig
+
+log = logging.getLogger(__name__)
+
+FEWEST_ROWS = 100
+
+# Keys of numpy's seed sequences; each use of a run's seed has its own stream.
+SPLIT_STREAM, SUBSET_STREAM = (2,), (3,)
+
+
+def load_data(config: RunConfig) -> UserData:
+    """The rows that a run works on.
+
+    Parameters
+    ----------
+    config : RunConfig
+        The run's settings. Of a file, ``n_samples`` rows are drawn at random; the same settings draw the same
+        rows.
+
+    Returns
+    -------
+    UserData
+        The rows, what was done to them, and their ground truth if it is known.
+    """
+    if config.kind == "dataset":
+        ds = load_dataset(config.source, config.n_samples or 100_000, config.seed, **config.options)
+        kind = "images" if ds.X.ndim > 2 else "series"
+        policy = (f"{len(ds):,} samples of the benchmark {ds.name}, seed {ds.seed}",)
+        return UserData(ds.name, kind, ds.X, policy, codes=ds.codes, hierarchy=ds.hierarchy)
+    if not Path(config.source).exists():
+        raise UserError(f"{config.source} is not there any more, and the run needs it to go on")
+    if digest_of(config.source) != config.digest:
+        raise UserError(f"{config.source} has changed since the run began: --force starts over")
+    data = load_file(config.source, **config.options)
+    if config.n_samples is not None and config.n_samples < len(data):
+        rng = np.random.default_rng(np.random.SeedSequence(config.seed, spawn_key=SUBSET_STREAM))
+        data = data.take(np.sort(rng.choice(len(data), config.n_samples, replace=False)))
+    return data
+
+
+def split_rows(config: RunConfig, n_rows: int) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " m"]]:
+    """Rows to train on and rows held out, each in order."""
+    rng = np.random.default_rng(np.random.SeedSequence(config.seed, spawn_key=SPLIT_STREAM))
+    order = rng.permutation(n_rows)
+    n_test = max(1, round(n_rows * config.held_out))
+    return np.sort(order[n_test:]), np.sort(order[:n_test])
+
+
+def describe_data(data: UserData) -> dict[str, Any]:
+    """What ``data.json`` says: enough to show results in the data's own units and to apply the model to more."""
+    return {
+        "name": data.name,
+        "kind": data.kind,
+        "n_rows": len(data),
+        "shape": list(data.X.shape[1:]),
+        "dtype": str(data.X.dtype),
+        "policy": list(data.policy),
+        "feature_names": list(data.feature_names),
+        "levels": data.levels,
+        "center": None if data.center is None else data.center.tolist(),
+        "scale": None if data.scale is None else data.scale.tolist(),
+        "has_truth": data.has_truth,
+    }
+
+
+def check_data(data: UserData, config: RunConfig) -> None:
+    """Refuse data that the run cannot use, before any long work starts."""
+    if len(data) < FEWEST_ROWS:
+        raise UserError(f"{config.source} has {len(data)} usable rows; at least {FEWEST_ROWS} are needed")
+    if config.structure == "true" and not data.has_truth:
+        raise UserError(f"{config.source} has no ground truth to take the structure from")

@@ -1,0 +1,105 @@
+"""The stage that trains the model on the tree that was found."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from disentree.runs.folder import Run
+from disentree.runs.models import find_model
+from disentree.runs.options import StageOptions
+from disentree.runs.structure import REPRESENTATION
+
+log = logging.getLogger(__name__)
+
+CHECKPOINT = "checkpoint/checkpoint.safetensors"
+SECONDS_BETWEEN_LINES = 10
+
+
+def train_model(run: Run, options: StageOptions) -> str:
+    """Train the model, or go on with a training that was interrupted, and save it."""
+    data, hierarchy = run.data, run.hierarchy
+    rows = run.read_npz("labels.npz", "train", "labels")
+    model = make_model(run, options, is_image=data.X.ndim > 2)
+    more: dict[str, Any] = {}
+    if run.config.model == "cofhae" and (run.folder / REPRESENTATION).is_file():
+        from disentree.mimosa.representation.choose import load_representation
+
+        more["representation"] = load_representation(run.folder / REPRESENTATION)
+    if find_model(run.config.model).needs_codes:
+        assert data.codes is not None
+        more["codes"] = data.codes[rows["train"]]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RuntimeWarning)
+        model.fit(data.X[rows["train"]], hierarchy=hierarchy, paths=rows["labels"], **more)
+    if getattr(model, "interrupted_", False):  # the checkpoint has every finished epoch
+        raise KeyboardInterrupt
+    for warning in caught:
+        log.warning("%s", warning.message)
+    model.save(run.folder)
+    remove_checkpoint(run)
+    n_epochs = len(model.history_)
+    return f"{n_epochs} epoch{'s' * (n_epochs != 1)}"
+
+
+def make_model(run: Run, options: StageOptions, *, is_image: bool) -> Any:
+    """The untrained model that the run's preset and settings stand for."""
+    config = run.config
+    cls = find_model(config.model).load_class()
+    settings: dict[str, Any] = {
+        "random_state": config.seed,
+        "device": options.device,
+        "verbose": options.verbose,
+        "checkpoint": (run.folder / CHECKPOINT).parent,
+        "events": run.folder / "events.jsonl",
+    }
+    if options.verbose and not sys.stderr.isatty():  # a bar is for people who watch; a log gets lines
+        settings |= {"verbose": False, "callbacks": [_epoch_logger()]}
+    if config.epochs is not None:
+        settings["epochs"] = config.epochs
+    settings |= config.model_settings
+    if config.preset == "paper":
+        return cls.paper(images=is_image, **settings)
+    return cls.quick(**settings) if config.preset == "quick" else cls(**settings)
+
+
+def seconds_in_checkpoint(run: Run) -> float:
+    """Seconds of the epochs that an interrupted training has left in its checkpoint."""
+    if not (run.folder / CHECKPOINT).is_file():
+        return 0.0
+    seconds: dict[int, float] = {}
+    for event in run.read_events():
+        if event["event"] == "epoch":
+            seconds[event["epoch"]] = event["seconds"]
+        elif event["event"] == "done" and event["stage"] == "model":
+            seconds.clear()
+    return sum(seconds.values())
+
+
+def remove_checkpoint(run: Run) -> None:
+    """Remove the checkpoint of a training, and its folder if nothing else is in it."""
+    path = run.folder / CHECKPOINT
+    path.unlink(missing_ok=True)
+    if path.parent.is_dir() and not os.listdir(path.parent):
+        path.parent.rmdir()
+
+
+def _epoch_logger() -> Callable[[dict[str, Any], Any], None]:
+    """A callback that logs an epoch every ten seconds, not each of hundreds of short ones."""
+    last = time.monotonic()
+
+    def log_epoch(record: dict[str, Any], model: Any) -> None:
+        nonlocal last
+        if time.monotonic() - last < SECONDS_BETWEEN_LINES:
+            return
+        last = time.monotonic()
+        names = (name for name in record if name not in ("epoch", "loss", "seconds") and record[name])
+        losses = (f"{name.replace('_', ' ')} {record[name]:.2e}" for name in names)
+        log.info("epoch %d: %s", record["epoch"], ", ".join(losses))
+
+    return log_epoch

@@ -1,0 +1,34 @@
+"""Names that a package exports but imports only when they are first used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def lazy_exports(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The functions ``__getattr__`` and ``__dir__`` of a package (PEP 562).
+
+    Parameters
+    ----------
+    package : str
+        The package's ``__name__``.
+    modules : mapping of str to str
+        By exported name, the module that defines it.
+
+    Returns
+    -------
+    tuple of two functions
+        To be assigned to ``__getattr__`` and ``__dir__`` in the package.
+    """
+
+    def get_attribute(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(modules[name]), name)
+
+    def list_attributes() -> list[str]:
+        return sorted({*vars(import_module(package)), *modules})
+
+    return get_attribute, list_attributes
