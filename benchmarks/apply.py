@@ -19,18 +19,16 @@ import numpy as np
 
 from disentree.datasets import load_dataset
 from disentree.runs import Run, RunConfig, finish_run, start_run
-from disentree.runs.blocks import npy_start
 
 NAME = "chopsticks-depth2-either"
 BLOCK, COMPARED = 200_000, 200_000
 
 
 def write_rows(path: Path, n_rows: int) -> None:
-    with path.open("wb") as file:
-        file.write(npy_start((n_rows, 64), np.dtype("<f8")))
-        for seed, start in enumerate(range(0, n_rows, BLOCK)):
-            X = load_dataset(NAME, min(BLOCK, n_rows - start), seed=1000 + seed).X
-            file.write(np.ascontiguousarray(X, "<f8").data)
+    rows = np.lib.format.open_memmap(path, mode="w+", dtype="<f8", shape=(n_rows, 64))
+    for seed, start in enumerate(range(0, n_rows, BLOCK)):
+        X = load_dataset(NAME, min(BLOCK, n_rows - start), seed=1000 + seed).X
+        rows[start : start + len(X)] = X
 
 
 def main() -> None:

@@ -301,11 +301,13 @@ def test_the_width_of_a_table_comes_before_what_it_holds(tmp_path, name, shape, 
         list(_blocks.read_blocks(tmp_path / name, about))
 
 
-def test_the_header_is_numpys(tmp_path):
-    for shape in ((0,), (123_456_789_012, 40)):
-        (tmp_path / "h.npy").write_bytes(_blocks.npy_start(shape, np.dtype("<f8")))
-        with (tmp_path / "h.npy").open("rb") as file:
-            assert _blocks.npy_header(file, tmp_path / "h.npy") == (shape, np.dtype("<f8"), _blocks.HEADER)
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_no_rows_give_empty_arrays(run, rows, tmp_path, jobs):
+    np.save(tmp_path / "x.npy", rows[:0])
+    result = invoke("apply", run.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy", "--jobs", jobs)
+    assert result.exit_code == 0, result.stderr
+    assert np.load(tmp_path / "z.npy").shape == (0, run.model("cpu").hierarchy_.n_variables)
+    assert np.load(tmp_path / "z.paths.npy").shape == (0,)
 
 
 def test_rows_are_written_to_their_place(tmp_path):

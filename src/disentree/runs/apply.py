@@ -17,7 +17,6 @@ from jaxtyping import Float, Int, Shaped
 
 from disentree.errors import UserError
 from disentree.runs.blocks import (
-    CODE_DTYPE,
     create_npy,
     npy_layouts,
     open_rows,
@@ -151,6 +150,6 @@ def apply_part(folder: str, source: str, codes_to: str, paths_to: str, device: s
         _, dtype = open_rows(file, path, about)
         block = read_rows(file, path, about, dtype, n, skip=start)
     codes, paths = _codes_and_paths(_models[folder, device], block)
-    write_rows(Path(codes_to), start, codes.astype(CODE_DTYPE))
-    write_rows(Path(paths_to), start, paths.astype("<i8"))
+    write_rows(Path(codes_to), start, codes)
+    write_rows(Path(paths_to), start, paths)
     return n

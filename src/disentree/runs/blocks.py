@@ -1,5 +1,4 @@
-"""Files of rows, read and written a block at a time: arrays by plain file operations and not through a memory
-map, whose pages would count as memory for as long as the system likes to keep them."""
+"""Files of rows, read and written a block at a time, so that memory does not grow with the file."""
 
 from __future__ import annotations
 
@@ -21,8 +20,7 @@ from disentree.utils.files import atomic_path
 
 log = logging.getLogger(__name__)
 
-CODE_DTYPE = np.dtype("<f8")
-HEADER = 128  # bytes before the numbers of a .npy that is written here
+CODE_DTYPE, PATH_DTYPE = np.dtype("<f8"), np.dtype("<i8")
 
 
 # ------------------------------------------------------------------ reading
@@ -238,53 +236,48 @@ def out_files(out: Path) -> tuple[Path, ...]:
 
 
 def _npy_writer(stack: ExitStack, temporary: list[Path], n_variables: int) -> Write:
-    """The number of rows is known at the end; the header has room for it."""
+    """The number of rows is known at the end; numpy's header leaves room for it."""
     files = [path.open("wb") for path in temporary]
     n_rows = 0
 
+    def write_headers() -> None:
+        for file, (shape, dtype) in zip(files, npy_layouts(n_rows, n_variables), strict=True):
+            file.seek(0)
+            header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(file, header)
+
     def finish(error: Any, *more: Any) -> None:
         if error is None:
-            for file, (shape, dtype) in zip(files, npy_layouts(n_rows, n_variables), strict=True):
-                file.seek(0)
-                file.write(npy_start(shape, dtype))
+            write_headers()
         for file in files:
             file.close()
 
     stack.push(finish)
-    for file, (shape, dtype) in zip(files, npy_layouts(0, n_variables), strict=True):
-        file.write(npy_start(shape, dtype))
+    write_headers()
 
     def write(codes: np.ndarray, paths: np.ndarray) -> None:
         nonlocal n_rows
         files[0].write(np.ascontiguousarray(codes, CODE_DTYPE).data)
-        files[1].write(np.ascontiguousarray(paths, "<i8").data)
+        files[1].write(np.ascontiguousarray(paths, PATH_DTYPE).data)
         n_rows += len(codes)
 
     return write
 
 
 def npy_layouts(n_rows: int, n_variables: int) -> list[tuple[tuple[int, ...], np.dtype]]:
-    return [((n_rows, n_variables), CODE_DTYPE), ((n_rows,), np.dtype("<i8"))]
-
-
-def npy_start(shape: tuple[int, ...], dtype: np.dtype) -> bytes:
-    """A header of the same size whatever the number of rows."""
-    text = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': {shape}, }}"
-    length = HEADER - 10  # without the magic string, the version and the length itself
-    return b"\x93NUMPY\x01\x00" + length.to_bytes(2, "little") + text.ljust(length - 1).encode("ascii") + b"\n"
+    """Shape and type of the arrays of codes and of paths."""
+    return [((n_rows, n_variables), CODE_DTYPE), ((n_rows,), PATH_DTYPE)]
 
 
 def create_npy(path: Path, shape: tuple[int, ...], dtype: np.dtype) -> None:
     """A file of zeros, for `write_rows` to fill."""
-    with path.open("wb") as file:
-        file.write(npy_start(shape, dtype))
-        file.truncate(HEADER + dtype.itemsize * int(np.prod(shape)))
+    np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
 
 
 def write_rows(path: Path, start: int, values: Shaped[np.ndarray, "n ..."]) -> None:
-    with path.open("r+b") as file:
-        file.seek(HEADER + start * values.itemsize * int(np.prod(values.shape[1:])))
-        file.write(np.ascontiguousarray(values).data)
+    """Write rows to their place in a file that `create_npy` made."""
+    # Mapped for these rows only: pages of a map count as memory for as long as it is open.
+    np.lib.format.open_memmap(path, mode="r+")[start : start + len(values)] = values
 
 
 def _csv_writer(stack: ExitStack, temporary: Path, names: list[str]) -> Write:

@@ -5,15 +5,15 @@ It is the same for all kinds of pools, so results do not depend on where and whe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 from disentree.studies.progress import Progress
 from disentree.studies.task import Task
 from disentree.studies.worker import execute
-from disentree.utils.pools import Pool
+from disentree.utils.pools import Pool, run_jobs
 
 ATTEMPTS = 2
 
@@ -46,56 +46,64 @@ def run_all(
     dict of int to str
         The runs that failed, with their errors.
     """
-    index_of = {task.name: i for i, task in enumerate(tasks)}
-    waiting = sorted(todo, key=lambda i: (-progress.estimates[i], i))
-    open_runs = set(todo)  # neither finished nor given up
-    attempts = dict.fromkeys(todo, 0)
-    running: dict[Future[dict[str, Any]], int] = {}
-    failed: dict[int, str] = {}
-
-    def needs(i: int) -> int | None:
-        shared = tasks[i].needs
-        return None if shared is None else index_of[shared]
-
-    def give_up(i: int, why: str) -> None:
-        failed[i] = why
-        open_runs.discard(i)
-        progress.failed(i, why)
-
-    while waiting or running:
-        for i in [i for i in waiting if needs(i) in failed]:
-            waiting.remove(i)
-            give_up(i, f"it needs {tasks[index_of[str(tasks[i].needs)]]}, which failed")
-        ready = [i for i in waiting if needs(i) not in open_runs]
-        for i in ready[: max(0, pool.room() - len(running))]:
-            waiting.remove(i)
-            attempts[i] += 1
-            progress.started(i)
-            running[pool.submit(execute, str(folder), tasks[i].model_dump(mode="json"), patience)] = i
-        if not running:
-            continue
-        for future in wait(running, timeout=1.0, return_when=FIRST_COMPLETED).done:
-            i = running.pop(future)
-            problem, result = _outcome(future)
-            if result is not None:
-                open_runs.discard(i)
-                progress.done(i, result)
-            elif attempts[i] < ATTEMPTS:
-                progress.retried(i, problem)
-                waiting.insert(0, i)
-            else:
-                give_up(i, problem)
-        progress.tick()
-    return failed
+    runs = _Runs(tasks, todo, folder, progress, patience)
+    run_jobs(pool, runs, ATTEMPTS)
+    return runs.failures
 
 
-def _outcome(future: Future[dict[str, Any]]) -> tuple[str, dict[str, Any] | None]:
-    try:
-        result = future.result()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # the process died, or the cluster lost it
-        return f"its process died ({type(error).__name__})", None
-    if result.get("error") == "stopped":
-        raise KeyboardInterrupt
-    return (result["error"], None) if "error" in result else ("", result)
+class _Runs:
+    """The runs that are left, as jobs of a pool."""
+
+    def __init__(
+        self, tasks: Sequence[Task], todo: Sequence[int], folder: Path, progress: Progress, patience: float
+    ) -> None:
+        self._tasks, self._folder, self._progress, self._patience = tasks, folder, progress, patience
+        self._index_of = {task.name: i for i, task in enumerate(tasks)}
+        self._waiting = sorted(todo, key=lambda i: (-progress.estimates[i], i))
+        self._open = set(todo)  # neither finished nor given up
+        self.failures: dict[int, str] = {}
+
+    def _needs(self, i: int) -> int | None:
+        shared = self._tasks[i].needs
+        return None if shared is None else self._index_of[shared]
+
+    def next_ready(self) -> int | None:
+        for i in [i for i in self._waiting if self._needs(i) in self.failures]:
+            self._waiting.remove(i)
+            self.failed(i, f"it needs {self._tasks[self._index_of[str(self._tasks[i].needs)]]}, which failed")
+        ready = next((i for i in self._waiting if self._needs(i) not in self._open), None)
+        if ready is not None:
+            self._waiting.remove(ready)
+        return ready
+
+    def call_of(self, key: int) -> tuple[Callable[..., Any], Sequence[Any]]:
+        return execute, (str(self._folder), self._tasks[key].model_dump(mode="json"), self._patience)
+
+    def problem_of(self, future: Future[dict[str, Any]]) -> str | None:
+        try:
+            result = future.result()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # the process died, or the cluster lost it
+            return f"its process died ({type(error).__name__})"
+        if result.get("error") == "stopped":
+            raise KeyboardInterrupt
+        return result.get("error")
+
+    def started(self, key: int) -> None:
+        self._progress.started(key)
+
+    def done(self, key: int, result: dict[str, Any]) -> None:
+        self._open.discard(key)
+        self._progress.done(key, result)
+
+    def retried(self, key: int, problem: str) -> None:
+        self._progress.retried(key, problem)
+
+    def failed(self, key: int, problem: str) -> None:
+        self.failures[key] = problem
+        self._open.discard(key)
+        self._progress.failed(key, problem)
+
+    def tick(self) -> None:
+        self._progress.tick()

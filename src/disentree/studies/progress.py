@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from disentree.studies.task import Task
+from disentree.utils.progress import bar
 
 log = logging.getLogger(__name__)
 
@@ -30,26 +32,18 @@ class Progress:
         self.seconds: dict[int, float] = {}  # of runs done now
         self._since: dict[int, float] = {}
         self._last_line = time.monotonic()
-        self._bar: Any = None
+        self._stack = ExitStack()
+        self._update: Callable[..., None] | None = None
 
     def __enter__(self) -> Progress:
         if sys.stderr.isatty() and log.isEnabledFor(logging.INFO):
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-            from rich.progress import Progress as Bar
-
-            columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[words]}"))
-            # one console, or lines and bar collide
-            handlers: list[Any] = [*logging.getLogger("disentree").handlers]
-            console = next((h.console for h in handlers if hasattr(h, "console")), Console(stderr=True))
-            self._bar = Bar(*columns, console=console)
-            self._bar.start()
-            self._bar.add_task("", total=self.n_asked, completed=self.n_done, words=self.words())
+            shown = bar("run", self.n_asked, True, done=self.n_done, estimate=False)
+            self._update = self._stack.enter_context(shown)
+            self._update(self.n_done, self.words())
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._stack.close()
 
     # ---------------------------------------------------------------- what happened
 
@@ -75,8 +69,8 @@ class Progress:
         log.error("%d %s failed: %s", i, self.tasks[i], why)
 
     def tick(self) -> None:
-        if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], completed=self.n_done, words=self.words())
+        if self._update is not None:
+            self._update(self.n_done, self.words())
         elif time.monotonic() - self._last_line > SECONDS_BETWEEN_LINES:
             self._last_line = time.monotonic()
             log.info("%d of %d done, %s", self.n_done, self.n_asked, self.words())

@@ -1,4 +1,4 @@
-"""Processes to do work in: those of this machine, or a Dask cluster. Each has a single thread."""
+"""Processes to compute in: those of this machine, or a Dask cluster. Each has a single thread."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, Protocol, runtime_checkable
 
@@ -19,6 +19,8 @@ _watching = False
 
 @runtime_checkable
 class Pool(Protocol):
+    """Processes that calls can be submitted to."""
+
     def room(self) -> int:
         """How many calls can go on at the same time."""
         ...
@@ -30,6 +32,17 @@ class Pool(Protocol):
 
 @contextlib.contextmanager
 def open_pool(engine: str, jobs: int, address: str | None = None) -> Iterator[Pool]:
+    """Start processes, and end them with the block.
+
+    Parameters
+    ----------
+    engine : {"local", "dask"}
+        Processes of this machine, or of a Dask cluster.
+    jobs : int
+        How many; 0 for this very process.
+    address : str, optional
+        Of the Dask scheduler; without it one is started on this machine.
+    """
     if engine not in ("local", "dask"):
         raise UserError(f"--engine must be local or dask, got {engine!r}")
     if jobs < 0:
@@ -70,8 +83,10 @@ class InlinePool:
 
 
 class LocalPool:
-    """Processes through joblib, each with a single thread. Every one is an executor of its own: when a process
-    dies, the others go on."""
+    """Processes through joblib, each with a single thread.
+
+    Each is an executor of its own: when a process dies, the others continue.
+    """
 
     def __init__(self, jobs: int) -> None:
         self._free: list[Any] = [self._executor() for _ in range(jobs)]
@@ -88,27 +103,27 @@ class LocalPool:
         return self._jobs
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
-        self._take_back()
+        self._release_finished()
         executor = self._free.pop()
         try:
             future: Future[Any] = executor.submit(_watched, function, *args)
         except Exception as error:
             if not _died(error):
                 raise
-            executor = self._instead_of(executor)  # its process died while it had nothing to do
+            executor = self._replace(executor)  # its process died while it had nothing to do
             future = executor.submit(_watched, function, *args)
         self._busy.append((executor, future))
         return future
 
-    def _take_back(self) -> None:
+    def _release_finished(self) -> None:
         """Executors whose call has ended are free; one whose process died stays broken, and is replaced."""
         for executor, future in [item for item in self._busy if item[1].done()]:
             self._busy.remove((executor, future))
             if _died(future.exception()):
-                executor = self._instead_of(executor)
+                executor = self._replace(executor)
             self._free.append(executor)
 
-    def _instead_of(self, broken: Any) -> Any:
+    def _replace(self, broken: Any) -> Any:
         broken.shutdown(wait=False, kill_workers=True)
         return self._executor()
 
@@ -121,8 +136,10 @@ class LocalPool:
 
 
 class DaskPool:
-    """A Dask cluster: the one at `address`, or worker processes of this machine. Files must be the same for all
-    of them, on a file system that they share."""
+    """A Dask cluster: the one at `address`, or worker processes of this machine.
+
+    Workers elsewhere must share the file system.
+    """
 
     def __init__(self, jobs: int, address: str | None) -> None:
         try:
@@ -180,13 +197,75 @@ class DaskPool:
 
     def close(self, kill: bool) -> None:
         if kill:
-            self._client.cancel(list(self._running))  # what has not begun; a worker ends what it is doing
+            self._client.cancel(list(self._running))  # calls that have not begun; workers finish the others
         self._client.close(timeout=5)
         if self._cluster is not None:
             self._cluster.close(timeout=5)
 
 
-# ------------------------------------------------------------------ in the process
+# ------------------------------------------------------------------ the loop
+
+
+@runtime_checkable
+class Jobs(Protocol):
+    """Calls to be made in the processes of a pool, by key, and what happens with their results.
+
+    `run_jobs` asks for the next key whenever a process is free, makes its call, and repeats it if it failed.
+    """
+
+    def next_ready(self) -> Hashable | None:
+        """The key of the next call; None if there is none at the moment."""
+        ...
+
+    def call_of(self, key: Any) -> tuple[Callable[..., Any], Sequence[Any]]:
+        """The function to call for a key, and its arguments."""
+        ...
+
+    def problem_of(self, future: Future[Any]) -> str | None:
+        """Why a call failed and should be retried, or None. Errors that end all work are raised."""
+        ...
+
+    def started(self, key: Any) -> None: ...
+
+    def done(self, key: Any, result: Any) -> None: ...
+
+    def retried(self, key: Any, problem: str) -> None: ...
+
+    def failed(self, key: Any, problem: str) -> None: ...
+
+    def tick(self) -> None:
+        """Called about every second, and after each call."""
+        ...
+
+
+def run_jobs(pool: Pool, jobs: Jobs, attempts: int = 2) -> None:
+    """Make all calls of `jobs` in the processes of `pool`, each at most `attempts` times."""
+    running: dict[Future[Any], Any] = {}
+    failures: dict[Any, int] = {}
+    to_retry: list[Any] = []
+    while True:
+        while len(running) < pool.room():
+            key = to_retry.pop() if to_retry else jobs.next_ready()
+            if key is None:
+                break
+            function, arguments = jobs.call_of(key)
+            jobs.started(key)
+            running[pool.submit(function, *arguments)] = key
+        if not running:
+            return
+        for future in wait(running, timeout=1.0, return_when=FIRST_COMPLETED).done:
+            key = running.pop(future)
+            problem = jobs.problem_of(future)
+            if problem is None:
+                jobs.done(key, future.result())
+                continue
+            failures[key] = failures.get(key, 0) + 1
+            if failures[key] < attempts:
+                jobs.retried(key, problem)
+                to_retry.append(key)
+            else:
+                jobs.failed(key, problem)
+        jobs.tick()
 
 
 def in_processes(
@@ -197,24 +276,46 @@ def in_processes(
     address: str | None = None,
 ) -> None:
     """Call `function` with each of `calls`, in any order; a call whose process died is made once more."""
-    left = [(call, 0) for call in reversed(calls)]
     with open_pool(engine, jobs, address) as pool:
-        running: dict[Future[Any], tuple[Sequence[Any], int]] = {}
-        while left or running:
-            while left and len(running) < pool.room():
-                call, attempts = left.pop()
-                running[pool.submit(function, *call)] = call, attempts + 1
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                call, attempts = running.pop(future)
-                error = future.exception()
-                if _died(error) and attempts < 2:
-                    left.append((call, attempts))
-                elif error is not None:
-                    raise error
+        run_jobs(pool, _Calls(function, calls))
+
+
+class _Calls:
+    """Calls of one function; an error of any of them ends all."""
+
+    def __init__(self, function: Callable[..., Any], calls: Sequence[Sequence[Any]]) -> None:
+        self._function, self._calls = function, calls
+        self._next = iter(range(len(calls)))
+
+    def next_ready(self) -> int | None:
+        return next(self._next, None)
+
+    def call_of(self, key: int) -> tuple[Callable[..., Any], Sequence[Any]]:
+        return self._function, self._calls[key]
+
+    def problem_of(self, future: Future[Any]) -> str | None:
+        error = future.exception()
+        if error is not None and not _died(error):
+            raise error
+        return None if error is None else type(error).__name__
+
+    def failed(self, key: int, problem: str) -> None:
+        raise UserError(f"a process was killed twice ({problem}): memory may be short, so try fewer --jobs")
+
+    def started(self, key: int) -> None: ...
+
+    def done(self, key: int, result: Any) -> None: ...
+
+    def retried(self, key: int, problem: str) -> None: ...
+
+    def tick(self) -> None: ...
+
+
+# ------------------------------------------------------------------ in the process
 
 
 def _died(error: BaseException | None) -> bool:
-    """Whether it was the process that failed, and not what it was asked to do."""
+    """Whether the process died, as opposed to an error in the call."""
     return error is not None and type(error).__name__ in (
         "TerminatedWorkerError",
         "BrokenProcessPool",
@@ -228,8 +329,7 @@ def _watched(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def _end_with_parent() -> None:
-    """End this process when the one that started it is gone: what was killed leaves nothing running,
-    and no folder locked."""
+    """End this process when the one that started it is gone, so that no process and no lock outlives a kill."""
     global _watching
     if _watching:
         return
