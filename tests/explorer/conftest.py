@@ -67,19 +67,22 @@ def explored(runs):
 
 
 @contextmanager
-def serving(explored):
-    """The address of a server that runs in a thread."""
-    import uvicorn
+def serving(explored, host="127.0.0.1", token=None, **limits):
+    """The address of a server that runs in a thread. `limits` are those of `limited_connections`, and
+    `body_seconds`."""
+    from disentree.explorer.connections import limited_connections
+    from disentree.explorer.server import address_of, listen, make_app, make_server
 
-    from disentree.explorer.server import address_of, listen, make_app
-
-    sock = listen("127.0.0.1", 0)
-    config = uvicorn.Config(make_app(explored), log_config=None, lifespan="off", ws="none")
-    server = uvicorn.Server(config)
+    sock = listen(host, 0)
+    app = make_app(explored, host, token)
+    app.body_seconds = limits.pop("body_seconds", app.body_seconds)
+    server = make_server(app)
+    if limits:
+        server.config.http = limited_connections(**limits)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]}, daemon=True)
     thread.start()
     try:
-        yield address_of(sock)
+        yield address_of(sock, token)
     finally:
         server.should_exit = True
         thread.join(10)

@@ -7,101 +7,43 @@ from __future__ import annotations
 
 import json
 import logging
-import math
+import secrets
 import socket
-import threading
 import webbrowser
 from typing import Any
 
 import numpy as np
 
 from disentree.errors import UserError
-from disentree.explorer.content import Explored, variables
+from disentree.explorer.api import Api
+from disentree.explorer.connections import limited_connections
+from disentree.explorer.content import Explored
 from disentree.explorer.export import MODULES, asset
-from disentree.explorer.guard import BadRequest, Guard
+from disentree.explorer.guard import BadRequest, Guard, is_loopback
 
 log = logging.getLogger(__name__)
 
-MOST_CODES = 256  # in one request
-_BYTES_PER_NUMBER = 32  # in JSON, generously
-
-
-class Api:
-    """What the page asks for, as functions of parsed JSON."""
-
-    def __init__(self, explored: Explored):
-        self.explored = explored
-        self.variables = [variables(model.hierarchy_) for model in explored.models]
-        self.columns = [{v["id"]: i for i, v in enumerate(own)} for own in self.variables]
-        self.lock = threading.Lock()
-        longest = max((len(v["id"]) for own in self.variables for v in own), default=0)
-        most_variables = max(len(own) for own in self.variables)
-        numbers = max(math.prod(explored.shape), MOST_CODES * most_variables)
-        self.most_bytes = (1 << 16) + numbers * (_BYTES_PER_NUMBER + 6 * longest)
-
-    def decode(self, request: Any) -> np.ndarray:
-        """Observations for codes that name their active variables."""
-        number = self._model(request)
-        codes = request.get("codes")
-        if not isinstance(codes, list) or not codes:
-            raise BadRequest("codes must be a list of at least one code")
-        if len(codes) > MOST_CODES:
-            raise BadRequest(f"at most {MOST_CODES} codes are decoded at once, got {len(codes)}")
-        Z = np.stack([self._code(number, code) for code in codes])
-        model = self.explored.models[number]
-        try:
-            model.hierarchy_.validate(Z)
-        except ValueError as error:
-            raise BadRequest(str(error)) from None
-        with self.lock:
-            return np.asarray(model.inverse_transform(Z))
-
-    def encode(self, request: Any) -> dict[str, Any]:
-        """The code of a row, in the units of the model."""
-        number = self._model(request)
-        row, shape = request.get("row"), self.explored.shape
-        if not isinstance(row, list) or len(row) != math.prod(shape):
-            got = f"{len(row)} of them" if isinstance(row, list) else type(row).__name__
-            raise BadRequest(f"row must be a list of {math.prod(shape)} numbers, got {got}")
-        if not all(_is_number(value) for value in row):
-            raise BadRequest("row must hold finite numbers only")
-        layer = getattr(self.explored.models[number], "input_", None)
-        kind = np.float64 if getattr(layer, "config", {}).get("dtype") == "float64" else np.float32
-        with self.lock:
-            code = self.explored.models[number].transform(np.array(row, dtype=kind).reshape(1, *shape))[0]
-        named = zip(self.variables[number], code, strict=True)
-        return {"code": {v["id"]: float(value) for v, value in named if not np.isnan(value)}}
-
-    def _model(self, request: Any) -> int:
-        number = request.get("model", 0) if isinstance(request, dict) else None
-        if not isinstance(number, int) or not 0 <= number < len(self.variables):
-            raise BadRequest(f"model must be a whole number below {len(self.variables)}")
-        return number
-
-    def _code(self, number: int, code: Any) -> np.ndarray:
-        if not isinstance(code, dict):
-            raise BadRequest("a code must be an object of variables and their values")
-        out = np.full(len(self.variables[number]), np.nan)
-        for name, value in code.items():
-            if name not in self.columns[number]:
-                raise BadRequest(f"there is no variable {name[:80]!r}")
-            if not _is_number(value):
-                raise BadRequest(f"the value of {name!r} must be a finite number, got {str(value)[:80]}")
-            out[self.columns[number][name]] = value
-        return out
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return abs(value) < 1e30  # beyond that float32 overflows; NaN compares to nothing
-
+SMALL_BODY = 1 << 16  # bytes; larger ones are parsed in a thread
 
 # ------------------------------------------------------------------ HTTP
 
 
-def make_app(explored: Explored, host: str = "127.0.0.1") -> Guard:
-    """The ASGI application."""
+def make_app(explored: Explored, host: str = "127.0.0.1", token: str | None = None) -> Guard:
+    """The ASGI application.
+
+    Parameters
+    ----------
+    explored : Explored
+        What to show.
+    host : str, default="127.0.0.1"
+        The name or address that is served.
+    token : str, default=None
+        If given, the first part of every path must be this.
+
+    Returns
+    -------
+    Guard
+    """
     try:
         from starlette.applications import Starlette
         from starlette.concurrency import run_in_threadpool
@@ -128,13 +70,17 @@ def make_app(explored: Explored, host: str = "127.0.0.1") -> Guard:
         return Response(content, media_type="application/json")
 
     async def decode(request: Request) -> Response:
-        X = await run_in_threadpool(api.decode, _parsed(await request.body()))
+        X = await api.decode(await _json_of(request))
         kind = "<f8" if X.dtype == np.float64 else "<f4"
         headers = {"x-dtype": "float64" if kind == "<f8" else "float32"}
         return Response(X.astype(kind).tobytes(), media_type="application/octet-stream", headers=headers)
 
     async def encode(request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(api.encode, _parsed(await request.body())))
+        return JSONResponse(await run_in_threadpool(api.encode, await _json_of(request)))
+
+    async def _json_of(request: Request) -> Any:
+        body = await request.body()
+        return parsed(body) if len(body) <= SMALL_BODY else await run_in_threadpool(parsed, body)
 
     async def refused(request: Request, error: Exception) -> Response:
         return JSONResponse({"error": str(error)}, status_code=getattr(error, "status", 400))
@@ -156,15 +102,21 @@ def make_app(explored: Explored, host: str = "127.0.0.1") -> Guard:
         Route("/api/encode", encode, methods=["POST"]),
     ]
     handlers: dict[Any, Any] = {BadRequest: refused, 404: not_found, 405: not_found, Exception: broken}
-    return Guard(Starlette(routes=routes, exception_handlers=handlers), host, api.most_bytes)
+    return Guard(Starlette(routes=routes, exception_handlers=handlers), host, api.most_bytes, token)
 
 
-def _parsed(body: bytes) -> Any:
+def parsed(body: bytes) -> Any:
+    """The JSON of a request, or a `BadRequest`."""
+
     def refuse(word: str) -> Any:
         raise BadRequest(f"{word} is not a number that can be decoded")
 
     try:
-        return json.loads(body, parse_constant=refuse)
+        text = body.decode("utf-8")
+        value = json.loads(text, parse_constant=refuse)
+        if "\\u" in text:  # half of a surrogate pair is no character, and no answer could repeat it
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        return value
     except BadRequest:
         raise
     except (ValueError, RecursionError):
@@ -189,30 +141,70 @@ def listen(host: str, port: int) -> socket.socket:
     raise AssertionError
 
 
-def address_of(sock: socket.socket) -> str:
+def address_of(sock: socket.socket, token: str | None = None) -> str:
+    """The URL of a listening socket, for a browser on this machine."""
     host, port = sock.getsockname()[:2]
     name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
-    return f"http://{name}:{port}/"
+    return f"http://{name}:{port}/" + (f"{token}/" if token else "")
+
+
+def make_server(app: Guard) -> Any:
+    """A uvicorn server that limits slow connections and stops at once."""
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            for connection in list(self.server_state.connections):
+                connection.transport.abort()  # nobody waits for what a client has still to send
+            await super().shutdown(sockets)
+
+    config = uvicorn.Config(
+        app,
+        http=limited_connections(),
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        server_header=False,
+        timeout_graceful_shutdown=1,  # for what is being decoded
+    )
+    return Server(config)
 
 
 def serve(explored: Explored, host: str = "127.0.0.1", port: int = 8765, *, browser: bool = True) -> None:
-    """Serve the page until Ctrl-C."""
+    """Serve the page until Ctrl-C.
+
+    Beyond this machine's loopback the address carries a token, without which nothing is answered.
+
+    Parameters
+    ----------
+    explored : Explored
+        What to show.
+    host : str, default="127.0.0.1"
+        The name or address to listen on.
+    port : int, default=8765
+        The port; a free one is used if it is taken.
+    browser : bool, default=True
+        Whether to open the page in a browser.
+    """
     try:
-        import uvicorn
+        import uvicorn  # noqa: F401
     except ImportError:
         raise UserError("the explorer's server needs uvicorn: pip install 'disentree[explorer]'") from None
 
-    app = make_app(explored, host)
+    token = None if is_loopback(host) else secrets.token_urlsafe(16)
+    app = make_app(explored, host, token)
     sock = listen(host, port)
     if sock.getsockname()[1] != port and port:
         log.warning("port %d is taken: another one is used", port)
-    address = address_of(sock)
+    address = address_of(sock, token)
     print(f"{address}  (Ctrl-C stops)", flush=True)
+    if token:
+        print(f"other machines can connect to {host}; only addresses with the token are answered", flush=True)
     if browser:
-        webbrowser.open(address)  # what it asks waits until the server is there
-    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", ws="none", server_header=False)
+        webbrowser.open(address)  # its first request waits until the server is there
     try:
-        uvicorn.Server(config).run(sockets=[sock])
+        make_server(app).run(sockets=[sock])
     except KeyboardInterrupt:
         pass
     finally:

@@ -1,0 +1,159 @@
+"""What the page asks the model: decoding and encoding, as functions of parsed JSON.
+
+Decode requests that arrive while the model is busy are decoded together in the next call: a network takes hardly
+longer for a hundred codes than for one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from disentree.explorer.content import Explored, variables
+from disentree.explorer.guard import BadRequest
+from disentree.hierarchy import Hierarchy
+
+MAX_BATCH = 1024  # codes in one call of the model
+MOST_CODES = 256  # in one request
+_BYTES_PER_NUMBER = 32  # in JSON, generously
+
+
+class Api:
+    """What the page asks for, as functions of parsed JSON."""
+
+    def __init__(self, explored: Explored):
+        self.explored = explored
+        self.variables = [variables(model.hierarchy_) for model in explored.models]
+        self.columns = [{v["id"]: i for i, v in enumerate(own)} for own in self.variables]
+        self.lock = threading.Lock()
+        self.batches = [Batches(model, self.lock) for model in explored.models]
+        longest = max((len(v["id"]) for own in self.variables for v in own), default=0)
+        most_variables = max(len(own) for own in self.variables)
+        numbers = max(math.prod(explored.shape), MOST_CODES * most_variables)
+        self.most_bytes = (1 << 16) + numbers * (_BYTES_PER_NUMBER + 6 * longest)
+
+    async def decode(self, request: Any) -> np.ndarray:
+        """Observations for codes that name their active variables."""
+        number, Z = self.named_codes(request)
+        return await self.batches[number].decode(Z)
+
+    def named_codes(self, request: Any) -> tuple[int, Float[np.ndarray, "n v"]]:
+        """The number of the model and the codes of a request; not yet checked against its hierarchy."""
+        number = self._model(request)
+        codes = request.get("codes")
+        if not isinstance(codes, list) or not codes:
+            raise BadRequest("codes must be a list of at least one code")
+        if len(codes) > MOST_CODES:
+            raise BadRequest(f"at most {MOST_CODES} codes are decoded at once, got {len(codes)}")
+        return number, np.stack([self._code(number, code) for code in codes])
+
+    def encode(self, request: Any) -> dict[str, Any]:
+        """The code of a row, in the units of the model."""
+        number = self._model(request)
+        row, shape = request.get("row"), self.explored.shape
+        if not isinstance(row, list) or len(row) != math.prod(shape):
+            got = f"{len(row)} of them" if isinstance(row, list) else type(row).__name__
+            raise BadRequest(f"row must be a list of {math.prod(shape)} numbers, got {got}")
+        if not all(_is_number(value) for value in row):
+            raise BadRequest("row must hold finite numbers only")
+        layer = getattr(self.explored.models[number], "input_", None)
+        kind = np.float64 if getattr(layer, "config", {}).get("dtype") == "float64" else np.float32
+        with self.lock:
+            code = self.explored.models[number].transform(np.array(row, dtype=kind).reshape(1, *shape))[0]
+        named = zip(self.variables[number], code, strict=True)
+        return {"code": {v["id"]: float(value) for v, value in named if not np.isnan(value)}}
+
+    def _model(self, request: Any) -> int:
+        number = request.get("model", 0) if isinstance(request, dict) else None
+        if not isinstance(number, int) or not 0 <= number < len(self.variables):
+            raise BadRequest(f"model must be a whole number below {len(self.variables)}")
+        return number
+
+    def _code(self, number: int, code: Any) -> np.ndarray:
+        if not isinstance(code, dict):
+            raise BadRequest("a code must be an object of variables and their values")
+        out = np.full(len(self.variables[number]), np.nan)
+        for name, value in code.items():
+            if name not in self.columns[number]:
+                raise BadRequest(f"there is no variable {name[:80]!r}")
+            if not _is_number(value):
+                raise BadRequest(f"the value of {name!r} must be a finite number, got {str(value)[:80]}")
+            out[self.columns[number][name]] = value
+        return out
+
+
+class Batches:
+    """Decode requests of one model, joined while it is busy."""
+
+    def __init__(self, model: Any, lock: threading.Lock):
+        self.model, self.lock = model, lock
+        self._waiting: list[tuple[Float[np.ndarray, "n v"], asyncio.Future[np.ndarray]]] = []
+        self._worker: asyncio.Task[None] | None = None
+
+    async def decode(self, Z: Float[np.ndarray, "n v"]) -> np.ndarray:
+        """What `inverse_transform` gives, in one call for all requests that are waiting."""
+        future: asyncio.Future[np.ndarray] = asyncio.get_running_loop().create_future()
+        self._waiting.append((Z, future))
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._work())
+        return await future
+
+    async def _work(self) -> None:
+        from anyio import to_thread  # its threads end with the process, unlike those of asyncio
+
+        await asyncio.sleep(0)  # requests that came in the same moment
+        while self._waiting:
+            batch = self._take()
+            try:
+                answers = await to_thread.run_sync(self._decode, [Z for Z, _ in batch])
+            except Exception as error:
+                answers = [error] * len(batch)
+            for (_, future), answer in zip(batch, answers, strict=True):
+                if future.done():  # the client has left
+                    continue
+                if isinstance(answer, Exception):
+                    future.set_exception(answer)
+                else:
+                    future.set_result(answer)
+
+    def _take(self) -> list[tuple[Float[np.ndarray, "n v"], asyncio.Future[np.ndarray]]]:
+        n_codes, count = 0, 0
+        while count < len(self._waiting) and (count == 0 or n_codes + len(self._waiting[count][0]) <= MAX_BATCH):
+            n_codes += len(self._waiting[count][0])
+            count += 1
+        batch, self._waiting = self._waiting[:count], self._waiting[count:]
+        return batch
+
+    def _decode(self, requests: list[Float[np.ndarray, "_ v"]]) -> list[np.ndarray | Exception]:
+        """An answer to each request: what it decodes to, or what is wrong with its codes."""
+        answers: list[Any] = [_misfit(self.model.hierarchy_, requests)] * len(requests)
+        if answers[0] is not None:  # at least one does not fit
+            answers = [_misfit(self.model.hierarchy_, [Z]) for Z in requests]
+        good = [i for i, problem in enumerate(answers) if problem is None]
+        if good:
+            with self.lock:
+                X = np.asarray(self.model.inverse_transform(np.concatenate([requests[i] for i in good])))
+            start = 0
+            for i in good:
+                answers[i] = X[start : start + len(requests[i])]
+                start += len(requests[i])
+        return answers
+
+
+def _misfit(hierarchy: Hierarchy, codes: list[Float[np.ndarray, "_ v"]]) -> BadRequest | None:
+    try:
+        hierarchy.validate(np.concatenate(codes))
+    except ValueError as error:
+        return BadRequest(str(error))
+    return None
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) < 1e30  # beyond that float32 overflows; NaN compares to nothing
