@@ -10,9 +10,7 @@ import torch
 
 from disentree import COFHAE
 from disentree.explorer import from_run
-from disentree.runs import RunConfig, finish_run, start_run
-from disentree.runs import scores as _run_scores
-from disentree.runs import stages as _stages
+from disentree.runs import RunConfig, finish_run, scores, start_run, training
 
 # As root, without a screen, and without the calls home that a network of our own does not answer
 FLAGS = (
@@ -44,9 +42,8 @@ def make_run(folder, source="chopsticks-depth2-either", n_samples=600, **setting
     options = {"structure": "true", "n_samples": n_samples, **settings}
     run = start_run(RunConfig.of(source, **options), folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_stages, "make_model", lambda config, **_: quick_model(random_state=config.seed))
-        for name in ("score_against_truth", "score_structure", "dependence"):  # seconds that nobody looks at
-            patch.setattr(_run_scores, name, lambda *_: {})
+        patch.setattr(training, "make_model", lambda run, *_, **__: quick_model(random_state=run.config.seed))
+        patch.setattr(scores, "score_against_truth", lambda *_: {})  # takes seconds, and no test here reads it
         finish_run(run, device="cpu", until="scores")
     return run
 
