@@ -5,6 +5,7 @@ import logging
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from scipy.spatial import KDTree
 from scipy.stats import special_ortho_group
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
@@ -13,6 +14,9 @@ from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.metrics import coverage_score, h_error, purity_score
 from disentree.mimosa import compare_by_description_length
+from disentree.mimosa.representation.autoencoder import autoencoder_representation
+from disentree.mimosa.representation.choose import load_representation
+from disentree.mimosa.representation.linear import linear_representation
 
 VARIANTS = [f"chopsticks-depth{d}-{v}" for d in (2, 3) for v in ("inter", "slope", "both", "either")]
 
@@ -83,6 +87,55 @@ def test_number_of_threads_does_not_matter(either, fitted):
     m = MIMOSA(n_jobs=1).fit(either.X)
     np.testing.assert_array_equal(m.labels_, fitted.labels_)
     assert m.description_length_ == fitted.description_length_
+
+
+def threads_of_searches(monkeypatch, estimator, X):
+    used = set()
+    query = KDTree.query
+
+    def recording(self, *args, workers=1, **kwargs):
+        used.add(workers)
+        return query(self, *args, workers=workers, **kwargs)
+
+    monkeypatch.setattr(KDTree, "query", recording)
+    estimator.fit(X)
+    return used
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_no_search_uses_more_threads_than_asked_for(either, monkeypatch, n_jobs):
+    assert threads_of_searches(monkeypatch, MIMOSA(n_jobs=n_jobs), either.X[:1500]) <= {1, n_jobs}
+
+
+def test_no_search_of_the_paper_uses_more_threads_than_asked_for(fitted, monkeypatch):
+    paper = MIMOSA.paper(representation="given", n_jobs=1)
+    assert threads_of_searches(monkeypatch, paper, fitted.embedding_[:1500]) == {1}
+
+
+@pytest.mark.parametrize("representation", ["linear", "autoencoder"])
+def test_the_type_of_a_table_does_not_matter(representation):
+    rng = np.random.default_rng(0)
+    t = rng.uniform(0, 3, 300)
+    X = np.rint(np.column_stack([40 * np.cos(t), 40 * np.sin(t), 9 * t, t**2]) + 60)
+    X = X if representation == "autoencoder" else X[:, [0, 1]] @ np.array([[1, 0, 1], [0, 1, 1]])
+    seed = np.random.SeedSequence(0)
+    settings = {} if representation == "linear" else {"steps": 20}
+    make = {"linear": lambda X: linear_representation(X)}
+    make["autoencoder"] = lambda X: autoencoder_representation(X, seed, **settings)
+    whole, bytes_ = make[representation](X.astype(np.int64)), make[representation](X.astype(np.uint8))
+    for found in (whole, bytes_):
+        for dtype in (np.int64, np.uint8, np.float64):
+            np.testing.assert_array_equal(found.transform(X.astype(dtype)), whole.transform(X))
+
+
+def test_images_of_bytes_are_fractions_whatever_the_type_of_new_ones(tmp_path):
+    images = np.random.default_rng(0).integers(0, 256, (40, 3, 2), dtype=np.uint8)
+    found = linear_representation(images)
+    assert found.pixel_scale == 255
+    assert found.mean.max() <= 1
+    found.save(tmp_path / "representation")
+    for one in (found, load_representation(tmp_path / "representation")):
+        np.testing.assert_array_equal(one.transform(images.astype(np.int64)), found.transform(images))
 
 
 def test_the_same_seed_gives_the_same_answer_and_no_global_state_is_touched(either, fitted):
@@ -280,9 +333,24 @@ def test_new_points_of_another_shape(fitted):
         fitted.predict(np.ones((3, 8, 8)))
 
 
-def test_unknown_representation():
-    with pytest.raises(ValueError, match="representation must be 'auto'"):
-        MIMOSA(representation="magic").fit(np.eye(3))
+@pytest.mark.parametrize(
+    ("parameter", "value", "message"),
+    [
+        ("n_neighbors", -5, "n_neighbors must be a whole number, 2 or more, got -5"),
+        ("n_neighbors", 40.5, r"n_neighbors must be a whole number, 2 or more, got 40\.5"),
+        ("n_neighbors", True, "n_neighbors must be a whole number, 2 or more, got True"),
+        ("representation", "magic", "representation must be 'auto', 'linear' or 'autoencoder', got 'magic'"),
+        ("max_landmarks", 0, "max_landmarks must be a whole number, 2 or more, got 0"),
+        ("random_state", -1, "random_state must be a whole number, 0 or more, got -1"),
+        ("random_state", "seed", "random_state must be a whole number, 0 or more, got 'seed'"),
+        ("n_jobs", 0, "n_jobs must be None, -1 or a whole number, 1 or more, got 0"),
+        ("n_jobs", "all", "n_jobs must be None, -1 or a whole number, 1 or more, got 'all'"),
+        ("verbose", "yes", "verbose must be True or False, got 'yes'"),
+    ],
+)
+def test_wrong_parameters(parameter, value, message):
+    with pytest.raises(ValueError, match=message):
+        MIMOSA().set_params(**{parameter: value}).fit(np.eye(3))  # annotations are checked in calls
 
 
 def test_ctrl_c_gets_through(either, monkeypatch):

@@ -219,13 +219,12 @@ def embedding_layer(source: Source, representation: Representation) -> InputLaye
             f"the representation is of rows of {len(representation.mean)} numbers, X has rows of {source.shape}"
         )
     mean, weights = representation.mean.astype(np.float64), representation.weights.astype(np.float64)
-    is_bytes = has_bytes(source)
-    pixel_scale = 255.0 if is_bytes else 1.0
+    pixel_scale = representation.pixel_scale
     total, features = np.zeros_like(mean), []
     for block in source.blocks():
         flat = block.reshape(len(block), -1)
         total += ((flat / pixel_scale - mean) ** 2).sum(axis=0) / source.n_rows
-        features.append(representation.transform(flat.astype(np.float32) / 255 if is_bytes else flat * 1.0))
+        features.append(representation.transform(flat))
     Z = np.concatenate(features)
     unit = float(Z.std())
     config = {

@@ -1,6 +1,8 @@
 """The paper's MIMOSA, on the whitened representation (seconds) and with its own autoencoder (small);
 covers `paper/`."""
 
+import time
+
 import numpy as np
 import pytest
 import torch
@@ -94,6 +96,15 @@ def test_published_settings():
     assert PaperMIMOSA._n_rows(2000, 90_000) == 2000
 
 
+def test_times_of_the_steps_add_up():
+    Z = np.random.default_rng(0).uniform(-1, 1, (3000, 2))
+    m = MIMOSA.paper(representation="given")
+    m.fit(Z[:500])  # compiles
+    start = time.perf_counter()
+    m.fit(Z)
+    assert 0 < sum(m.timings_.values()) <= time.perf_counter() - start
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -102,11 +113,15 @@ def test_published_settings():
         ({"initial_dim": 50}, "num_nearest_neighbors must exceed initial_dim"),
         ({"representation": "pca"}, "representation must be 'autoencoder' or 'given', got 'pca'"),
         ({"eig_decay_thresh": 0.5}, "eig_decay_thresh must be 1 or more"),
+        ({"eig_decay_thresh": "much"}, "eig_decay_thresh must be 1 or more, got 'much'"),
+        ({"epochs": 2.5}, r"epochs must be a whole number, 1 or more, got 2\.5"),
+        ({"min_common_edge_frac": -1}, "min_common_edge_frac must be 0 or more, got -1"),
+        ({"n_jobs": 0}, "n_jobs must be None, -1 or a whole number, 1 or more, got 0"),
     ],
 )
 def test_wrong_settings(settings, message):
     with pytest.raises(ValueError, match=message):
-        MIMOSA.paper(**settings).fit(np.eye(5))
+        MIMOSA.paper().set_params(**settings).fit(np.eye(5))  # annotations are checked in calls
 
 
 def test_wrong_data():

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from disentree.mimosa.representation.base import Representation, as_float, as_rows
+from disentree.mimosa.representation.base import Representation, as_float, as_rows, pixel_scale_of
 from disentree.training.batches import TensorBatches
 from disentree.training.loop import Diverged, State, train
 from disentree.training.networks import (
@@ -37,7 +37,7 @@ class Latent(Representation):
     encoder: dict[str, Any] | None = None  # of its network: shape of a row, n_latent and activation
 
     def _block(self, rows: np.ndarray) -> np.ndarray:
-        values = as_float(rows)
+        values = as_float(rows, self.pixel_scale)
         if self.network is None:
             return values.astype(np.float64)
         with torch.no_grad(), flushed_denormals():
@@ -67,7 +67,9 @@ def _encoder(weights: Mapping[str, np.ndarray], about: Mapping[str, Any]) -> nn.
 def given(X: Shaped[np.ndarray, "n ..."]) -> Latent:
     """Rows that are a representation already."""
     p = math.prod(X.shape[1:])
-    return Latent("linear", np.zeros(p), np.zeros((p, 0)), _spectrum(as_float(as_rows(X))))
+    scale = pixel_scale_of(X)
+    spectrum = _spectrum(as_float(as_rows(X), scale))
+    return Latent("linear", np.zeros(p), np.zeros((p, 0)), spectrum, pixel_scale=scale)
 
 
 def flat_autoencoder(
@@ -84,7 +86,7 @@ def flat_autoencoder(
     """Train on all rows: fully connected with 100 times the squared error for vectors, convolutional with the
     Bernoulli loss for images; Adam, whose rate is divided by ten at half and at three quarters."""
     images = X.ndim > 2
-    data = torch.from_numpy(as_float(X).astype(np.float32))
+    data = torch.from_numpy(as_float(X, pixel_scale_of(X)).astype(np.float32))
     if images:
         data = data.unsqueeze(1) if X.ndim == 3 else data.movedim(3, 1).contiguous()
         if data.min() < 0 or data.max() > 1:
@@ -133,7 +135,16 @@ def flat_autoencoder(
     p = math.prod(shape)
     network = _from_rows(encoder, shape).eval()
     about = {"shape": list(shape), "n_latent": int(initial_dim), "activation": activation}
-    latent = Latent("autoencoder", np.zeros(p), np.zeros((p, 0)), np.zeros(0), network, history, encoder=about)
+    latent = Latent(
+        "autoencoder",
+        np.zeros(p),
+        np.zeros((p, 0)),
+        np.zeros(0),
+        network,
+        history,
+        pixel_scale=pixel_scale_of(X),
+        encoder=about,
+    )
     return replace(latent, spectrum=_spectrum(latent.transform(X)))
 
 

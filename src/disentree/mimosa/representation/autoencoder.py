@@ -20,7 +20,7 @@ from jaxtyping import Float, Shaped
 from torch import nn
 
 from disentree.geometry.pca import principal_axes
-from disentree.mimosa.representation.base import BLOCK, Representation, as_float, as_rows
+from disentree.mimosa.representation.base import BLOCK, Representation, as_float, as_rows, pixel_scale_of
 from disentree.training.batches import TensorBatches
 from disentree.training.loop import State, train
 from disentree.training.networks import mlp
@@ -48,16 +48,16 @@ def autoencoder_representation(
     latent: int = LATENT,
 ) -> Representation:
     """Train an autoencoder on the principal components of `X` and return its centred latent."""
-    rows = as_rows(X)
+    rows, pixel_scale = as_rows(X), pixel_scale_of(X)
     rng = np.random.default_rng(seed)
-    mean, weights, spectrum = principal_components(rows, n_components, rng)
+    mean, weights, spectrum = principal_components(X, n_components, rng)
     P = np.concatenate(
-        [(as_float(rows[i : i + BLOCK]) - mean) @ weights for i in range(0, len(rows), BLOCK)]
+        [(as_float(rows[i : i + BLOCK], pixel_scale) - mean) @ weights for i in range(0, len(rows), BLOCK)]
     ).astype(np.float32)
     if steps is None:
         steps = min(MAX_STEPS, EPOCHS * max(len(P) // BATCH, 5))
     network, history = train_autoencoder(P, min(latent, P.shape[1]), int(rng.integers(2**31)), steps, verbose)
-    return Representation("autoencoder", mean, weights, spectrum, network, history)
+    return Representation("autoencoder", mean, weights, spectrum, network, history, pixel_scale=pixel_scale)
 
 
 class Autoencoder(nn.Module):
@@ -102,18 +102,18 @@ class Autoencoder(nn.Module):
 
 
 def principal_components(
-    rows: Shaped[np.ndarray, "n p"], n_components: int, rng: np.random.Generator, n_rows: int = 10_000
+    X: Shaped[np.ndarray, "n ..."], n_components: int, rng: np.random.Generator, n_rows: int = 10_000
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean, axes and singular values from a random subset of rows.
 
     Tables are scaled to columns of equal size first, for their units have no meaning here; images are not.
     """
-    some = as_float(rows[np.sort(rng.choice(len(rows), min(len(rows), n_rows), replace=False))])
-    some = some.astype(np.float32)
+    chosen = np.sort(rng.choice(len(X), min(len(X), n_rows), replace=False))
+    some = as_float(as_rows(X)[chosen], pixel_scale_of(X)).astype(np.float32)
     mean = some.mean(axis=0)
     some -= mean
     scale = np.ones(some.shape[1], dtype=np.float32)
-    if rows.dtype != np.uint8:
+    if X.ndim == 2:
         scale = some.std(axis=0)
         scale[scale <= 1e-7 * scale.max()] = np.inf
         some /= scale

@@ -35,6 +35,8 @@ class Representation:
         Losses while the network was trained.
     noise : array of shape (D,) or None
         Standard deviation of white noise along each coordinate, where it can be told.
+    pixel_scale : float
+        Rows are divided by it first: 255 if the training data was images of bytes, else 1.
     """
 
     kind: Literal["linear", "autoencoder"]
@@ -44,6 +46,7 @@ class Representation:
     network: Any = None
     history: list[dict[str, float]] = field(default_factory=list)
     noise: Float[np.ndarray, " D"] | None = None
+    pixel_scale: float = 1.0
 
     def transform(self, X: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n D"]:
         """The representation of rows."""
@@ -52,11 +55,11 @@ class Representation:
         return np.concatenate(out)
 
     def _block(self, rows: np.ndarray) -> np.ndarray:
-        components = (as_float(rows) - self.mean) @ self.weights
+        components = (as_float(rows, self.pixel_scale) - self.mean) @ self.weights
         return components if self.network is None else _through(self.network.encode, components)
 
     def inverse_transform(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n p"]:
-        """Rows from their representation; images as rows of fractions."""
+        """Rows from their representation, divided by `pixel_scale`."""
         components = Z if self.network is None else _through(self.network.decode, Z)
         # the least-norm inverse: directions that the components do not cover keep their mean
         return components @ np.linalg.pinv(self.weights) + self.mean
@@ -77,7 +80,7 @@ class Representation:
     def _about(self) -> dict[str, Any]:
         # Products are the same to the last bit only if the weights are in the same order in memory.
         order = "F" if np.isfortran(self.weights) else "C"
-        return {"kind": self.kind, "history": self.history, "order": order}
+        return {"kind": self.kind, "history": self.history, "order": order, "pixel_scale": self.pixel_scale}
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], build_network: BuildNetwork | None = None) -> Any:
@@ -112,6 +115,7 @@ class Representation:
             network=network,
             history=about["history"],
             noise=arrays.get("noise"),
+            pixel_scale=about.get("pixel_scale", 1.0),
             **cls._extra_fields(about),
         )
 
@@ -133,6 +137,11 @@ def as_rows(X: Shaped[np.ndarray, "n ..."]) -> Shaped[np.ndarray, "n p"]:
     return X.reshape(len(X), -1)
 
 
-def as_float(X: np.ndarray) -> np.ndarray:
-    """Floats in the data's own units, but bytes as fractions of 255."""
-    return X.astype(np.float32) / 255 if X.dtype == np.uint8 else X.astype(np.float64, copy=False)
+def pixel_scale_of(X: Shaped[np.ndarray, "n ..."]) -> float:
+    """255 for images of bytes, else 1: a table of bytes holds numbers, not pixels."""
+    return 255.0 if X.ndim > 2 and X.dtype == np.uint8 else 1.0
+
+
+def as_float(X: np.ndarray, pixel_scale: float = 1.0) -> np.ndarray:
+    """Numbers as floats: in the data's own units, or pixels as fractions of `pixel_scale`."""
+    return X.astype(np.float64, copy=False) if pixel_scale == 1 else X.astype(np.float32) / np.float32(pixel_scale)
