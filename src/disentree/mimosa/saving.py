@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -94,8 +95,10 @@ def _about(model: Any) -> dict[str, Any]:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """A parameter as JSON has it."""
+    """A parameter as JSON has it; JSON has no infinity, which is saved by its name."""
     value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and math.isinf(value):
+        return str(value)
     try:
         json.dumps(value)
     except (TypeError, ValueError):
@@ -121,7 +124,8 @@ def _arrays(model: Any) -> dict[str, np.ndarray]:
 
 def _restore(cls: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray], representation: Path) -> Any:
     known = cls().get_params()
-    model: Any = cls(**{name: value for name, value in about["parameters"].items() if name in known})
+    parameters = {name: value for name, value in about["parameters"].items() if name in known}
+    model: Any = cls(**{name: float(value) if value == "inf" else value for name, value in parameters.items()})
     model.shape_ = tuple(about["shape"])
     if about["n_features_in"] is not None:  # images have none
         model.n_features_in_ = about["n_features_in"]
