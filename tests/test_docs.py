@@ -83,7 +83,7 @@ def test_the_readme_says_how_to_call_the_program():
 
 
 # Packages whose public names have complete reference documentation, in numpydoc's form.
-DOCUMENTED = ("hierarchy", "metrics", "plots", "explorer", "studies")
+DOCUMENTED = ("hierarchy", "datasets", "metrics", "plots", "runs", "explorer", "studies")
 
 
 def public_functions():

@@ -11,9 +11,10 @@ from disentree import COFHAE, MIMOSA
 from disentree.datasets import load_dataset
 from disentree.errors import UserError
 from disentree.runs import Run, RunConfig, finish_run, start_run
-from disentree.runs import blocks as _blocks
 from disentree.runs.apply import apply_run
 from disentree.runs.models import load_model
+from disentree.runs.reading import read_blocks
+from disentree.runs.writing import create_npy, write_rows
 from shell import invoke, is_one_sentence
 
 NAME = "chopsticks-depth2-slope"
@@ -34,7 +35,7 @@ def rows():
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
-    for module in ("disentree.runs.blocks", "disentree.runs.apply"):
+    for module in ("disentree.runs.reading", "disentree.runs.apply"):
         monkeypatch.setattr(f"{module}.rows_per_block", lambda shape: 300)
 
 
@@ -67,6 +68,28 @@ def test_every_process_uses_the_device_asked_for(run, rows, tmp_path, monkeypatc
     np.save(tmp_path / "x.npy", rows)
     apply_run(run, tmp_path / "x.npy", tmp_path / "z.npy", jobs=2, device="cuda")
     assert asked == ["cuda", "cuda"]
+
+
+def test_bytes_are_numbers_like_any_other(tmp_path):
+    """A table of uint8 gives the same run and the same codes as its numbers as int64."""
+    rng = np.random.default_rng(0)
+    values = (rng.integers(0, 120, (300, 1)) + rng.integers(0, 4, (300, 6))).astype(np.uint8)
+    np.save(tmp_path / "bytes.npy", values)
+    np.save(tmp_path / "numbers.npy", values.astype(np.int64))
+    found = []
+    for name in ("bytes", "numbers"):
+        options = {"standardize": False}
+        config = RunConfig.of(str(tmp_path / f"{name}.npy"), preset="quick", epochs=1, options=options)
+        made = start_run(config, tmp_path / name)
+        finish_run(made, until="scores", device="cpu")
+        for source in ("bytes", "numbers"):
+            out = tmp_path / f"{name}-{source}.npy"
+            apply_run(made, tmp_path / f"{source}.npy", out, device="cpu")
+            found.append(np.load(out))
+        found.append(made.read_npz("labels.npz")["labels"])
+    for other in found[1], found[3], found[4]:
+        np.testing.assert_array_equal(found[0], other)
+    np.testing.assert_array_equal(found[2], found[5])
 
 
 def test_npz_to_parquet_and_csv(run, rows, tmp_path):
@@ -194,7 +217,7 @@ def test_a_run_that_did_not_keep_the_values_of_text(colored_run, colored, tmp_pa
     colored.to_csv(tmp_path / "t.csv", index=False)
     result = invoke("apply", old.folder, tmp_path / "t.csv", "--out", tmp_path / "z.npy")
     assert (result.exit_code, is_one_sentence(result)) == (2, True)
-    assert "too old to tell what 'color=2.50' was made from" in result.stderr
+    assert "too old to know what 'color=2.50' was made from" in result.stderr
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.parquet"])
@@ -298,7 +321,7 @@ def test_the_width_of_a_table_comes_before_what_it_holds(tmp_path, name, shape, 
         table.to_parquet(tmp_path / name)
     about = {"kind": "series", "shape": shape, "feature_names": [], "scale": None}
     with pytest.raises(UserError, match=sentence):
-        list(_blocks.read_blocks(tmp_path / name, about))
+        list(read_blocks(tmp_path / name, about))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -312,10 +335,10 @@ def test_no_rows_give_empty_arrays(run, rows, tmp_path, jobs):
 
 def test_rows_are_written_to_their_place(tmp_path):
     for values in (np.arange(6.0).reshape(3, 2), np.arange(3)):
-        _blocks.create_npy(tmp_path / "a.npy", values.shape, values.dtype)
+        create_npy(tmp_path / "a.npy", values.shape, values.dtype)
         np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), 0 * values)
-        _blocks.write_rows(tmp_path / "a.npy", 1, values[1:])
-        _blocks.write_rows(tmp_path / "a.npy", 0, values[:1])
+        write_rows(tmp_path / "a.npy", 1, values[1:])
+        write_rows(tmp_path / "a.npy", 0, values[:1])
         np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), values)
 
 

@@ -11,6 +11,7 @@ from disentree.datasets import load_dataset
 from disentree.runs import training
 from disentree.runs.folder import Run
 from disentree.runs.stages import STAGE_NAMES, STAGES, finished_stages
+from disentree.utils.versions import build_versions
 from shell import invoke, is_one_sentence
 
 from .conftest import STICKS, starts
@@ -106,6 +107,26 @@ def test_a_structure_of_ones_own(tmp_path, fakes, one_picture):
     assert "not assigned" in run.report_path.read_text()
     np.savez(tmp_path / "l.npz", labels=ds.paths)
     assert "another structure" in invoke("run", *STICKS, "--out", tmp_path / "r", *given).stderr
+
+
+def test_a_folder_with_older_names_is_read(copy_of_finished):
+    """`standardise` and `centre` were the names of an option and of a key."""
+    run = Run.open(copy_of_finished)
+    run.write_json(
+        "config.json", {**run.about, "config": {**run.about["config"], "options": {"standardise": False}}}
+    )
+    about = run.read_json("data.json")
+    about["centre"] = about.pop("center")
+    run.write_json("data.json", about)
+    run = Run.open(copy_of_finished)
+    assert run.config.options == {"standardize": False}
+    assert run.about_data["center"] is None
+
+
+def test_a_run_records_its_build(finished):
+    versions = Run.open(finished[0]).about["versions"]
+    assert versions == build_versions()
+    assert versions["commit"]
 
 
 # ------------------------------------------------------------------ with the real models

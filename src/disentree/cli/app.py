@@ -1,6 +1,6 @@
 """The command line. Results go to stdout, everything else to stderr.
 
-Exit codes: 0 done; 2 the user's mistake, told in one sentence; 1 a fault of ours; 130 stopped with Ctrl-C.
+Exit codes: 0 success; 2 an error caused by the user's input, in one sentence; 1 a bug; 130 stopped with Ctrl-C.
 
 A command is a function with typer annotations in a file of `disentree.cli` and of the same name. To add
 one, write it and name it in `COMMANDS`. Its module must be quick to import, or ``disentree --help`` is slow:
@@ -29,7 +29,7 @@ log = logging.getLogger("disentree")
 
 
 def _guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with every way of failing turned into a sentence and an exit code."""
+    """The command with every error turned into a sentence and an exit code."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:

@@ -26,12 +26,12 @@ def apply(
     Memory does not grow with the file. A .npy gets the codes, and a second one ending in .paths.npy the paths.
     """
     from disentree.runs.apply import apply_run
-    from disentree.runs.blocks import out_files
     from disentree.runs.folder import Run
+    from disentree.runs.writing import out_files
 
-    there = [path for path in out_files(out) if path.exists()]
-    if there and not force:
-        raise UserError(f"{there[0]} exists; --force overwrites it")
+    existing = [path for path in out_files(out) if path.exists()]
+    if existing and not force:
+        raise UserError(f"{existing[0]} exists; --force overwrites it")
     if jobs < 1:
         raise UserError(f"--jobs must be 1 or more, got {jobs}")
     done = apply_run(Run.open(run), file, out, engine=engine, jobs=jobs, address=address, device=device)

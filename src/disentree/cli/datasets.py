@@ -6,20 +6,14 @@ import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from disentree.cli.options import (
-    Binarize,
-    Distribution,
-    Length,
-    MinOffset,
-    Mode,
-    Noise,
+    BENCHMARK_OPTIONS,
     Seed,
-    Stop,
-    given_options,
+    with_data_options,
 )
 from disentree.cli.tables import print_table
 from disentree.errors import UserError
@@ -34,39 +28,26 @@ N_SAMPLES_TO_DRAW = 5_000  # when there is a picture to make and no file
 PICTURES = (".png", ".pdf", ".svg")
 
 
+@with_data_options(BENCHMARK_OPTIONS)
 def datasets(
+    *,
     name: Annotated[str | None, typer.Argument(help="The data set; without it, all are listed.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the data to this .npz, with a .json beside it.")] = None,
     preview: Annotated[Path | None, typer.Option(help="Draw examples of every path (.png, .pdf, .svg).")] = None,
-    n_samples: Annotated[int | None, typer.Option(help=f"How many; {N_SAMPLES} unless told.")] = None,
+    n_samples: Annotated[int | None, typer.Option(help=f"How many; {N_SAMPLES} if not given.")] = None,
     seed: Seed = 0,
     force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that exist.")] = False,
-    noise: Noise = None,
-    length: Length = None,
-    min_offset: MinOffset = None,
-    mode: Mode = None,
-    distribution: Distribution = None,
-    stop: Stop = None,
-    binarize: Binarize = None,
+    data_options: dict[str, Any],
 ) -> None:
     """List the benchmark data sets, describe one, write it to a file or draw it."""
     from disentree.datasets import dataset_info, list_datasets, load_dataset, save_dataset
 
-    options = given_options(
-        noise=noise,
-        length=length,
-        min_offset=min_offset,
-        mode=mode,
-        distribution=distribution,
-        stop=stop,
-        binarize=binarize,
-    )
     if name is None:
-        if out or preview or n_samples is not None or options:
+        if out or preview or n_samples is not None or data_options:
             raise UserError("give the name of a data set to write or draw it; `disentree datasets` lists them")
         _print_list(list_datasets())
         return
-    info = dataset_info(name, **options)
+    info = dataset_info(name, **data_options)
     if not out and not preview:
         _print_description(info)
         return
@@ -76,7 +57,7 @@ def datasets(
         _check_target(path, suffixes, force)
     if n_samples is None:
         n_samples = N_SAMPLES if out else N_SAMPLES_TO_DRAW
-    ds = load_dataset(name, n_samples=n_samples, seed=seed, **options)
+    ds = load_dataset(name, n_samples=n_samples, seed=seed, **data_options)
     if out:
         about = save_dataset(ds, out)
         log.info("wrote %d samples to %s (sha256 %s)", len(ds), out, about["sha256"])

@@ -9,24 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from disentree.cli.options import (
-    Binarize,
-    Categorical,
-    Distribution,
-    Drop,
-    ImageSize,
-    Length,
-    MaxMissing,
+    BENCHMARK_OPTIONS,
+    FILE_OPTIONS,
     MimosaSettings,
-    MinOffset,
-    Mode,
-    Noise,
     NSamples,
     Seed,
     Source,
-    Standardize,
-    Stop,
-    given_options,
     settings_from,
+    with_data_options,
 )
 from disentree.cli.run import print_times
 
@@ -36,7 +26,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+@with_data_options(FILE_OPTIONS, BENCHMARK_OPTIONS)
 def mimosa(
+    *,
     source: Source,
     out: Annotated[Path, typer.Option(help="The run folder; `disentree run` goes on from it.")],
     n_samples: NSamples = None,
@@ -48,18 +40,7 @@ def mimosa(
     ] = False,
     paper: Annotated[bool, typer.Option("--paper", help="The paper's algorithm and settings.")] = False,
     settings: MimosaSettings = None,
-    categorical: Categorical = None,
-    drop: Drop = None,
-    max_missing: MaxMissing = None,
-    standardize: Standardize = None,
-    image_size: ImageSize = None,
-    noise: Noise = None,
-    length: Length = None,
-    min_offset: MinOffset = None,
-    mode: Mode = None,
-    distribution: Distribution = None,
-    stop: Stop = None,
-    binarize: Binarize = None,
+    data_options: dict[str, Any],
 ) -> None:
     """Find the tree of manifolds in a data set and write it to a run folder, with the path of every row.
 
@@ -74,20 +55,7 @@ def mimosa(
         seed=seed,
         structure="mimosa-paper" if paper else "mimosa",
         structure_settings=settings_from(settings, "--mimosa"),
-        options=given_options(
-            categorical=categorical,
-            drop=drop,
-            max_missing=max_missing,
-            standardize=standardize,
-            image_size=image_size,
-            noise=noise,
-            length=length,
-            min_offset=min_offset,
-            mode=mode,
-            distribution=distribution,
-            stop=stop,
-            binarize=binarize,
-        ),
+        options=data_options,
     )
     started = start_run(config, out, force=force)
     finish_run(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
+from functools import partial, wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,67 +33,64 @@ MimosaSettings = Annotated[
     typer.Option("--mimosa", metavar="NAME=VALUE", help="A setting of MIMOSA; may be repeated."),
 ]
 
-# ------------------------------------------------------------------ files
+# ------------------------------------------------------------------ options of the data
 
-_FILES = "Files"
-Categorical = Annotated[
-    str | None, typer.Option(help="Tables: drop text columns, or onehot.", rich_help_panel=_FILES)
-]
-Drop = Annotated[
-    str | None, typer.Option(help="Tables: columns to leave out, with commas.", rich_help_panel=_FILES)
-]
-MaxMissing = Annotated[
-    float | None,
-    typer.Option(help="Leave out columns that miss more than this share (.2).", rich_help_panel=_FILES),
-]
-Standardize = Annotated[
-    bool | None,
-    typer.Option(
-        "--standardize/--no-standardize",
-        help="Scale columns to mean 0 and standard deviation 1 (yes).",
-        rich_help_panel=_FILES,
+
+def _option(type_: Any, *names: str, panel: str, **settings: Any) -> Any:
+    return Annotated[type_ | None, typer.Option(*names, rich_help_panel=panel, **settings)]
+
+
+_of_files = partial(_option, panel="Files")
+_of_benchmarks = partial(_option, panel="Benchmarks")
+
+FILE_OPTIONS = {  # of `load_file`
+    "categorical": _of_files(str, help="Tables: drop text columns, or onehot."),
+    "drop": _of_files(str, help="Tables: columns to leave out, with commas."),
+    "max_missing": _of_files(float, help="Leave out columns that miss more than this share (.2)."),
+    "standardize": _of_files(
+        bool, "--standardize/--no-standardize", help="Scale columns to mean 0 and standard deviation 1 (yes)."
     ),
-]
-ImageSize = Annotated[
-    int | None, typer.Option(help="Folders of images: the side in pixels.", rich_help_panel=_FILES)
-]
-
-# ------------------------------------------------------------------ benchmarks
-
-_BENCHMARKS = "Benchmarks"
-Noise = Annotated[
-    float | None, typer.Option(help="Standard deviation of Gaussian noise.", rich_help_panel=_BENCHMARKS)
-]
-Length = Annotated[int | None, typer.Option(help="Chopsticks: values per series.", rich_help_panel=_BENCHMARKS)]
-MinOffset = Annotated[
-    float | None,
-    typer.Option(
-        help="Chopsticks: keep factors this fraction of their bound away from 0.", rich_help_panel=_BENCHMARKS
-    ),
-]
-Mode = Annotated[
-    str | None,
-    typer.Option(
-        help="Chopsticks: offset, overwrite, overwrite-slope or overwrite-inter.", rich_help_panel=_BENCHMARKS
-    ),
-]
-Distribution = Annotated[
-    str | None, typer.Option(help="Chopsticks: uniform or gaussian.", rich_help_panel=_BENCHMARKS)
-]
-Stop = Annotated[
-    str | None,
-    typer.Option(help="Chopsticks: paper or equal shares of the levels.", rich_help_panel=_BENCHMARKS),
-]
-Binarize = Annotated[
-    bool | None,
-    typer.Option("--binarize/--gray", help="Spaceshapes: black and white only.", rich_help_panel=_BENCHMARKS),
-]
+    "image_size": _of_files(int, help="Folders of images: the side in pixels."),
+}
+BENCHMARK_OPTIONS = {  # of `load_dataset`
+    "noise": _of_benchmarks(float, help="Standard deviation of Gaussian noise."),
+    "length": _of_benchmarks(int, help="Chopsticks: values per series."),
+    "min_offset": _of_benchmarks(float, help="Chopsticks: keep factors this fraction of their bound away from 0."),
+    "mode": _of_benchmarks(str, help="Chopsticks: offset, overwrite, overwrite-slope or overwrite-inter."),
+    "distribution": _of_benchmarks(str, help="Chopsticks: uniform or gaussian."),
+    "stop": _of_benchmarks(str, help="Chopsticks: paper or equal shares of the levels."),
+    "binarize": _of_benchmarks(bool, "--binarize/--gray", help="Spaceshapes: black and white only."),
+}
 
 
-def given_options(*, drop: str | None = None, **options: Any) -> dict[str, Any]:
-    """The options that were given, as `load_dataset` and `load_file` take them."""
-    options["drop"] = [name.strip() for name in drop.split(",")] if drop else None
-    return {name: value for name, value in options.items() if value is not None}
+def with_data_options(*groups: Mapping[str, Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of `groups`.
+
+    The command has a parameter `data_options`, which gets those that the user gave, by name, as `load_file` and
+    `load_dataset` take them.
+    """
+    names = {name: annotation for group in groups for name, annotation in group.items()}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = [p for p in signature(command, eval_str=True).parameters.values() if p.name != "data_options"]
+        more = [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=a) for name, a in names.items()]
+
+        @wraps(command)
+        def with_options(**given: Any) -> None:
+            data_options = {name: given.pop(name) for name in names}
+            if data_options.get("drop"):
+                data_options["drop"] = [name.strip() for name in data_options["drop"].split(",")]
+            command(**given, data_options={n: v for n, v in data_options.items() if v not in (None, "")})
+
+        parameters = [*(p.replace(kind=Parameter.KEYWORD_ONLY) for p in own), *more]
+        vars(with_options)["__signature__"] = Signature(parameters)
+        with_options.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": None}
+        return with_options
+
+    return decorate
+
+
+# ------------------------------------------------------------------ settings
 
 
 def settings_from(words: list[str] | None, flag: str) -> dict[str, Any]:

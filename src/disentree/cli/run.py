@@ -4,30 +4,20 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from disentree.cli.options import (
-    Binarize,
-    Categorical,
+    BENCHMARK_OPTIONS,
+    FILE_OPTIONS,
     Device,
-    Distribution,
-    Drop,
-    ImageSize,
-    Length,
-    MaxMissing,
     MimosaSettings,
-    MinOffset,
-    Mode,
-    Noise,
     NSamples,
     Seed,
     Source,
-    Standardize,
-    Stop,
-    given_options,
     settings_from,
+    with_data_options,
 )
 from disentree.errors import UserError
 from disentree.runs.models import names_of
@@ -38,7 +28,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+@with_data_options(FILE_OPTIONS, BENCHMARK_OPTIONS)
 def run(
+    *,
     source: Source,
     out: Annotated[Path, typer.Option(help="The folder for everything that the run makes.")],
     preset: Annotated[str, typer.Option(help="quick, default or paper.")] = "default",
@@ -73,18 +65,7 @@ def run(
         bool, typer.Option("--force", "-f", help="Start over where the folder holds another run.")
     ] = False,
     report: Annotated[bool, typer.Option(help="Draw figures and write report.html.")] = True,
-    categorical: Categorical = None,
-    drop: Drop = None,
-    max_missing: MaxMissing = None,
-    standardize: Standardize = None,
-    image_size: ImageSize = None,
-    noise: Noise = None,
-    length: Length = None,
-    min_offset: MinOffset = None,
-    mode: Mode = None,
-    distribution: Distribution = None,
-    stop: Stop = None,
-    binarize: Binarize = None,
+    data_options: dict[str, Any],
 ) -> None:
     """Find the tree in a data set, learn a representation that follows it, score it and write a report.
 
@@ -118,20 +99,7 @@ def run(
         model_settings=settings_from(set_, "--set"),
         hierarchy_file=str(hierarchy) if hierarchy else None,
         labels_file=str(labels) if labels else None,
-        options=given_options(
-            categorical=categorical,
-            drop=drop,
-            max_missing=max_missing,
-            standardize=standardize,
-            image_size=image_size,
-            noise=noise,
-            length=length,
-            min_offset=min_offset,
-            mode=mode,
-            distribution=distribution,
-            stop=stop,
-            binarize=binarize,
-        ),
+        options=data_options,
     )
     started = start_run(config, out, force=force)
     finish_run(

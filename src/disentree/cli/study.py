@@ -123,8 +123,8 @@ def print_plan(study: Study, options: Options, folder: Path, jobs: int) -> None:
         print(f"{i:4} {task!s:70} {'finished' if i in done else f'about {duration(estimates[i])}'}")
     print(f"{study.name} at scale {options.scale}: {study.scale_means(options)}")
     left = time_for([seconds for i, seconds in enumerate(estimates) if i not in done], jobs)
-    told = f"about {duration(left)} with {max(1, jobs)} at a time" if left else "all finished"
-    print(f"{len(tasks)} run{'s' * (len(tasks) != 1)}, {len(done)} finished, {told}, in {folder}")
+    time_left = f"about {duration(left)} with {max(1, jobs)} at a time" if left else "all finished"
+    print(f"{len(tasks)} run{'s' * (len(tasks) != 1)}, {len(done)} finished, {time_left}, in {folder}")
 
 
 def print_results(results: Results) -> None:

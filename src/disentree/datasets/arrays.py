@@ -18,6 +18,7 @@ ARRAYS = (".npy", ".npz")
 
 
 def load_array(path: Path, suffix: str, max_missing: float, scaled: bool) -> UserData:
+    """The array of an npy or npz file; see `disentree.datasets.load_file` for the parameters."""
     arrays = _read_arrays(path, suffix)
     X = arrays.pop("X")
     if X.dtype.kind not in "uifb":

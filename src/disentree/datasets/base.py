@@ -15,10 +15,32 @@ from disentree.hierarchy import Hierarchy
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Observations `X` with their ground truth.
+    """Observations with their ground truth.
 
-    `generate` turns codes back into observations without noise: for a noise-free data set,
-    ``ds.generate(ds.codes)`` equals ``ds.X`` exactly.
+    Attributes
+    ----------
+    name : str
+        The name that `load_dataset` knows it by.
+    X : array of shape (n, ...)
+        Observations: series (n, length) or images (n, height, width).
+    codes : array of shape (n, v)
+        The factors they were made from, NaN where a factor is not active.
+    hierarchy : Hierarchy
+        The tree that the codes follow.
+    paths : array of shape (n,)
+        The path of each row, an index into ``hierarchy.paths``.
+    seed : int
+        The seed that it was made with.
+    options : mapping
+        The options that it was made with.
+    render : callable
+        Observations without noise for valid codes.
+
+    Examples
+    --------
+    >>> from disentree.datasets import load_dataset
+    >>> load_dataset("spaceshapes", n_samples=10)
+    <Dataset spaceshapes: 10 samples of 64x64, 4 paths>
     """
 
     name: str
@@ -31,7 +53,18 @@ class Dataset:
     render: Callable[[np.ndarray], np.ndarray] = field(repr=False, default=lambda codes: codes)
 
     def generate(self, codes: ArrayLike) -> Shaped[np.ndarray, "n ..."]:
-        """Observations for any valid codes of this data set's hierarchy."""
+        """Observations without noise for any codes.
+
+        Parameters
+        ----------
+        codes : array-like of shape (n, v)
+            Codes that are valid for `hierarchy`.
+
+        Returns
+        -------
+        array of shape (n, ...)
+            For a data set without noise, ``ds.generate(ds.codes)`` equals ``ds.X`` exactly.
+        """
         return self.render(self.hierarchy.validate(codes))
 
     def __len__(self) -> int:

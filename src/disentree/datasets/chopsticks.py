@@ -29,20 +29,30 @@ class Chopsticks:
 
     Parameters
     ----------
-    depth, variant
-        Levels of chopping, and which of slope and intercept a stick has.
-    length
-        Samples per series.
-    min_offset
+    depth : int
+        Levels of chopping, 1 or more.
+    variant : {"inter", "slope", "both", "either"}
+        Which of intercept and slope a stick has.
+    length : int, default=64
+        Samples per series, at least 2^depth.
+    min_offset : float, default=0.0
         Factors keep at least this fraction of their bound away from 0, which leaves gaps in the manifolds.
-    mode
+    mode : {"offset", "overwrite", "overwrite-slope", "overwrite-inter"}, default="offset"
         ``"offset"`` adds a new stick to the old one; ``"overwrite"`` replaces the slope and/or intercept that
         the new stick has, ``"overwrite-slope"`` and ``"overwrite-inter"`` only the one named.
-    distribution
+    distribution : {"uniform", "gaussian"}, default="uniform"
         ``"uniform"``, or ``"gaussian"`` with the bound as standard deviation.
-    stop
+    stop : {"paper", "equal"}, default="paper"
         ``"paper"`` chops with probability 1 - 2^-(levels left - 1), so depth 3 ends at its levels with
         probabilities 1/4, 3/8, 3/8; ``"equal"`` gives every level the same share.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sticks = Chopsticks(2, "inter")
+    >>> codes = sticks.sample_codes(5, np.random.default_rng(0))
+    >>> sticks.render(codes).shape
+    (5, 64)
     """
 
     depth: int
@@ -70,6 +80,7 @@ class Chopsticks:
 
     @cached_property
     def hierarchy(self) -> Hierarchy:
+        """The tree that the codes follow."""
         if self.variant != "either":
             return Hierarchy(self._stick_group(1, ""))
         options = (self._kind_group("inter", 1, ""), self._kind_group("slope", 1, ""))
@@ -94,10 +105,35 @@ class Chopsticks:
         return Group(variables, kind)
 
     def chop_probability(self, level: int) -> float:
+        """The probability that a stick is chopped.
+
+        Parameters
+        ----------
+        level : int
+            Level of the stick, from 1.
+
+        Returns
+        -------
+        float
+        """
         left = self.depth - level + 1
         return 1 - 2.0 ** -(left - 1) if self.stop == "paper" else (left - 1) / left
 
     def sample_codes(self, n_samples: int, rng: np.random.Generator) -> Float[np.ndarray, "n v"]:
+        """Draw codes.
+
+        Parameters
+        ----------
+        n_samples : int
+            How many.
+        rng : numpy.random.Generator
+            The source of randomness.
+
+        Returns
+        -------
+        array of shape (n_samples, v)
+            Codes for `hierarchy`.
+        """
         codes = np.full((n_samples, self.hierarchy.n_variables), np.nan)
         # One draw per level and kind of decision, whatever the path: rows do not depend on one another.
         chop = rng.random((n_samples, self.depth))
@@ -128,7 +164,17 @@ class Chopsticks:
         return np.copysign(gap + np.abs(value) * (bound - gap), value)
 
     def render(self, codes: Float[np.ndarray, "n v"]) -> Float[np.ndarray, "n t"]:
-        """Series for codes, level by level: each stick is a line from its own start to the end."""
+        """Series for codes, level by level: each stick is a line from its own start to the end.
+
+        Parameters
+        ----------
+        codes : array of shape (n, v)
+            Codes that are valid for `hierarchy`.
+
+        Returns
+        -------
+        array of shape (n, length)
+        """
         n = len(codes)
         X = np.empty((n, self.length))
         start, height, slope = 0, np.zeros(n), np.zeros(n)

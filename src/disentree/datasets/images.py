@@ -20,10 +20,12 @@ SIDE = 64  # to this, which the default networks are made for
 
 
 def image_files(folder: Path) -> list[Path]:
+    """The images in a folder, in order of name."""
     return sorted(p for p in folder.iterdir() if p.suffix.lower() in IMAGES and p.is_file())
 
 
 def load_images(folder: Path, image_size: int | None) -> UserData:
+    """The images of a folder, as bytes; see `disentree.datasets.load_file` for the parameters."""
     files = image_files(folder)
     if not files:
         raise UserError(f"{folder} holds no images ({', '.join(IMAGES)})")

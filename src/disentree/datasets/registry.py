@@ -30,22 +30,58 @@ _BENCHMARKS = [*(f"chopsticks-depth{d}-{v}" for d in (2, 3) for v in VARIANTS), 
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What can be said about a data set before it is made."""
+    """What is known about a data set before it is made.
+
+    Attributes
+    ----------
+    name : str
+        The name that `load_dataset` knows it by.
+    description : str
+        What it is, in a few words.
+    hierarchy : Hierarchy
+        The tree that its codes follow.
+    options : mapping of str to value
+        All options of `load_dataset` for it, with their values.
+    """
 
     name: str
     description: str
     hierarchy: Hierarchy
-    options: Mapping[str, Any]  # everything `load_dataset` takes for it, with the values it would have
+    options: Mapping[str, Any]
 
 
 def list_datasets() -> list[DatasetInfo]:
-    """The nine benchmarks of the paper; Chopsticks come at any other depth too."""
+    """Describe the nine benchmarks of the paper.
+
+    Returns
+    -------
+    list of DatasetInfo
+        Eight Chopsticks, which exist at any other depth too, and Spaceshapes.
+
+    Examples
+    --------
+    >>> list_datasets()[0].name
+    'chopsticks-depth2-inter'
+    """
     return [dataset_info(name) for name in _BENCHMARKS]
 
 
 def dataset_info(name: str, **options: Any) -> DatasetInfo:
-    """Describe a data set without making it; takes the options that `load_dataset` takes.
+    """Describe a data set without making it.
 
+    Parameters
+    ----------
+    name : str
+        A name that `load_dataset` knows.
+    **options
+        Options of `load_dataset`.
+
+    Returns
+    -------
+    DatasetInfo
+
+    Examples
+    --------
     >>> dataset_info("chopsticks-depth4-inter").description
     'sticks with an intercept, chopped up to 3 times'
     """
@@ -59,11 +95,18 @@ def load_dataset(name: str, n_samples: int = 100_000, seed: int = 0, **options: 
     ----------
     name : str
         ``chopsticks-depth{d}-{inter|slope|both|either}`` for any depth d, or ``spaceshapes``.
-    n_samples, seed : int
+    n_samples : int, default=100000
+        How many rows to draw.
+    seed : int, default=0
         The same seed gives the same bytes, whatever the number of cores.
     **options
         Chopsticks: `length`, `noise` (standard deviation of Gaussian noise), `min_offset`, `mode`,
         `distribution`, `stop` (see `Chopsticks`). Spaceshapes: `binarize`, `noise`.
+
+    Returns
+    -------
+    Dataset
+        Observations, their codes, hierarchy and paths.
 
     Examples
     --------

@@ -29,6 +29,7 @@ def load_table(
     max_missing: float,
     scaled: bool,
 ) -> UserData:
+    """The numbers of a table; see `disentree.datasets.load_file` for the parameters."""
     frame = _read_table(path, suffix)
     policy: list[str] = []
     for name in drop:

@@ -17,29 +17,64 @@ from disentree.hierarchy import Hierarchy
 
 @dataclass(frozen=True, eq=False)
 class UserData:
-    """Observations as the algorithms get them, what was done to them, and ground truth if the file has it."""
+    """A user's observations as the algorithms get them.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file or folder.
+    kind : {"table", "series", "images"}
+        Columns with names, vectors, or images.
+    X : array of shape (n, ...)
+        The observations.
+    policy : tuple of str
+        One sentence for everything that was changed or left out.
+    feature_names : tuple of str
+        Names of the columns of a table.
+    rows : array of shape (n,), optional
+        Which rows of the file are in `X`; None for all.
+    center, scale : array of shape (d,), optional
+        What was subtracted from each column, and what it was then divided by; None if it was not standardized.
+    codes : array of shape (n, v), optional
+        True codes, if the file has them.
+    hierarchy : Hierarchy, optional
+        The tree of these codes.
+    levels : dict of str to tuple of str
+        By name of each column that was turned into columns of zeros and ones: its values.
+    """
 
     name: str
     kind: Literal["table", "series", "images"]
     X: Num[np.ndarray, "n ..."]
-    policy: tuple[str, ...]  # one sentence for everything that was changed or left out
-    feature_names: tuple[str, ...] = ()  # of a table
-    rows: Int[np.ndarray, " n"] | None = None  # which rows of the file are left; None for all
-    center: Float[np.ndarray, " d"] | None = None  # what standardizing took off, None if it was not done
+    policy: tuple[str, ...]
+    feature_names: tuple[str, ...] = ()
+    rows: Int[np.ndarray, " n"] | None = None
+    center: Float[np.ndarray, " d"] | None = None
     scale: Float[np.ndarray, " d"] | None = None
     codes: Float[np.ndarray, "n v"] | None = None
     hierarchy: Hierarchy | None = None
-    levels: dict[str, tuple[str, ...]] = field(default_factory=dict)  # values of columns made zeros and ones
+    levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def has_truth(self) -> bool:
+        """Whether true codes are known."""
         return self.codes is not None and self.hierarchy is not None
 
     def __len__(self) -> int:
         return len(self.X)
 
     def take(self, rows: Int[np.ndarray, " m"]) -> UserData:
-        """Some of the rows, with everything else as it is."""
+        """Some of the rows, with everything else as it is.
+
+        Parameters
+        ----------
+        rows : array of shape (m,)
+            Indices of rows of `X`.
+
+        Returns
+        -------
+        UserData
+        """
         kept = self.rows[rows] if self.rows is not None else rows
         codes = None if self.codes is None else self.codes[rows]
         return replace(self, X=self.X[rows], rows=kept, codes=codes)
@@ -48,7 +83,13 @@ class UserData:
 def without_missing(
     values: Float[np.ndarray, "n d"], names: list[str], max_missing: float, policy: list[str], path: Path
 ) -> tuple[Float[np.ndarray, "m k"], Int[np.ndarray, " k"], Int[np.ndarray, " m"]]:
-    """The values that are left, and their columns and rows in the file."""
+    """Leave out columns and rows with missing values, and columns with a single value.
+
+    Returns
+    -------
+    tuple of three arrays
+        The values that are left, their columns and their rows in the file.
+    """
     missing = ~np.isfinite(values)
     share = missing.mean(axis=0)
     sparse = share > max_missing
@@ -87,6 +128,7 @@ def make_vectors(
     scaled: bool,
     policy: list[str],
 ) -> UserData:
+    """Vectors as `UserData`, standardized if they are to be."""
     center = scale = None
     what = f"{X.shape[1]} column{'s' * (X.shape[1] != 1)}"
     if scaled:

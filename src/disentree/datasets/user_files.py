@@ -34,23 +34,33 @@ def load_file(
 
     Parameters
     ----------
-    path
+    path : str or path
         Tables have a column for each feature. An npz must have an array `X`, or only one array; if it also
         has `codes` and `hierarchy`, as written by `save_dataset`, these are the ground truth. Arrays of three
         axes are gray images, of four axes images with one or three channels last.
-    categorical
+    categorical : {"drop", "onehot"}, default="drop"
         What to do with columns of text or truth values: leave them out, or make a column of zeros and ones
         for each of their values.
-    drop
+    drop : sequence of str, default=()
         Columns of a table to leave out: identifiers, labels.
-    max_missing
+    max_missing : float, default=0.2
         Columns that miss a larger share of their values are left out; of the rest, rows with a value missing.
-    standardize
+    standardize : bool, default=True
         Give the columns of tables and of two-axis arrays mean 0 and standard deviation 1. A file with ground
         truth is taken as it is.
-    image_size
+    image_size : int, default=None
         Side in pixels of the square to which images of a folder are cut and scaled. Without it, images that
         all have the same size, of at most 128 pixels, stay as they are, and others become 64.
+
+    Returns
+    -------
+    UserData
+        The rows, and sentences that say what was done to them.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be read or has nothing that can be used.
 
     Examples
     --------

@@ -16,27 +16,21 @@ import numpy as np
 from jaxtyping import Float, Int, Shaped
 
 from disentree.errors import UserError
-from disentree.runs.blocks import (
-    create_npy,
-    npy_layouts,
-    open_rows,
-    open_writer,
-    out_files,
-    read_blocks,
-    read_rows,
-    write_rows,
-)
 from disentree.runs.folder import Run
+from disentree.runs.reading import open_rows, read_blocks, read_rows
 from disentree.runs.stages import finished_stages
+from disentree.runs.writing import create_npy, npy_layouts, open_writer, out_files, write_rows
 from disentree.training.data import rows_per_block
 from disentree.utils.files import atomic_path
-from disentree.utils.pools import in_processes
+from disentree.utils.jobs import in_processes
 
 IN, OUT = (".npy", ".npz", ".csv", ".tsv", ".parquet"), (".npy", ".csv", ".parquet")
 
 
 @dataclass(frozen=True)
 class Applied:
+    """What `apply_run` has done."""
+
     n_rows: int
     seconds: float
     files: tuple[Path, ...]
@@ -52,11 +46,30 @@ def apply_run(
     address: str | None = None,
     device: str = "auto",
 ) -> Applied:
-    """Write codes and paths of every row of `source` to `out`.
+    """Write codes and paths of every row of a file, a block at a time.
 
-    To a .npy file go the codes, and to one beside it that ends in .paths.npy the paths; to a table both, a column
-    for each variable. Rows of a table that miss a value get the path -1 and no codes. More than one process, or
-    Dask, is of use from .npy to .npy; other files are read in one go from front to back.
+    Parameters
+    ----------
+    run : Run
+        A run with a trained model.
+    source : str or path
+        Rows of the kind that the run was made from: .npy, .npz, .csv, .tsv or .parquet.
+    out : str or path
+        A .npy file gets the codes, and one beside it that ends in .paths.npy the paths. A .csv or .parquet table
+        gets both, a column for each variable. Rows that miss a value get the path -1 and no codes.
+    engine : {"local", "dask"}, default="local"
+        Where the processes are. Dask is for .npy to .npy; other files are read from front to back.
+    jobs : int, default=1
+        How many processes; more than one for .npy to .npy only.
+    address : str, default=None
+        Of a Dask scheduler.
+    device : str, default="auto"
+        Where the model computes: "auto", "cpu", "cuda" or "mps".
+
+    Returns
+    -------
+    Applied
+        How many rows there were, how long it took and which files were written.
     """
     source, out = Path(source), Path(out)
     for path, known in ((source, IN), (out, OUT)):
@@ -122,9 +135,9 @@ def _apply_parts(
     about = run.about_data
     with source.open("rb") as file:
         n_rows, dtype = open_rows(file, source, about)
-        if n_rows:  # a file cut short is told before work starts
+        if n_rows:  # a file cut short is reported before work starts
             read_rows(file, source, about, dtype, 1, skip=n_rows - 1)
-    # So is a device that is not there; a cluster elsewhere has its own.
+    # So is a missing device; a cluster elsewhere has its own.
     n_variables = run.model(device if address is None else "cpu").hierarchy_.n_variables
     step = rows_per_block(tuple(about["shape"]))
     with ExitStack() as stack:

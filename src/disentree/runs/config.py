@@ -22,24 +22,60 @@ SET_BY_RUN = ("checkpoint", "events", "callbacks", "mimosa")  # settings of a mo
 
 
 class RunConfig(BaseModel):
-    """What a run computes. Two runs with equal settings make the same files."""
+    """What a run computes. Two runs with equal settings make the same files.
+
+    `RunConfig.of` makes one and checks it.
+
+    Attributes
+    ----------
+    source : str
+        The name of a benchmark, or a file or folder.
+    kind : {"dataset", "file"}
+        Which of the two.
+    digest : str
+        Checksum of a file: the same name may hold other data tomorrow.
+    n_samples : int, optional
+        Samples of a benchmark, or of a file a random subset of this many rows.
+    seed : int
+        Seed of everything random.
+    options : dict
+        Options of `load_dataset` or of `load_file`.
+    structure : {"mimosa", "mimosa-paper", "true", "given"}
+        Where the tree comes from.
+    structure_settings : dict
+        Parameters of `MIMOSA` or of `MIMOSA.paper`.
+    hierarchy_file, labels_file : str, optional
+        The tree and the path of every row, if they are given.
+    structure_digest : str
+        Checksum of these two files.
+    model : str
+        A name in `disentree.runs.models.MODELS`.
+    preset : {"quick", "default", "paper"}
+        Which settings the model has.
+    model_settings : dict
+        Parameters of the model that differ from its preset.
+    epochs : int, optional
+        Epochs of training, if they differ from the preset's.
+    held_out : float
+        Fraction of the rows that are scored and not trained on.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     source: str
     kind: Literal["dataset", "file"]
-    digest: str = ""  # of a file: the same name may hold other data tomorrow
-    n_samples: int | None = Field(default=None, ge=1)  # of a file: a random subset of this many rows
+    digest: str = ""
+    n_samples: int | None = Field(default=None, ge=1)
     seed: int = Field(default=0, ge=0)
-    options: dict[str, Any] = {}  # of `load_dataset` or of `load_file`
+    options: dict[str, Any] = {}
     structure: Literal["mimosa", "mimosa-paper", "true", "given"] = "mimosa"
-    structure_settings: dict[str, Any] = {}  # of `MIMOSA` or of `MIMOSA.paper`
+    structure_settings: dict[str, Any] = {}
     hierarchy_file: str | None = None
     labels_file: str | None = None
     structure_digest: str = ""
     model: str = "cofhae"
     preset: Literal["quick", "default", "paper"] = "default"
-    model_settings: dict[str, Any] = {}  # of the model, instead of what the preset says
+    model_settings: dict[str, Any] = {}
     epochs: int | None = Field(default=None, ge=1)
     held_out: float = Field(default=0.1, gt=0, lt=1)
 
@@ -53,7 +89,22 @@ class RunConfig(BaseModel):
     def of(
         cls, source: str, *, preset: str = "default", n_samples: int | None = None, **settings: Any
     ) -> RunConfig:
-        """Settings for a benchmark by its name, or for a file; both are checked before anything is done.
+        """Settings for a benchmark by its name, or for a file, checked before any work is done.
+
+        Parameters
+        ----------
+        source : str
+            The name of a benchmark, or a file or folder.
+        preset : {"quick", "default", "paper"}, default="default"
+            Settings of the model; "quick" also takes fewer samples of a benchmark.
+        n_samples : int, default=None
+            Samples of a benchmark, 100,000 if None (20,000 with "quick"), or rows of a file, all if None.
+        **settings
+            Other attributes.
+
+        Returns
+        -------
+        RunConfig
 
         Examples
         --------
@@ -95,7 +146,18 @@ class RunConfig(BaseModel):
             ) from None
 
     def differences(self, other: RunConfig) -> list[str]:
-        """What the two would do differently, in words. Where a file lies does not matter, what it holds does."""
+        """What two runs do differently.
+
+        Parameters
+        ----------
+        other : RunConfig
+            The settings of the other run.
+
+        Returns
+        -------
+        list of str
+            One phrase for each difference. Where a file is does not matter, what it holds does.
+        """
         mine, theirs = self.model_dump(), other.model_dump()
         by_content = {"hierarchy_file", "labels_file"} | (
             {"source"} if self.kind == other.kind == "file" else set()
@@ -111,13 +173,33 @@ class RunConfig(BaseModel):
         return out
 
     def same_structure(self, other: RunConfig) -> bool:
-        """Whether both find the same tree: equal data, split and way of finding it."""
+        """Whether both runs find the same tree: equal data, split and way of finding it.
+
+        Parameters
+        ----------
+        other : RunConfig
+            The settings of the other run.
+
+        Returns
+        -------
+        bool
+        """
         names = ("source", "kind", "digest", "n_samples", "seed", "options", "held_out")
         names += ("structure", "structure_settings", "structure_digest")
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
     def command(self, folder: str | os.PathLike[str]) -> str:
-        """The command line that repeats the run."""
+        """The command line that repeats the run.
+
+        Parameters
+        ----------
+        folder : str or path
+            The run's folder.
+
+        Returns
+        -------
+        str
+        """
         words = ["disentree", "run", self.source, "--out", str(folder)]
         if self.preset != "default":
             words += ["--preset", self.preset]
@@ -148,8 +230,11 @@ class RunConfig(BaseModel):
 
 
 def usual_structure(model: str, kind: str) -> str:
-    """Where the tree comes from, unless told. As in the paper, the baselines and the ablations of COFHAE are given
-    that of the ground truth; a file seldom has one, and only a model that learns from true codes insists."""
+    """Where the tree comes from if the user does not say it.
+
+    As in the paper, baselines and ablations of COFHAE get the tree of the ground truth. A file seldom has one;
+    only models that are trained on true codes need it.
+    """
     if model == "cofhae" or (kind == "file" and not find_model(model).needs_codes):
         return "mimosa"
     return "true"

@@ -81,7 +81,19 @@ class Run:
 
     @classmethod
     def create(cls, config: RunConfig, folder: str | os.PathLike[str]) -> Run:
-        """Write the settings of a new run to a folder that holds none."""
+        """Write the settings of a new run to a folder that holds none.
+
+        Parameters
+        ----------
+        config : RunConfig
+            The settings.
+        folder : str or path
+            The folder, which is made if it does not exist.
+
+        Returns
+        -------
+        Run
+        """
         about = {
             "format": FORMAT,
             "config": config.model_dump(),
@@ -97,6 +109,15 @@ class Run:
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Run:
         """The run in a folder.
+
+        Parameters
+        ----------
+        folder : str or path
+            The folder.
+
+        Returns
+        -------
+        Run
 
         Raises
         ------
@@ -134,7 +155,18 @@ class Run:
         return load_data(self.config)
 
     def split(self, n_rows: int) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " m"]]:
-        """Rows to train on and rows held out, each in order."""
+        """Split rows at random into training and held-out rows.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many rows there are.
+
+        Returns
+        -------
+        tuple of two arrays
+            Rows to train on and rows held out, each in order. The same settings give the same rows.
+        """
         return split_rows(self.config, n_rows)
 
     @property
@@ -157,11 +189,33 @@ class Run:
             raise UserError(f"{path} is damaged: {error}") from None
 
     def model(self, device: str = "auto") -> Any:
-        """The trained model, on a device."""
+        """The trained model.
+
+        Parameters
+        ----------
+        device : str, default="auto"
+            Where it computes: "auto", "cpu", "cuda" or "mps".
+
+        Returns
+        -------
+        estimator
+            Of the class that `config.model` names.
+        """
         return load_model(self.config.model, self.folder, device)
 
     def codes(self, name: Literal["learned", "true"]) -> tuple[Float[np.ndarray, "n v"], Hierarchy] | None:
-        """Codes of the held-out rows and their hierarchy; None if there is no ground truth."""
+        """Codes of the held-out rows.
+
+        Parameters
+        ----------
+        name : {"learned", "true"}
+            Whose codes.
+
+        Returns
+        -------
+        tuple of an array of shape (n, v) and a Hierarchy, or None
+            The codes and their hierarchy; None if true codes are not known.
+        """
         path = self.folder / f"{name}.npz"
         if name == "true" and not path.is_file():
             return None
@@ -187,15 +241,45 @@ class Run:
     # ---------------------------------------------------------------- reading and writing
 
     def read_json(self, name: str) -> Any:
-        """What a JSON file of the folder holds."""
+        """What a JSON file of the folder holds.
+
+        Parameters
+        ----------
+        name : str
+            The file.
+
+        Returns
+        -------
+        object
+        """
         return read_json(self.folder / name)
 
     def write_json(self, name: str, value: Any) -> None:
-        """Write a JSON file of the folder."""
+        """Write a JSON file of the folder.
+
+        Parameters
+        ----------
+        name : str
+            The file.
+        value : object
+            What it holds.
+        """
         write_json(self.folder / name, value)
 
     def read_npz(self, name: str, *needed: str) -> dict[str, np.ndarray]:
-        """The arrays of an npz file of the folder: those that are `needed`, or all."""
+        """The arrays of an npz file of the folder.
+
+        Parameters
+        ----------
+        name : str
+            The file.
+        *needed
+            Names of arrays; all of them if none is given.
+
+        Returns
+        -------
+        dict of str to array
+        """
         path = self.folder / name
         try:
             with path.open("rb") as file:
@@ -207,12 +291,28 @@ class Run:
             raise UserError(_damaged(path, error)) from None
 
     def write_npz(self, name: str, **arrays: Any) -> None:
-        """Write an npz file of the folder."""
+        """Write an npz file of the folder.
+
+        Parameters
+        ----------
+        name : str
+            The file.
+        **arrays
+            Its arrays.
+        """
         with atomic_path(self.folder / name) as temporary:
             write_npz(temporary, {key: np.asarray(value) for key, value in arrays.items()})
 
     def log_event(self, event: str, **more: Any) -> None:
-        """Append a line to events.jsonl."""
+        """Append a line to events.jsonl.
+
+        Parameters
+        ----------
+        event : str
+            What happened.
+        **more
+            More about it, as JSON has it.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **more}
         with (self.folder / "events.jsonl").open("a", encoding="utf-8") as file:

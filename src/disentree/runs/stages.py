@@ -104,6 +104,14 @@ def start_run(config: RunConfig, folder: str | os.PathLike[str], *, force: bool 
     ------
     UserError
         If the folder holds a run with other settings, or files that are not of a run.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from disentree.runs import RunConfig
+    >>> run = start_run(RunConfig.of("chopsticks-depth2-slope", n_samples=500), tempfile.mkdtemp())
+    >>> unfinished_stages(run)
+    ['data', 'structure', 'model', 'scores', 'figures', 'report']
     """
     folder = Path(folder)
     check_settings(config)
@@ -147,14 +155,23 @@ def finish_run(
         Where the model is trained: "auto", "cpu", "cuda" or "mps".
     verbose : bool, default=False
         Whether progress is shown on stderr.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         Threads of MIMOSA and of the scores; all cores if None. Results do not depend on it.
-    structure_from : Run, optional
+    structure_from : Run, default=None
         A run of the same data whose structure is copied instead of found again.
-    embedding : array of shape (n, d), optional
+    embedding : array of shape (n, d), default=None
         An initial representation of all rows, which MIMOSA takes as it is.
-    on_mimosa : callable, optional
-        Called with MIMOSA once it is fitted, or if no component was found with what it has.
+    on_mimosa : callable, default=None
+        Called with MIMOSA once it is fitted; also if no component was found, with what it has by then.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from disentree.runs import RunConfig, start_run
+    >>> run = start_run(RunConfig.of("chopsticks-depth2-slope", n_samples=500), tempfile.mkdtemp())
+    >>> finish_run(run, until="structure")
+    >>> len(run.hierarchy.paths)
+    2
     """
     if until not in STAGE_NAMES:
         raise UserError(f"there is no stage {until!r}; a run has {', '.join(STAGE_NAMES)}")

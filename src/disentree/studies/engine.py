@@ -13,7 +13,8 @@ from typing import Any
 from disentree.studies.progress import Progress
 from disentree.studies.task import Task
 from disentree.studies.worker import execute
-from disentree.utils.pools import Pool, run_jobs
+from disentree.utils.jobs import run_jobs
+from disentree.utils.pools import Pool
 
 ATTEMPTS = 2
 

@@ -6,8 +6,8 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from typing import Any, Protocol, runtime_checkable
 
 from disentree.errors import UserError
@@ -108,7 +108,7 @@ class LocalPool:
         try:
             future: Future[Any] = executor.submit(_watched, function, *args)
         except Exception as error:
-            if not _died(error):
+            if not process_died(error):
                 raise
             executor = self._replace(executor)  # its process died while it had nothing to do
             future = executor.submit(_watched, function, *args)
@@ -119,7 +119,7 @@ class LocalPool:
         """Executors whose call has ended are free; one whose process died stays broken, and is replaced."""
         for executor, future in [item for item in self._busy if item[1].done()]:
             self._busy.remove((executor, future))
-            if _died(future.exception()):
+            if process_died(future.exception()):
                 executor = self._replace(executor)
             self._free.append(executor)
 
@@ -203,118 +203,10 @@ class DaskPool:
             self._cluster.close(timeout=5)
 
 
-# ------------------------------------------------------------------ the loop
-
-
-@runtime_checkable
-class Jobs(Protocol):
-    """Calls to be made in the processes of a pool, by key, and what happens with their results.
-
-    `run_jobs` asks for the next key whenever a process is free, makes its call, and repeats it if it failed.
-    """
-
-    def next_ready(self) -> Hashable | None:
-        """The key of the next call; None if there is none at the moment."""
-        ...
-
-    def call_of(self, key: Any) -> tuple[Callable[..., Any], Sequence[Any]]:
-        """The function to call for a key, and its arguments."""
-        ...
-
-    def problem_of(self, future: Future[Any]) -> str | None:
-        """Why a call failed and should be retried, or None. Errors that end all work are raised."""
-        ...
-
-    def started(self, key: Any) -> None: ...
-
-    def done(self, key: Any, result: Any) -> None: ...
-
-    def retried(self, key: Any, problem: str) -> None: ...
-
-    def failed(self, key: Any, problem: str) -> None: ...
-
-    def tick(self) -> None:
-        """Called about every second, and after each call."""
-        ...
-
-
-def run_jobs(pool: Pool, jobs: Jobs, attempts: int = 2) -> None:
-    """Make all calls of `jobs` in the processes of `pool`, each at most `attempts` times."""
-    running: dict[Future[Any], Any] = {}
-    failures: dict[Any, int] = {}
-    to_retry: list[Any] = []
-    while True:
-        while len(running) < pool.room():
-            key = to_retry.pop() if to_retry else jobs.next_ready()
-            if key is None:
-                break
-            function, arguments = jobs.call_of(key)
-            jobs.started(key)
-            running[pool.submit(function, *arguments)] = key
-        if not running:
-            return
-        for future in wait(running, timeout=1.0, return_when=FIRST_COMPLETED).done:
-            key = running.pop(future)
-            problem = jobs.problem_of(future)
-            if problem is None:
-                jobs.done(key, future.result())
-                continue
-            failures[key] = failures.get(key, 0) + 1
-            if failures[key] < attempts:
-                jobs.retried(key, problem)
-                to_retry.append(key)
-            else:
-                jobs.failed(key, problem)
-        jobs.tick()
-
-
-def in_processes(
-    function: Callable[..., Any],
-    calls: Sequence[Sequence[Any]],
-    engine: str,
-    jobs: int,
-    address: str | None = None,
-) -> None:
-    """Call `function` with each of `calls`, in any order; a call whose process died is made once more."""
-    with open_pool(engine, jobs, address) as pool:
-        run_jobs(pool, _Calls(function, calls))
-
-
-class _Calls:
-    """Calls of one function; an error of any of them ends all."""
-
-    def __init__(self, function: Callable[..., Any], calls: Sequence[Sequence[Any]]) -> None:
-        self._function, self._calls = function, calls
-        self._next = iter(range(len(calls)))
-
-    def next_ready(self) -> int | None:
-        return next(self._next, None)
-
-    def call_of(self, key: int) -> tuple[Callable[..., Any], Sequence[Any]]:
-        return self._function, self._calls[key]
-
-    def problem_of(self, future: Future[Any]) -> str | None:
-        error = future.exception()
-        if error is not None and not _died(error):
-            raise error
-        return None if error is None else type(error).__name__
-
-    def failed(self, key: int, problem: str) -> None:
-        raise UserError(f"a process was killed twice ({problem}): memory may be short, so try fewer --jobs")
-
-    def started(self, key: int) -> None: ...
-
-    def done(self, key: int, result: Any) -> None: ...
-
-    def retried(self, key: int, problem: str) -> None: ...
-
-    def tick(self) -> None: ...
-
-
 # ------------------------------------------------------------------ in the process
 
 
-def _died(error: BaseException | None) -> bool:
+def process_died(error: BaseException | None) -> bool:
     """Whether the process died, as opposed to an error in the call."""
     return error is not None and type(error).__name__ in (
         "TerminatedWorkerError",

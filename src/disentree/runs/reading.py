@@ -1,11 +1,11 @@
-"""Files of rows, read and written a block at a time, so that memory does not grow with the file."""
+"""Files of rows, read a block at a time, so that memory does not grow with the file."""
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,8 @@ from disentree.datasets.tables import csv_style, table_problem, zeros_and_ones
 from disentree.datasets.user_data import optional_module
 from disentree.errors import UserError
 from disentree.training.data import rows_per_block
-from disentree.utils.files import atomic_path
 
 log = logging.getLogger(__name__)
-
-CODE_DTYPE, PATH_DTYPE = np.dtype("<f8"), np.dtype("<i8")
-
-
-# ------------------------------------------------------------------ reading
 
 
 def read_blocks(source: Path, about: dict[str, Any]) -> Iterator[Shaped[np.ndarray, "n ..."]]:
@@ -39,15 +33,17 @@ def read_blocks(source: Path, about: dict[str, Any]) -> Iterator[Shaped[np.ndarr
             yield from _array_blocks(file, source, about, step)
         return
     levels = _levels_in_use(about)
-    told: set[str] = set()
+    warned: set[str] = set()
     for frame in (_parquet_frames if suffix == ".parquet" else _csv_frames)(source, about, levels, step):
-        _tell_new_values(frame, levels, source, told)
+        _warn_of_new_values(frame, levels, source, warned)
         block = _numbers(frame, about, levels, source)
         _check_shape(block.shape, about, source)
         yield _standardized(block, about)
 
 
 def _standardized(block: Shaped[np.ndarray, "n ..."], about: dict[str, Any]) -> Shaped[np.ndarray, "n ..."]:
+    if about["kind"] != "images":  # whole numbers too, as in training
+        block = block.astype(np.float64, copy=False)
     if about["scale"] is None:
         return block
     return (block - np.array(about["center"])) / np.array(about["scale"])
@@ -146,16 +142,16 @@ def _levels_in_use(about: dict[str, Any]) -> Levels:
     }
 
 
-def _columns_for(about: dict[str, Any], levels: Levels, path: Path, there: list[str]) -> list[str] | None:
+def _columns_for(about: dict[str, Any], levels: Levels, path: Path, present: list[str]) -> list[str] | None:
     """The columns of a table that the run's features are made from; None for all, if features have no names."""
     if not about["feature_names"]:
-        _check_width(len(there), about, path)
+        _check_width(len(present), about, path)
         return None
     made = {f"{column}={value}" for column, values in levels.items() for value in values}
     columns = [*(name for name in about["feature_names"] if name not in made), *levels]
-    missing = [column for column in columns if column not in there]
+    missing = [column for column in columns if column not in present]
     if missing and "=" in missing[0] and "levels" not in about:
-        raise UserError(f"the run is too old to tell what {missing[0]!r} was made from: run it again to apply it")
+        raise UserError(f"the run is too old to know what {missing[0]!r} was made from: run it again to apply it")
     if missing:
         raise UserError(f"{path} has no column {missing[0]!r}, which the run was made from")
     return columns
@@ -191,12 +187,12 @@ def _parquet_frames(path: Path, about: dict[str, Any], levels: Levels, step: int
         raise UserError(f"{path} cannot be read: {error}") from None
 
 
-def _tell_new_values(frame: Any, levels: Levels, path: Path, told: set[str]) -> None:
-    """Say once for a column that it has values which were not there when the run was made."""
+def _warn_of_new_values(frame: Any, levels: Levels, path: Path, warned: set[str]) -> None:
+    """Warn once for a column that it has values that were not in the run's table."""
     for column, values in levels.items():
         new = set(frame[column].dropna().astype(str)) - set(values)
-        if new and column not in told:
-            told.add(column)
+        if new and column not in warned:
+            warned.add(column)
             sentence = "%s: column %r has values that the run was not made from, such as %r; they become zeros"
             log.warning(sentence, path, column, min(new))
 
@@ -215,97 +211,3 @@ def _numbers(frame: Any, about: dict[str, Any], levels: Levels, path: Path) -> F
         return np.stack(columns, axis=1)
     except (ValueError, TypeError) as error:
         raise UserError(f"{path} must hold numbers in the run's columns: {error}") from None
-
-
-# ------------------------------------------------------------------ writing
-
-Write = Callable[[np.ndarray, np.ndarray], None]
-
-
-def open_writer(stack: ExitStack, out: Path, hierarchy: Any) -> Write:
-    names = [variable.name for variable in hierarchy.variables]
-    temporary = [stack.enter_context(atomic_path(path)) for path in out_files(out)]
-    if out.suffix.lower() == ".npy":
-        return _npy_writer(stack, temporary, len(names))
-    return (_csv_writer if out.suffix.lower() == ".csv" else _parquet_writer)(stack, temporary[0], names)
-
-
-def out_files(out: Path) -> tuple[Path, ...]:
-    """What is written: of a .npy the codes, and the paths to a second one."""
-    return (out, out.with_name(f"{out.stem}.paths.npy")) if out.suffix.lower() == ".npy" else (out,)
-
-
-def _npy_writer(stack: ExitStack, temporary: list[Path], n_variables: int) -> Write:
-    """The number of rows is known at the end; numpy's header leaves room for it."""
-    files = [path.open("wb") for path in temporary]
-    n_rows = 0
-
-    def write_headers() -> None:
-        for file, (shape, dtype) in zip(files, npy_layouts(n_rows, n_variables), strict=True):
-            file.seek(0)
-            header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
-            np.lib.format.write_array_header_1_0(file, header)
-
-    def finish(error: Any, *more: Any) -> None:
-        if error is None:
-            write_headers()
-        for file in files:
-            file.close()
-
-    stack.push(finish)
-    write_headers()
-
-    def write(codes: np.ndarray, paths: np.ndarray) -> None:
-        nonlocal n_rows
-        files[0].write(np.ascontiguousarray(codes, CODE_DTYPE).data)
-        files[1].write(np.ascontiguousarray(paths, PATH_DTYPE).data)
-        n_rows += len(codes)
-
-    return write
-
-
-def npy_layouts(n_rows: int, n_variables: int) -> list[tuple[tuple[int, ...], np.dtype]]:
-    """Shape and type of the arrays of codes and of paths."""
-    return [((n_rows, n_variables), CODE_DTYPE), ((n_rows,), PATH_DTYPE)]
-
-
-def create_npy(path: Path, shape: tuple[int, ...], dtype: np.dtype) -> None:
-    """A file of zeros, for `write_rows` to fill."""
-    np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
-
-
-def write_rows(path: Path, start: int, values: Shaped[np.ndarray, "n ..."]) -> None:
-    """Write rows to their place in a file that `create_npy` made."""
-    # Mapped for these rows only: pages of a map count as memory for as long as it is open.
-    np.lib.format.open_memmap(path, mode="r+")[start : start + len(values)] = values
-
-
-def _csv_writer(stack: ExitStack, temporary: Path, names: list[str]) -> Write:
-    import csv
-
-    file = stack.enter_context(temporary.open("w", newline="", encoding="utf-8"))
-    rows = csv.writer(file)
-    rows.writerow(["path", *names])
-
-    def write(codes: np.ndarray, paths: np.ndarray) -> None:
-        for path, values in zip(paths.tolist(), codes.tolist(), strict=True):
-            rows.writerow([path, *("" if v != v else v for v in values)])
-
-    return write
-
-
-def _parquet_writer(stack: ExitStack, temporary: Path, names: list[str]) -> Write:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise UserError("parquet files need pyarrow: pip install 'disentree[files]'") from None
-    fields = [("path", pyarrow.int64()), *((name, pyarrow.float64()) for name in names)]
-    schema = pyarrow.schema(fields)
-    writer = stack.enter_context(parquet.ParquetWriter(str(temporary), schema))
-
-    def write(codes: np.ndarray, paths: np.ndarray) -> None:
-        columns = [pyarrow.array(paths), *(pyarrow.array(c, from_pandas=True) for c in codes.T)]
-        writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
-
-    return write
