@@ -140,10 +140,19 @@ def test_datasets_lists_all_with_variables_and_paths():
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert lines[0].split() == ["name", "variables", "paths", "description"]
-    for line, info in zip(lines[1:], list_datasets(), strict=True):
-        n_variables, n_paths = str(info.hierarchy.n_variables), str(len(info.hierarchy.paths))
-        assert line.split()[:3] == [info.name, n_variables, n_paths]
+    listed = [*list_datasets(), *list_datasets("generated"), *list_datasets("real")]
+    for line, info in zip(lines[1:], listed, strict=True):
+        assert line.startswith(info.name)
         assert line.endswith(info.description)
+        if info.hierarchy is not None:
+            assert line.split()[1:3] == [str(info.hierarchy.n_variables), str(len(info.hierarchy.paths))]
+
+
+def test_datasets_shows_the_card_of_a_real_table():
+    result = invoke("datasets", "penguins")
+    assert result.exit_code == 0
+    assert "license: CC0" in result.stdout
+    assert "structure: Three species" in result.stdout
 
 
 def test_datasets_describes_one():

@@ -1,4 +1,4 @@
-"""`disentree datasets`: list, describe, write and draw the benchmark data sets."""
+"""`disentree datasets`: list, describe, write and draw data sets."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def datasets(
     if name is None:
         if out or preview or n_samples is not None or data_options:
             raise UserError("give the name of a data set to write or draw it; `disentree datasets` lists them")
-        _print_list(list_datasets())
+        _print_list([info for kind in ("benchmarks", "generated", "real") for info in list_datasets(kind)])
         return
     info = dataset_info(name, **data_options)
     if not out and not preview:
@@ -96,15 +96,23 @@ def _draw(ds: Dataset, path: Path) -> None:
 
 def _print_list(infos: Sequence[DatasetInfo]) -> None:
     header = ("name", "variables", "paths", "description")
-    rows = [(i.name, str(i.hierarchy.n_variables), str(len(i.hierarchy.paths)), i.description) for i in infos]
+    rows = []
+    for info in infos:
+        tree = info.hierarchy
+        known = ("", "") if tree is None else (str(tree.n_variables), str(len(tree.paths)))
+        rows.append((info.name, *known, info.description))
     print_table(header, rows, numbers=("variables", "paths"))
 
 
 def _print_description(info: DatasetInfo) -> None:
-    n_paths = len(info.hierarchy.paths)
     print(f"{info.name}: {info.description}")
-    print(f"{info.hierarchy.n_variables} variables, {n_paths} path{'s' * (n_paths != 1)}\n")
-    print(info.hierarchy)
+    if info.hierarchy is not None:
+        n_paths = len(info.hierarchy.paths)
+        print(f"{info.hierarchy.n_variables} variables, {n_paths} path{'s' * (n_paths != 1)}\n")
+        print(info.hierarchy)
+    if info.card is not None:
+        for word in ("source", "license", "citation", "structure"):
+            print(f"{word}: {getattr(info.card, word)}")
     print("\noptions:")
     for option, value in info.options.items():
         flag = f"--{option.replace('_', '-')}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy
@@ -15,25 +15,22 @@ from disentree.hierarchy import Hierarchy
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Observations with their ground truth.
+    """Observations `X` with what is known about them.
 
     Attributes
     ----------
     name : str
-        The name that `load_dataset` knows it by.
-    X : array of shape (n, ...)
-        Observations: series (n, length) or images (n, height, width).
-    codes : array of shape (n, v)
-        The factors they were made from, NaN where a factor is not active.
-    hierarchy : Hierarchy
-        The tree that the codes follow.
-    paths : array of shape (n,)
-        The path of each row, an index into ``hierarchy.paths``.
+    X : array of shape (n, ...) or DataFrame
+    codes : array of shape (n, v) or None
+        The codes that the rows were made from; None for real data.
+    hierarchy : Hierarchy or None
+        The true hierarchy; None where it is not known.
+    paths : array of shape (n,) or None
+        The path of each row in `hierarchy`, or for real data the known class of each row.
     seed : int
-        The seed that it was made with.
     options : mapping
-        The options that it was made with.
-    render : callable
+        What was given to `load_dataset`.
+    render : callable or None
         Observations without noise for valid codes.
 
     Examples
@@ -44,15 +41,15 @@ class Dataset:
     """
 
     name: str
-    X: Shaped[np.ndarray, "n ..."]
-    codes: Float[np.ndarray, "n v"]
-    hierarchy: Hierarchy
-    paths: Int[np.ndarray, " n"]
+    X: Any
+    codes: Float[np.ndarray, "n v"] | None
+    hierarchy: Hierarchy | None
+    paths: Int[np.ndarray, " n"] | None
     seed: int
     options: Mapping[str, Any] = field(default_factory=dict)
-    render: Callable[[np.ndarray], np.ndarray] = field(repr=False, default=lambda codes: codes)
+    render: Callable[[np.ndarray], Any] | None = field(repr=False, default=None)
 
-    def generate(self, codes: ArrayLike) -> Shaped[np.ndarray, "n ..."]:
+    def generate(self, codes: ArrayLike) -> Any:
         """Observations without noise for any codes.
 
         Parameters
@@ -65,6 +62,8 @@ class Dataset:
         array of shape (n, ...)
             For a data set without noise, ``ds.generate(ds.codes)`` equals ``ds.X`` exactly.
         """
+        if self.hierarchy is None or self.render is None:
+            raise ValueError(f"{self.name} is real data, which cannot be generated")
         return self.render(self.hierarchy.validate(codes))
 
     def __len__(self) -> int:
@@ -72,4 +71,5 @@ class Dataset:
 
     def __repr__(self) -> str:
         shape = "x".join(map(str, self.X.shape[1:]))
-        return f"<Dataset {self.name}: {len(self)} samples of {shape}, {len(self.hierarchy.paths)} paths>"
+        known = f", {len(self.hierarchy.paths)} paths" if self.hierarchy is not None else ""
+        return f"<Dataset {self.name}: {len(self)} samples of {shape}{known}>"

@@ -45,8 +45,10 @@ def save_dataset(dataset: Dataset, path: str | os.PathLike[str]) -> dict[str, An
     path = Path(path)
     if path.suffix != ".npz":
         raise ValueError(f"a data set is written to a file that ends in .npz, got {str(path)!r}")
+    if dataset.codes is None or dataset.hierarchy is None or dataset.paths is None:
+        raise ValueError(f"{dataset.name} is real data without ground truth, and is written by DataFrame.to_csv")
     with atomic_path(path) as npz, atomic_path(f"{path}.json") as sidecar:
-        arrays = {"X": dataset.X, "codes": dataset.codes, "paths": dataset.paths}
+        arrays = {"X": np.asarray(dataset.X), "codes": dataset.codes, "paths": dataset.paths}
         write_npz(npz, {**arrays, "hierarchy": np.array(dataset.hierarchy.to_json(indent=None))})
         about = {
             "name": dataset.name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from numbers import Integral
@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from disentree.datasets import clusters, curved, humid_air, robot_arm
 from disentree.datasets.base import Dataset
 from disentree.datasets.chopsticks import VARIANTS, Chopsticks
+from disentree.datasets.real_tables import CARDS, Card, load_table
+from disentree.datasets.recipe import Recipe
 from disentree.hierarchy import Hierarchy
 
 _CHOPSTICKS = re.compile(r"chopsticks-depth(\d+)-(\w+)")
@@ -25,45 +28,55 @@ _ABOUT = {
 }
 
 
+N_SAMPLES = 100_000  # of generated data, unless told
 _BENCHMARKS = [*(f"chopsticks-depth{d}-{v}" for d in (2, 3) for v in VARIANTS), "spaceshapes"]
+_RECIPES = {**curved.RECIPES, **clusters.RECIPES, "robot-arm": robot_arm.RECIPE, "humid-air": humid_air.RECIPE}
 
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What is known about a data set before it is made.
+    """What can be said about a data set before it is made.
 
     Attributes
     ----------
-    name : str
-        The name that `load_dataset` knows it by.
-    description : str
-        What it is, in a few words.
-    hierarchy : Hierarchy
-        The tree that its codes follow.
-    options : mapping of str to value
-        All options of `load_dataset` for it, with their values.
+    name, description : str
+    hierarchy : Hierarchy or None
+        None for real data.
+    options : mapping
+        Everything `load_dataset` takes for it, with the values it would have.
+    card : Card or None
+        Of real data: source, license, citation and what is known of its structure.
     """
 
     name: str
     description: str
-    hierarchy: Hierarchy
+    hierarchy: Hierarchy | None
     options: Mapping[str, Any]
+    card: Card | None = None
 
 
-def list_datasets() -> list[DatasetInfo]:
-    """Describe the nine benchmarks of the paper.
+def list_datasets(kind: str = "benchmarks") -> list[DatasetInfo]:
+    """Describe the data sets of a kind.
+
+    Parameters
+    ----------
+    kind : {"benchmarks", "generated", "real"}, default="benchmarks"
+        The nine benchmarks of the paper (Chopsticks exist at any other depth too), other generated data with
+        ground truth, or real tables.
 
     Returns
     -------
     list of DatasetInfo
-        Eight Chopsticks, which exist at any other depth too, and Spaceshapes.
 
     Examples
     --------
-    >>> list_datasets()[0].name
-    'chopsticks-depth2-inter'
+    >>> list_datasets()[0].name, list_datasets("real")[0].name
+    ('chopsticks-depth2-inter', 'penguins')
     """
-    return [dataset_info(name) for name in _BENCHMARKS]
+    names = {"benchmarks": _BENCHMARKS, "generated": list(_RECIPES), "real": list(CARDS)}
+    if kind not in names:
+        raise ValueError(f"kind must be {', '.join(names)}, got {kind!r}")
+    return [dataset_info(name) for name in names[kind]]
 
 
 def dataset_info(name: str, **options: Any) -> DatasetInfo:
@@ -85,28 +98,34 @@ def dataset_info(name: str, **options: Any) -> DatasetInfo:
     >>> dataset_info("chopsticks-depth4-inter").description
     'sticks with an intercept, chopped up to 3 times'
     """
+    if name in CARDS:
+        own = _check_options(name, options, {"numeric": False}, noise=False)
+        return DatasetInfo(name, CARDS[name].title, None, {"numeric": False, **own}, CARDS[name])
     return _recipe(name, options)[0]
 
 
-def load_dataset(name: str, n_samples: int = 100_000, seed: int = 0, **options: Any) -> Dataset:
-    """Make a benchmark data set.
+def load_dataset(name: str, n_samples: int | None = None, seed: int = 0, **options: Any) -> Dataset:
+    """Make a data set with ground truth, or read a real one.
 
     Parameters
     ----------
     name : str
-        ``chopsticks-depth{d}-{inter|slope|both|either}`` for any depth d, or ``spaceshapes``.
-    n_samples : int, default=100000
-        How many rows to draw.
+        ``chopsticks-depth{d}-{inter|slope|both|either}`` for any depth d, ``spaceshapes``, or another name that
+        `list_datasets` has.
+    n_samples : int or None, default=None
+        None for 100,000 rows of a generated data set and for all rows of a real one, of which it is otherwise the
+        size of a random subset.
     seed : int, default=0
         The same seed gives the same bytes, whatever the number of cores.
     **options
         Chopsticks: `length`, `noise` (standard deviation of Gaussian noise), `min_offset`, `mode`,
-        `distribution`, `stop` (see `Chopsticks`). Spaceshapes: `binarize`, `noise`.
+        `distribution`, `stop` (see `Chopsticks`). Spaceshapes: `binarize`, `noise`. Other generated data: `noise`.
+        Real tables: `numeric`, to have only the measured numbers of rows without empty cells, as an array.
 
     Returns
     -------
     Dataset
-        Observations, their codes, hierarchy and paths.
+        Observations and, where they are known, their codes, hierarchy and paths.
 
     Examples
     --------
@@ -115,21 +134,49 @@ def load_dataset(name: str, n_samples: int = 100_000, seed: int = 0, **options: 
     ((1000, 64), (1000, 9), 6)
     >>> bool((ds.generate(ds.codes) == ds.X).all())
     True
+    >>> load_dataset("penguins").X.columns[1]
+    'bill_length_mm'
     """
-    _check_whole("n_samples", n_samples, 1)
+    if n_samples is not None:
+        _check_whole("n_samples", n_samples, 1)
     _check_whole("seed", seed, 0)
-    info, sample_codes, render = _recipe(name, options)
+    if name in CARDS:
+        return _load_table(name, n_samples, int(seed), options)
+    info, recipe = _recipe(name, options)
     # Factors and noise have generators of their own: a noisy data set is the clean one plus noise.
     factor_rng, noise_rng = (np.random.default_rng(s) for s in np.random.SeedSequence(int(seed)).spawn(2))
-    codes = sample_codes(int(n_samples), factor_rng)
-    X = render(codes)
+    codes = recipe.sample_codes(int(n_samples or N_SAMPLES), factor_rng)
+    X = recipe.render(codes)
+    if recipe.disturb is not None:
+        X = recipe.disturb(X, noise_rng)
     if noise := float(info.options["noise"]):
         X = _add_noise(X, noise, noise_rng)
-    return Dataset(name, X, codes, info.hierarchy, info.hierarchy.path_of(codes), int(seed), options, render)
+    named = partial(_with_names, columns=recipe.columns)
+    render = recipe.render if not recipe.columns else lambda codes: named(recipe.render(codes))
+    paths = recipe.hierarchy.path_of(codes)
+    return Dataset(name, named(X), codes, recipe.hierarchy, paths, int(seed), options, render)
 
 
-def _recipe(name: str, options: dict[str, Any]) -> tuple[DatasetInfo, Callable, Callable]:
-    """What is known about a data set, how its codes are drawn, and how they become observations."""
+def _load_table(name: str, n_samples: int | None, seed: int, options: dict[str, Any]) -> Dataset:
+    numeric = bool(dataset_info(name, **options).options["numeric"])
+    X, label = load_table(CARDS[name], numeric)
+    if n_samples is not None and n_samples < len(X):
+        chosen = np.sort(np.random.default_rng(seed).choice(len(X), n_samples, replace=False))
+        X = X[chosen] if numeric else X.iloc[chosen].reset_index(drop=True)
+        label = None if label is None else label[chosen]
+    return Dataset(name, X, None, None, label, seed, options)
+
+
+def _with_names(X: np.ndarray, columns: Sequence[str]) -> Any:
+    if not columns:
+        return X
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=list(columns))
+
+
+def _recipe(name: str, options: dict[str, Any]) -> tuple[DatasetInfo, Recipe]:
+    """What is known about a data set, and how it is made."""
     match = _CHOPSTICKS.fullmatch(name)
     if match and match[2] in VARIANTS:
         defaults = {f.name: f.default for f in fields(Chopsticks) if f.name not in ("depth", "variant")}
@@ -137,32 +184,38 @@ def _recipe(name: str, options: dict[str, Any]) -> tuple[DatasetInfo, Callable, 
         sticks = Chopsticks(int(match[1]), match[2], **own)  # pyright: ignore[reportArgumentType]
         chops = sticks.depth - 1
         times = f"chopped up to {chops} time{'s' * (chops > 1)}" if chops else "never chopped"
-        about, hierarchy = f"{_ABOUT[sticks.variant]}, {times}", sticks.hierarchy
-        sample_codes, render = sticks.sample_codes, sticks.render
+        about = f"{_ABOUT[sticks.variant]}, {times}"
+        recipe = Recipe(about, sticks.hierarchy, sticks.sample_codes, sticks.render)
     elif name == "spaceshapes":
         from disentree.datasets import spaceshapes
 
         defaults = {"binarize": False}
         own = _check_options(name, options, defaults)
-        about, hierarchy = "64x64 images of moons, stars and ships, some with a jet", spaceshapes.SPACESHAPES
-        sample_codes, render = spaceshapes.sample_codes, partial(spaceshapes.render, **own)
+        about = "64x64 images of moons, stars and ships, some with a jet"
+        render = partial(spaceshapes.render, **own)
+        recipe = Recipe(about, spaceshapes.SPACESHAPES, spaceshapes.sample_codes, render)
+    elif name in _RECIPES:
+        defaults, recipe = {}, _RECIPES[name]
+        _check_options(name, options, defaults)
     else:
-        known = [*_BENCHMARKS, *(f"chopsticks-depth{match[1]}-{v}" for v in VARIANTS if match)]
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.3)
-        hint = f"did you mean {near[0]!r}?" if near else f"known names: {', '.join(known)}"
+        names = [*_BENCHMARKS, *(f"chopsticks-depth{match[1]}-{v}" for v in VARIANTS if match), *_RECIPES, *CARDS]
+        near = difflib.get_close_matches(name, names, n=1, cutoff=0.3)
+        hint = f"did you mean {near[0]!r}?" if near else f"known names: {', '.join(names)}"
         raise ValueError(f"there is no data set {name!r}; {hint}")
-    return DatasetInfo(name, about, hierarchy, {**defaults, "noise": 0.0, **options}), sample_codes, render
+    return DatasetInfo(name, recipe.description, recipe.hierarchy, {**defaults, "noise": 0.0, **options}), recipe
 
 
-def _check_options(name: str, options: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
-    """The options without `noise`, which every data set has, once all of them are known to exist."""
-    known = [*defaults, "noise"]
+def _check_options(
+    name: str, options: dict[str, Any], defaults: dict[str, Any], noise: bool = True
+) -> dict[str, Any]:
+    """The options without `noise`, which every generated data set has, once all of them are known to exist."""
+    known = [*defaults, *(["noise"] if noise else [])]
     for option in options:
         if option not in known:
             raise ValueError(f"{name} has no option {option!r}; it has {', '.join(sorted(known))}")
-    noise = options.get("noise", 0.0)
-    if not isinstance(noise, int | float | np.number) or not 0 <= noise < float("inf"):
-        raise ValueError(f"noise must be a number of 0 or more, got {noise!r}")
+    level = options.get("noise", 0.0)
+    if not isinstance(level, int | float | np.number) or not 0 <= level < float("inf"):
+        raise ValueError(f"noise must be a number of 0 or more, got {level!r}")
     return {option: value for option, value in options.items() if option != "noise"}
 
 

@@ -38,6 +38,8 @@ def draw_dataset(dataset: Dataset, *, ax: Axes | None = None, n_rows: int = 3) -
     >>> from disentree.datasets import load_dataset
     >>> ax = draw_dataset(load_dataset("chopsticks-depth2-slope", n_samples=200), n_rows=1)
     """
+    if dataset.hierarchy is None:
+        raise ValueError(f"{dataset.name} is real data, whose hierarchy is not known")
     if dataset.X.ndim not in (2, 3, 4):
         raise ValueError(f"only series and images can be drawn, got X of shape {dataset.X.shape}")
     n_paths = len(dataset.hierarchy.paths)
@@ -58,7 +60,8 @@ def draw_dataset(dataset: Dataset, *, ax: Axes | None = None, n_rows: int = 3) -
         ax = plt.subplots(figsize=tuple(size * min(1.0, MAX_INCHES / size.max())), layout="constrained")[1]
     draw_boxes(ax, root)
     on_path = [np.flatnonzero(dataset.paths == path.index) for path in dataset.hierarchy.paths]
-    shown = dataset.X[np.concatenate([rows[: across * n_rows] for rows in on_path])]
+    X = np.asarray(dataset.X)
+    shown = X[np.concatenate([rows[: across * n_rows] for rows in on_path])]
     limits = float(shown.min()), float(shown.max())
     for path, rows, (x, foot) in zip(dataset.hierarchy.paths, on_path, feet, strict=True):
         color = plt.get_cmap("tab10")(path.index % 10)
@@ -70,7 +73,7 @@ def draw_dataset(dataset: Dataset, *, ax: Axes | None = None, n_rows: int = 3) -
             left = x - width / 2 + (k % across) * (cell_width + CELL_GAP)
             base = top - 0.7 - (k // across) * (cell_height + CELL_GAP) - cell_height
             cell = ax.inset_axes((left, base, cell_width, cell_height), transform=ax.transData)
-            _draw_example(cell, dataset.X[row], limits, color)
+            _draw_example(cell, X[row], limits, color)
     ax.set_xlim(-GAP, extent + GAP)
     ax.set_ylim(bottom, BOX_HEIGHT)
     ax.set_aspect("equal")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from disentree.datasets import dataset_info
+from disentree.hierarchy import Hierarchy
 from disentree.runs.config import RunConfig
 from disentree.studies.task import Task
 
@@ -35,7 +36,7 @@ def structure_seconds(config: RunConfig, trains: bool = True) -> float:
     if config.structure == "mimosa":
         if images:
             return 900 * rows / 54_000
-        paths = len(dataset_info(config.source, **config.options).hierarchy.paths)
+        paths = len(_hierarchy(config).paths)
         return (6 + 2.2 * paths + 0.15 * paths**2) * rows / 90_000
     if config.structure == "mimosa-paper":
         steps = config.structure_settings.get("epochs", 50) * math.ceil(rows / 256)
@@ -65,8 +66,13 @@ def model_seconds(config: RunConfig) -> float:
 
 
 def score_seconds(config: RunConfig) -> float:
-    tree = dataset_info(config.source, **config.options).hierarchy
+    tree = _hierarchy(config)
     return 1 + 0.02 * tree.n_variables**2 * (config.n_samples or 0) * config.held_out / 10_000
+
+
+def _hierarchy(config: RunConfig) -> Hierarchy:
+    """The true tree; of real data one of a few variables stands for it."""
+    return dataset_info(config.source, **config.options).hierarchy or Hierarchy.flat(4)
 
 
 def _train_rows(config: RunConfig) -> float:

@@ -62,7 +62,10 @@ def mimosa_settings(dataset: str) -> dict[str, Any]:
     """The paper's settings for a benchmark; for other data its rule, the largest dimension plus one."""
     if dataset in MIMOSA_SETTINGS:
         return dict(MIMOSA_SETTINGS[dataset])
-    return {"initial_dim": 1 + max(path.dimension for path in dataset_info(dataset).hierarchy.paths)}
+    hierarchy = dataset_info(dataset).hierarchy
+    if hierarchy is None:
+        raise ValueError(f"{dataset} is real data: the paper's rule for initial_dim needs its hierarchy")
+    return {"initial_dim": 1 + max(path.dimension for path in hierarchy.paths)}
 
 
 def short(dataset: str) -> str:
