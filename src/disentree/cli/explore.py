@@ -17,9 +17,9 @@ def explore(
         Path | None, typer.Option(help="Write the page to this .html, which needs no server and no network.")
     ] = None,
     compare: Annotated[Path | None, typer.Option(help="A second run of the same data, side by side.")] = None,
-    host: Annotated[str, typer.Option(help="The address to listen on; others than this machine need one.")] = (
-        "127.0.0.1"
-    ),
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; beyond this machine, a token is needed.")
+    ] = ("127.0.0.1"),
     port: Annotated[int, typer.Option(help="A free one is taken if this one is not.", min=0, max=65535)] = 8765,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
     device: Device = "auto",

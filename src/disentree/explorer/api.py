@@ -7,9 +7,11 @@ longer for a hundred codes than for one.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from jaxtyping import Float
@@ -17,6 +19,8 @@ from jaxtyping import Float
 from disentree.explorer.content import Explored, variables
 from disentree.explorer.guard import BadRequest
 from disentree.hierarchy import Hierarchy
+
+T = TypeVar("T")
 
 MAX_BATCH = 1024  # codes in one call of the model
 MOST_CODES = 256  # in one request
@@ -104,13 +108,11 @@ class Batches:
         return await future
 
     async def _work(self) -> None:
-        from anyio import to_thread  # its threads end with the process, unlike those of asyncio
-
         await asyncio.sleep(0)  # requests that came in the same moment
         while self._waiting:
             batch = self._take()
             try:
-                answers = await to_thread.run_sync(self._decode, [Z for Z, _ in batch])
+                answers = await in_thread(self._decode, [Z for Z, _ in batch])
             except Exception as error:
                 answers = [error] * len(batch)
             for (_, future), answer in zip(batch, answers, strict=True):
@@ -151,6 +153,27 @@ def _misfit(hierarchy: Hierarchy, codes: list[Float[np.ndarray, "_ v"]]) -> BadR
     except ValueError as error:
         return BadRequest(str(error))
     return None
+
+
+async def in_thread(function: Callable[..., T], *args: Any) -> T:
+    """What a function returns, called in a thread that does not keep the process from ending."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def settle(set_value: Callable[[Any], None], value: Any) -> None:
+        if not future.done():
+            set_value(value)
+
+    def run() -> None:
+        try:
+            outcome: tuple[Callable[[Any], None], Any] = future.set_result, function(*args)
+        except Exception as error:
+            outcome = future.set_exception, error
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle, *outcome)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await future
 
 
 def _is_number(value: Any) -> bool:

@@ -5,6 +5,7 @@ The page's files and what it shows are in memory before the first request; no re
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import secrets
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from disentree.errors import UserError
-from disentree.explorer.api import Api
+from disentree.explorer.api import Api, in_thread
 from disentree.explorer.connections import limited_connections
 from disentree.explorer.content import Explored
 from disentree.explorer.export import MODULES, asset
@@ -25,11 +26,65 @@ log = logging.getLogger(__name__)
 
 SMALL_BODY = 1 << 16  # bytes; larger ones are parsed in a thread
 
-# ------------------------------------------------------------------ HTTP
+
+class App:
+    """The ASGI application: five addresses, each with its method.
+
+    A framework would take as long for a request as all the rest does (`benchmarks/explorer_load.py`).
+    """
+
+    def __init__(self, explored: Explored) -> None:
+        self.api = Api(explored)
+        content = json.dumps(explored.to_json(), ensure_ascii=False, allow_nan=False).encode()
+        self._files = {"/": (asset("index.html").encode(), "text/html; charset=utf-8"),
+                       "/content.json": (content, "application/json")}  # fmt: skip
+        for name in (*MODULES, "style.css"):
+            kind = "text/css" if name.endswith(".css") else "text/javascript"
+            self._files[f"/assets/{name}"] = asset(name).encode(), f"{kind}; charset=utf-8"
+        self._calls = {"/api/decode": self._decode, "/api/encode": self._encode}
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        try:
+            body, headers = await self._answer(scope["method"], scope["path"], receive)
+            status = 200
+        except BadRequest as error:
+            status, body, headers = error.status, *_json({"error": str(error)})
+        except Exception as error:
+            log.error("a request failed", exc_info=error)
+            status, body, headers = 500, *_json({"error": f"unexpected {type(error).__name__}: {error}"})
+        named = [(name.encode(), value.encode()) for name, value in headers.items()]
+        named.append((b"content-length", str(len(body)).encode()))
+        await send({"type": "http.response.start", "status": status, "headers": named})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+    async def _answer(self, method: str, path: str, receive: Any) -> tuple[bytes, dict[str, str]]:
+        call, file = self._calls.get(path), self._files.get(path)
+        if call is None and file is None:
+            raise BadRequest("not found", 404)
+        if (method == "POST") is not (call is not None):
+            raise BadRequest("method not allowed", 405)
+        if file is not None:
+            return file[0], {"content-type": file[1]}
+        assert call is not None
+        body = (await receive())["body"]
+        return await call(parsed(body) if len(body) <= SMALL_BODY else await in_thread(parsed, body))
+
+    async def _decode(self, request: Any) -> tuple[bytes, dict[str, str]]:
+        X = await self.api.decode(request)
+        kind = "float64" if X.dtype == np.float64 else "float32"
+        dtype = "<f8" if kind == "float64" else "<f4"
+        return X.astype(dtype).tobytes(), {"content-type": "application/octet-stream", "x-dtype": kind}
+
+    async def _encode(self, request: Any) -> tuple[bytes, dict[str, str]]:
+        return _json(await in_thread(self.api.encode, request))
+
+
+def _json(value: Any) -> tuple[bytes, dict[str, str]]:
+    return json.dumps(value).encode(), {"content-type": "application/json"}
 
 
 def make_app(explored: Explored, host: str = "127.0.0.1", token: str | None = None) -> Guard:
-    """The ASGI application.
+    """The application and the guard in front of it.
 
     Parameters
     ----------
@@ -43,66 +98,10 @@ def make_app(explored: Explored, host: str = "127.0.0.1", token: str | None = No
     Returns
     -------
     Guard
+        An ASGI application.
     """
-    try:
-        from starlette.applications import Starlette
-        from starlette.concurrency import run_in_threadpool
-        from starlette.requests import Request
-        from starlette.responses import JSONResponse, Response
-        from starlette.routing import Route
-    except ImportError:
-        raise UserError("the explorer's server needs starlette: pip install 'disentree[explorer]'") from None
-
-    api = Api(explored)
-    content = json.dumps(explored.to_json(), ensure_ascii=False, allow_nan=False).encode()
-    files = {name: asset(name).encode() for name in (*MODULES, "style.css")}
-
-    async def page(request: Request) -> Response:
-        return Response(asset("index.html"), media_type="text/html")
-
-    async def file(request: Request) -> Response:
-        name = request.path_params["name"]
-        if name not in files:
-            raise BadRequest(f"there is no file {name[:80]!r}", 404)
-        return Response(files[name], media_type="text/css" if name.endswith(".css") else "text/javascript")
-
-    async def what_is_shown(request: Request) -> Response:
-        return Response(content, media_type="application/json")
-
-    async def decode(request: Request) -> Response:
-        X = await api.decode(await _json_of(request))
-        kind = "<f8" if X.dtype == np.float64 else "<f4"
-        headers = {"x-dtype": "float64" if kind == "<f8" else "float32"}
-        return Response(X.astype(kind).tobytes(), media_type="application/octet-stream", headers=headers)
-
-    async def encode(request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(api.encode, await _json_of(request)))
-
-    async def _json_of(request: Request) -> Any:
-        body = await request.body()
-        return parsed(body) if len(body) <= SMALL_BODY else await run_in_threadpool(parsed, body)
-
-    async def refused(request: Request, error: Exception) -> Response:
-        return JSONResponse({"error": str(error)}, status_code=getattr(error, "status", 400))
-
-    async def not_found(request: Request, error: Exception) -> Response:
-        status = getattr(error, "status_code", 404)
-        reason = "not found" if status == 404 else "method not allowed"
-        return JSONResponse({"error": reason}, status_code=status)
-
-    async def broken(request: Request, error: Exception) -> Response:
-        log.error("a request failed", exc_info=error)
-        return JSONResponse({"error": f"unexpected {type(error).__name__}: {error}"}, status_code=500)
-
-    routes = [
-        Route("/", page),
-        Route("/assets/{name}", file),
-        Route("/content.json", what_is_shown),
-        Route("/api/decode", decode, methods=["POST"]),
-        Route("/api/encode", encode, methods=["POST"]),
-    ]
-    handlers: dict[Any, Any] = {BadRequest: refused, 404: not_found, 405: not_found, Exception: broken}
-    return Guard(Starlette(routes=routes, exception_handlers=handlers), host, api.most_bytes, token)
+    app = App(explored)
+    return Guard(app, host, app.api.most_bytes, token)
 
 
 def parsed(body: bytes) -> Any:
@@ -132,7 +131,7 @@ def listen(host: str, port: int) -> socket.socket:
         try:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             sock.bind((host, wanted))
-            sock.listen(64)
+            sock.listen(1024)
             return sock
         except OSError as error:
             sock.close()
@@ -203,6 +202,8 @@ def serve(explored: Explored, host: str = "127.0.0.1", port: int = 8765, *, brow
         print(f"other machines can connect to {host}; only addresses with the token are answered", flush=True)
     if browser:
         webbrowser.open(address)  # its first request waits until the server is there
+    gc.collect()
+    gc.freeze()  # what is loaded stays: looking through it again and again would take a third of a request's time
     try:
         make_server(app).run(sockets=[sock])
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""The paper's initial autoencoder: how its learning rate falls."""
+"""The paper's initial autoencoder: how its learning rate falls; covers `paper/`."""
 
 import numpy as np
 import pytest
