@@ -12,7 +12,7 @@ from disentree import Hierarchy
 from disentree.cofhae import HierarchicalAutoencoder, HierarchicalMask
 from strategies import coded, hierarchies
 
-# x, shape: moon (phase) or none, and beside them colour: red (shade; tone: warm or cold (chill)) or blue
+# x, shape: moon (phase) or none, and beside them color: red (shade; tone: warm or cold (chill)) or blue
 TREE = Hierarchy.from_dict(
     {
         "variables": [
@@ -27,7 +27,7 @@ TREE = Hierarchy.from_dict(
             },
             {
                 "kind": "categorical",
-                "name": "colour",
+                "name": "color",
                 "options": [
                     {
                         "name": "red",
@@ -61,7 +61,7 @@ def logits(*probabilities: float) -> list[float]:
 def test_layout_of_a_hand_written_hierarchy():
     mask = HierarchicalMask(TREE)
     assert [TREE.variables[c].name for c in mask.continuous] == ["x", "phase", "shade", "chill"]
-    assert [TREE.variables[c].name for c in mask.categoricals] == ["shape", "colour", "tone"]
+    assert [TREE.variables[c].name for c in mask.categoricals] == ["shape", "color", "tone"]
     assert (mask.n_continuous, mask.n_options, mask.n_items) == (4, 7, 11)
     chill = next(v.index for v in TREE.variables if v.name == "chill")
     assert mask.options_above(chill) == [2, 5]  # red, cold
@@ -95,7 +95,7 @@ def test_hard_masks_and_codes_by_hand():
         [1, 0, 2, 0, 3, 1, 4],
         [1, 1, NAN, 0, 3, 2, NAN],
         [1, 1, NAN, 1, NAN, NAN, NAN],
-    ]  # x shape phase colour shade tone chill
+    ]  # x shape phase color shade tone chill
     np.testing.assert_array_equal(codes, expected)
     TREE.validate(codes)
     back_a, back_z = mask.from_codes(codes)

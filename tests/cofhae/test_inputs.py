@@ -109,10 +109,10 @@ def test_blocks_add_up_to_the_whole(table):
     assert len(np.unique(sample[:, 0])) == 100
 
 
-def test_nearness_tells_on_a_flat_from_next_to_it(table):
+def test_nearness_tells_on_a_subspace_from_next_to_it(table):
     layer = fit(table)
-    centre, basis = np.zeros(3), np.eye(3)[:, :1]
-    layer.add_flats([(centre, basis)])
+    center, basis = np.zeros(3), np.eye(3)[:, :1]
+    layer.add_subspaces([(center, basis)])
     x = torch.tensor([[2.0, 0, 0], [2.0, 1e-2, 0], [2.0, 1.0, 0]])
     near = layer.to_input(x)[:, 3]
     assert layer.n_inputs == 4

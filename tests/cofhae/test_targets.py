@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from disentree import Hierarchy
-from disentree.cofhae.targets import fast_ica, fit_flats, leaf_targets
+from disentree.cofhae.targets import fast_ica, fit_subspaces, leaf_targets
 from disentree.datasets import load_dataset
 
 
@@ -56,7 +56,7 @@ def test_rows_of_another_leaf_do_not_tilt_the_flat_and_get_no_target():
     rng = np.random.default_rng(0)
     Z = rng.uniform(-1, 1, (1000, 4)) * [1, 1, 0, 0]
     Z[:50] = rng.uniform(-1, 1, (50, 4))
-    flat = fit_flats(Z, Hierarchy.flat(2), np.zeros(1000, dtype=np.int64))[0]
+    flat = fit_subspaces(Z, Hierarchy.flat(2), np.zeros(1000, dtype=np.int64))[0]
     assert set(range(50)).isdisjoint(flat.rows)
     np.testing.assert_allclose(flat.subspace.basis[:, 2:], 0, atol=1e-9)
     assert flat.trust == 1

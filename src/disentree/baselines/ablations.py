@@ -8,8 +8,8 @@ Each is `COFHAE` with terms of its loss switched off, except for "flat", which i
 losses: the squared assignment loss, total correlation by an adversary, and no targets from independent components.
 COFHAE itself is "hier-a-tcon" with the true structure, and `COFHAE.paper()` with MIMOSA's.
 
-"hier-a-z" is a yardstick, the best that networks and metric allow, and not a rival: by default it has COFHAE's own
-losses, with the true codes for targets. `ABLATIONS["hier-a-z"].paper()` has the paper's.
+"hier-a-z" is an upper bound, the best that networks and metric allow: by default it has COFHAE's own losses, with
+the true codes for targets. `ABLATIONS["hier-a-z"].paper()` has the paper's.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from numba import njit
 
 
 def assign(costs: Float[np.ndarray, "n k"], crowding: float) -> Int[np.ndarray, " n"]:
-    """The categories d that minimise the sum of costs[i, d_i] plus `crowding` for every pair of rows of the same
+    """The categories d that minimize the sum of costs[i, d_i] plus `crowding` for every pair of rows of the same
     category.
 
     A minimum-cost flow from rows to categories, in which the m-th row of a category pays m - 1 times `crowding`.

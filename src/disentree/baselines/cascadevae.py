@@ -1,5 +1,5 @@
 """CascadeVAE (Jeong and Song 2019): variables are let through one after the other, and the category of every row
-is found by optimisation."""
+is found by optimization."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from torch import Tensor, nn
 from disentree.baselines.balanced import assign
 from disentree.baselines.flat import FlatEstimator, Minibatch
 from disentree.cofhae.checks import check_at_least_0, check_categories, check_fraction
+from disentree.cofhae.shared_docs import documented
 from disentree.hierarchy import Hierarchy
 
 
+@documented
 class CascadeVAE(FlatEstimator):
     """A variational autoencoder with one categorical variable d that no encoder infers.
 
@@ -24,27 +26,50 @@ class CascadeVAE(FlatEstimator):
 
     Every variable starts with beta_j = beta_high, the first with beta_low; one more is let down to beta_low
     after every `stage` of training. At first d is not used (a vector of zeros). After `warm_up` it is chosen anew
-    for every minibatch: the categories that minimise the sum of the reconstruction losses, plus `crowding` for
+    for every minibatch: the categories that minimize the sum of the reconstruction losses, plus `crowding` for
     every pair of rows of the same category, exactly (`disentree.baselines.balanced`). `transform` takes the
     category that reconstructs a row best from its posterior mean.
 
     Parameters
     ----------
-    categories
+    categories : int, sequence of one int or None, default=None
         The number of options of d. None: as many as the hierarchy given to `fit` has paths.
-    beta_low, beta_high
-        2 as in the paper on hierarchical disentanglement, and 10 as in Jeong and Song.
-    stage, warm_up
-        Fractions of training: 20,000 and 80,000 of Jeong and Song's 300,000 steps. With many variables stages are
-        shorter, so that all are let through after 80 % of training. The stage with which d begins lets no new
+    beta_low : float, default=2.0
+        Weight of the KL divergence of variables that are let through, as in the paper on hierarchical
+        disentanglement.
+    beta_high : float, default=10.0
+        Weight of those that are not yet, as in Jeong and Song.
+    stage : float, default=1/15
+        Fraction of training after which one more variable is let through: 20,000 of Jeong and Song's 300,000
+        steps. With many variables stages are shorter, so that all are let through after 80 % of training.
+    warm_up : float, default=4/15
+        Fraction of training before d is used: 80,000 of their steps. The stage with which d begins lets no new
         variable through, as in their code.
-    crowding, weight_decay
+    crowding : float, default=0.001
+        Cost of every pair of rows of the same category, as in their code.
+    weight_decay : float, default=4e-05
         As in their code.
-    **common
-        Those of `FlatEstimator`.
+    {flat_parameters}
+    {training_parameters}
 
+    Attributes
+    ----------
+    {flat_attributes}
+    {model_attributes}
+
+    Notes
+    -----
     Unlike in their code Adam keeps its moments from stage to stage, the learning rate follows `schedule` (theirs
     was meant to fall, and did not), and the model is that of the last step, not the best one by ground truth.
+
+    Examples
+    --------
+    >>> from disentree import CascadeVAE
+    >>> from disentree.datasets import load_dataset
+    >>> X = load_dataset("chopsticks-depth2-slope", n_samples=300, seed=0).X
+    >>> model = CascadeVAE(n_continuous=2, categories=2, epochs=2, hidden=(8,), device="cpu").fit(X)
+    >>> model.transform(X).shape
+    (300, 3)
     """
 
     def __init__(

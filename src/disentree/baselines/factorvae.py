@@ -1,4 +1,4 @@
-"""FactorVAE (Kim and Mnih 2018): the total correlation, estimated by an adversary, is penalised."""
+"""FactorVAE (Kim and Mnih 2018): the total correlation, estimated by an adversary, is penalized."""
 
 from __future__ import annotations
 
@@ -17,26 +17,44 @@ from disentree.cofhae.losses import (
     permute_active,
     total_correlation,
 )
+from disentree.cofhae.shared_docs import documented
 
 
+@documented
 class FactorVAE(FlatEstimator):
-    """A variational autoencoder whose code an adversary must not tell from one with independent variables.
+    """A variational autoencoder that an adversary trains to have independent variables.
 
     loss = reconstruction + KL(q(z|x) || N(0, 1)) + gamma TC,
     TC = mean of log D(z)/(1 - D(z)), D(z) the probability that z is a true code.
 
-    D learns to tell samples z from samples of the minibatch before whose variables were shuffled over the rows,
-    each by itself. It sees codes only, and leaves no gradient in the encoder.
+    D learns to tell samples z from samples of the previous minibatch in which each variable was shuffled over the
+    rows. It is given codes only, and leaves no gradient in the encoder.
 
     Parameters
     ----------
-    gamma
-        10 as in the paper on hierarchical disentanglement.
-    discriminator, discriminator_betas
-        Hidden widths and Adam's betas of D, whose learning rate is that of the autoencoder, schedule included.
-        The default is small, for CPUs; `FactorVAE.paper` has the six layers of 1000 of Kim and Mnih.
-    **common
-        Those of `FlatEstimator`.
+    gamma : float, default=10.0
+        Weight of the total correlation; 10 as in the paper on hierarchical disentanglement.
+    discriminator : sequence of int, default=(128, 128, 128)
+        Hidden widths of D. The default is small, for CPUs; `FactorVAE.paper` has the six layers of 1000 of Kim
+        and Mnih.
+    discriminator_betas : sequence of float, default=(0.5, 0.9)
+        Adam's betas for D, whose learning rate and schedule are the autoencoder's.
+    {flat_parameters}
+    {training_parameters}
+
+    Attributes
+    ----------
+    {flat_attributes}
+    {model_attributes}
+
+    Examples
+    --------
+    >>> from disentree import FactorVAE
+    >>> from disentree.datasets import load_dataset
+    >>> X = load_dataset("chopsticks-depth2-slope", n_samples=300, seed=0).X
+    >>> model = FactorVAE(n_continuous=2, discriminator=(8,), epochs=2, hidden=(8,), device="cpu").fit(X)
+    >>> model.transform(X).shape
+    (300, 2)
     """
 
     def __init__(

@@ -26,7 +26,7 @@ from disentree.training.checkpoints import restore_checkpoint
 from disentree.training.loop import State, Step
 from disentree.training.session import pick_device, pick_seed
 
-N_CONTINUOUS = 10  # unless told
+N_CONTINUOUS = 10  # without a hierarchy, as in most work on disentanglement
 
 
 class Posterior(NamedTuple):
@@ -79,7 +79,7 @@ class FlatAutoencoder(HierarchicalAutoencoder):
 
 @dataclass
 class Minibatch:
-    """What a loss may want to know."""
+    """What a loss is computed from."""
 
     x: Float[Tensor, "batch ..."]
     before: Float[Tensor, "other ..."]  # the rows of the minibatch before this one; of this one at first
@@ -99,31 +99,7 @@ class Minibatch:
 
 
 class FlatEstimator(AutoencoderEstimator):
-    """Base of the baselines.
-
-    Parameters
-    ----------
-    n_continuous
-        How many continuous variables. None: as many as the hierarchy given to `fit` has, else 10.
-    epochs, steps, batch_size, learning_rate, schedule
-        As in `COFHAE`.
-    encoder, decoder, hidden, activation, input, likelihood
-        As in `COFHAE`.
-    sigma
-        Standard deviation of the Gaussian likelihood in units of X: how much a reconstruction error weighs
-        against the other terms.
-    device, random_state, verbose, checkpoint, events, tensorboard, callbacks
-        As in `COFHAE`.
-
-    Attributes
-    ----------
-    hierarchy_
-        One group with the variables of the model.
-    history_
-        One dict per epoch: epoch, loss, reconstruction, the model's own terms, seconds.
-    autoencoder_, input_, interrupted_, diverged_
-        As in `COFHAE`.
-    """
+    """Base of the baselines. The parameters of `__init__` are documented in each of them."""
 
     _variances: ClassVar[bool] = True
     _logits: ClassVar[bool] = False
@@ -175,7 +151,7 @@ class FlatEstimator(AutoencoderEstimator):
         self.callbacks = callbacks
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """Let scikit-learn, and help(), see the parameters of the base beside the model's own."""
+        """Let scikit-learn and help() see the parameters of the base beside the model's own."""
         super().__init_subclass__(**more)
         if "__init__" in vars(cls):
             own = [p for p in inspect.signature(cls.__init__).parameters.values() if p.kind != p.VAR_KEYWORD]
@@ -186,19 +162,43 @@ class FlatEstimator(AutoencoderEstimator):
 
     @classmethod
     def quick(cls, **parameters: Any) -> Any:
-        """A short training."""
+        """A model with a short training: 1000 steps, a learning rate of .004.
+
+        Parameters
+        ----------
+        **parameters
+            Those of the class, where they differ.
+
+        Returns
+        -------
+        The model, not fitted.
+        """
         return cls(**{"steps": 1000, "learning_rate": 4e-3, **parameters})
 
     @classmethod
     def paper(cls, *, images: bool = False, **parameters: Any) -> Any:
-        """The paper's networks and schedule: `disentree.cofhae.base.paper_training`. As for COFHAE, the
-        encoder's input is whitened, which the paper's is not (``input="raw"``)."""
+        """A model with the paper's networks and schedule.
+
+        50 epochs of batches of 256, Adam at .001 with two drops, perceptrons of two layers of 256. As in COFHAE,
+        the encoder's input is whitened, which the paper's is not: see ``input="raw"``.
+
+        Parameters
+        ----------
+        images : bool, default=False
+            Use the convolutional networks of the paper, for images of 64x64.
+        **parameters
+            Those of the class, where they differ from the paper's.
+
+        Returns
+        -------
+        The model, not fitted.
+        """
         return cls(**{**paper_training(images), **parameters})
 
     # ---------------------------------------------------------------- what a model defines
 
     def _check(self) -> None:
-        """Raise a ValueError for parameters of the model's own that cannot be."""
+        """Raise a ValueError for invalid parameters of the model's own."""
 
     def _layout(self, n_continuous: int, hierarchy: Hierarchy | None) -> Hierarchy:
         """The variables, from what is known about the structure."""
@@ -207,7 +207,7 @@ class FlatEstimator(AutoencoderEstimator):
         return Hierarchy.flat(n_continuous)
 
     def _terms(self, batch: Minibatch) -> dict[str, Tensor]:
-        """The terms of the loss: "loss" (what is minimised), "reconstruction", and the model's own."""
+        """The terms of the loss: "loss" (what is minimized), "reconstruction", and the model's own."""
         raise NotImplementedError
 
     def _adversary(self) -> nn.Module | None:
@@ -230,12 +230,17 @@ class FlatEstimator(AutoencoderEstimator):
 
         Parameters
         ----------
-        X
-            As in `COFHAE.fit`.
-        y, paths
-            Ignored: flat models learn nothing about where a row belongs.
-        hierarchy
-            Only says how many variables of each kind to look for, where the parameters do not.
+        X : array-like, data frame or blocks of rows
+            Rows of numbers, or images ``(n, h, w)`` or ``(n, h, w, c)``: an array, also memory-mapped, a data
+            frame, or an object that yields blocks of rows each time it is iterated over.
+        y, paths : ignored
+            Flat models learn nothing about the path of a row.
+        hierarchy : Hierarchy or dict, default=None
+            Only the numbers of its variables are used, where the parameters do not set them.
+
+        Returns
+        -------
+        The fitted model itself.
         """
         check_training(self)
         n = self.n_continuous

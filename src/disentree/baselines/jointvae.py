@@ -12,9 +12,11 @@ from torch import Tensor
 from disentree.baselines.flat import FlatEstimator, Minibatch
 from disentree.cofhae.algorithm8 import HierarchicalMask
 from disentree.cofhae.checks import check_at_least_0, check_categories, check_fraction, check_positive
+from disentree.cofhae.shared_docs import documented
 from disentree.hierarchy import Hierarchy
 
 
+@documented
 class JointVAE(FlatEstimator):
     """A variational autoencoder with categorical variables, sampled by the Gumbel-softmax trick.
 
@@ -27,19 +29,37 @@ class JointVAE(FlatEstimator):
 
     Parameters
     ----------
-    categories
+    categories : int, sequence of int or None, default=None
         Numbers of options of the categoricals. None: those of the hierarchy given to `fit`, one for each of its
         categoricals.
-    gamma, continuous_capacity, categorical_capacity
-        1, 10 and 10 as in the paper on hierarchical disentanglement (which calls gamma beta); Dupont: 30 to 300,
-        5 to 50 and 1.1 to 10, by data set.
-    ramp
+    gamma : float, default=1.0
+        Weight of the deviations from the capacities; 1 as in the paper on hierarchical disentanglement, which
+        calls it beta. Dupont has 30 to 300, by data set.
+    continuous_capacity : float, default=10.0
+        Final C_z, as in the paper; Dupont has 5 to 50.
+    categorical_capacity : float, default=10.0
+        Final C_c, as in the paper; Dupont has 1.1 to 10.
+    ramp : float, default=0.27
         The fraction of training over which capacities grow. Dupont's is 25,000 of 94,000 steps for MNIST, the
         default here, up to 300,000 of 345,000 for dSprites: but the paper's learning rate falls half way.
-    tau
+    tau : float, default=0.67
         Temperature of the relaxed samples.
-    **common
-        Those of `FlatEstimator`.
+    {flat_parameters}
+    {training_parameters}
+
+    Attributes
+    ----------
+    {flat_attributes}
+    {model_attributes}
+
+    Examples
+    --------
+    >>> from disentree import JointVAE
+    >>> from disentree.datasets import load_dataset
+    >>> X = load_dataset("chopsticks-depth2-slope", n_samples=300, seed=0).X
+    >>> model = JointVAE(n_continuous=2, categories=(2,), epochs=2, hidden=(8,), device="cpu").fit(X)
+    >>> model.transform(X).shape
+    (300, 3)
     """
 
     _logits: ClassVar[bool] = True

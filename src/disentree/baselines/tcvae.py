@@ -1,4 +1,4 @@
-"""beta-TCVAE (Chen et al. 2018): the total correlation, estimated from the minibatch, is penalised."""
+"""beta-TCVAE (Chen et al. 2018): the total correlation, estimated from the minibatch, is penalized."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from torch import Tensor
 
 from disentree.baselines.flat import FlatEstimator, Minibatch, Posterior
 from disentree.cofhae.checks import check_at_least_0, check_one_of
+from disentree.cofhae.shared_docs import documented
 
 ESTIMATORS = ("weighted", "stratified")
 
 
+@documented
 class BetaTCVAE(FlatEstimator):
-    """A variational autoencoder that penalises the dependence between its variables.
+    """A variational autoencoder that penalizes the dependence between its variables.
 
     loss = reconstruction + KL(q(z|x) || N(0, 1)) + (beta - 1) TC,
     TC = mean of log q(z) - sum_j log q(z_j)
@@ -27,13 +29,27 @@ class BetaTCVAE(FlatEstimator):
 
     Parameters
     ----------
-    beta
+    beta : float, default=5.0
         5 as in the paper on hierarchical disentanglement (Chen et al.: 6 for dSprites).
-    estimator
-        "weighted" (minibatch weighted sampling, the default of Chen et al.) or "stratified", whose matrix of
-        weights is that of their appendix; their code, and those made after it, fill the wrong entries.
-    **common
-        Those of `FlatEstimator`.
+    estimator : {"weighted", "stratified"}, default="weighted"
+        Minibatch weighted sampling, the default of Chen et al., or stratified sampling with the weights of their
+        appendix; their code, and others that follow it, fill the wrong entries of that matrix.
+    {flat_parameters}
+    {training_parameters}
+
+    Attributes
+    ----------
+    {flat_attributes}
+    {model_attributes}
+
+    Examples
+    --------
+    >>> from disentree import BetaTCVAE
+    >>> from disentree.datasets import load_dataset
+    >>> X = load_dataset("chopsticks-depth2-slope", n_samples=300, seed=0).X
+    >>> model = BetaTCVAE(n_continuous=2, epochs=2, hidden=(8,), device="cpu").fit(X)
+    >>> model.transform(X).shape
+    (300, 2)
     """
 
     def __init__(self, *, beta: float = 5.0, estimator: str = "weighted", **common: Any):

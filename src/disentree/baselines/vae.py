@@ -8,8 +8,10 @@ from torch import Tensor
 
 from disentree.baselines.flat import FlatEstimator, Minibatch
 from disentree.cofhae.checks import check_at_least_0
+from disentree.cofhae.shared_docs import documented
 
 
+@documented
 class VAE(FlatEstimator):
     """A variational autoencoder with a flat Gaussian code.
 
@@ -17,10 +19,24 @@ class VAE(FlatEstimator):
 
     Parameters
     ----------
-    beta
-        1 for the evidence bound.
-    **common
-        Those of `FlatEstimator`.
+    beta : float, default=1.0
+        Weight of the KL divergence; 1 for the evidence lower bound.
+    {flat_parameters}
+    {training_parameters}
+
+    Attributes
+    ----------
+    {flat_attributes}
+    {model_attributes}
+
+    Examples
+    --------
+    >>> from disentree import VAE
+    >>> from disentree.datasets import load_dataset
+    >>> X = load_dataset("chopsticks-depth2-slope", n_samples=300, seed=0).X
+    >>> model = VAE(n_continuous=2, epochs=2, hidden=(8,), device="cpu").fit(X)
+    >>> model.transform(X).shape
+    (300, 2)
     """
 
     def __init__(self, *, beta: float = 1.0, **common: Any):

@@ -1,10 +1,9 @@
 """The hierarchical autoencoder (Algorithm 8): a flat code that is masked from the root down.
 
-An encoder gives one flat vector ``z_pre``: a number for every continuous variable, then a logit for every
-option of every categorical. A softmax turns the logits of a categorical into probabilities, and what stands
-below an option is multiplied by the option's probability, level by level. The product over all the options on
-the way to an item is one sum of logarithms, so a constant 0/1 matrix (which options stand above which items)
-masks any hierarchy in a single matrix product.
+The encoder returns one flat vector ``z_pre``: a number for every continuous variable, then a logit for every
+option of every categorical. A softmax turns the logits of a categorical into probabilities, and everything
+below an option is multiplied by the option's probability, level by level. The product over all options above an
+item is a sum of logarithms, so one product with a constant 0/1 matrix masks any hierarchy.
 """
 
 from __future__ import annotations

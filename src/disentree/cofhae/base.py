@@ -94,8 +94,18 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
     # ---------------------------------------------------------------- using
 
     def transform(self, X: Any) -> Any:
-        """Codes of X for `hierarchy_`, as an array (n, v): NaN where a variable is not active. Of a dask array the
-        dask array of them."""
+        """Codes of X for `hierarchy_`.
+
+        Parameters
+        ----------
+        X : array-like, data frame, dask array or blocks of rows
+            Rows of the same kind as in `fit`.
+
+        Returns
+        -------
+        array of shape (n, n_variables)
+            NaN where a variable is not active. A dask array if X is one.
+        """
         check_is_fitted(self, "autoencoder_")
         if is_dask(X):
             return over_blocks(X, self.transform, self.hierarchy_.n_variables, np.float64)
@@ -116,9 +126,17 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         return self.autoencoder_.encode_hard(self.input_.to_input(x))
 
     def inverse_transform(self, Z: ArrayLike) -> Float[np.ndarray, "n ..."]:
-        """Decode any valid codes, into the shape and units of X.
+        """Decode any valid codes.
 
-        The result is float64 if X was, else float32; 8-bit images come back as floats from 0 to 255.
+        Parameters
+        ----------
+        Z : array-like of shape (n, n_variables)
+            Codes for `hierarchy_`.
+
+        Returns
+        -------
+        array of shape (n, ...)
+            In the shape and units of X: float64 if X was, else float32. 8-bit images are floats from 0 to 255.
         """
         check_is_fitted(self, "autoencoder_")
         a, z = self.autoencoder_.mask.from_codes(Z)
@@ -130,13 +148,36 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         return np.concatenate(out[1:] or out)
 
     def predict_path(self, X: Any) -> Int[np.ndarray, " n"]:
-        """The path of every row of X."""
+        """The path of every row of X.
+
+        Parameters
+        ----------
+        X : array-like, data frame or blocks of rows
+            Rows of the same kind as in `fit`.
+
+        Returns
+        -------
+        array of int of shape (n,)
+            Indices into ``hierarchy_.paths``.
+        """
         return self.hierarchy_.path_of(self.transform(X))
 
     def evaluate(self, X: Any, paths: ArrayLike | None = None) -> dict[str, float]:
-        """What can be said without ground truth: the mean over rows of the squared error of the reconstruction,
-        in units of X, and of the squared assignment error against `paths` (rows with -1 count as right). Both
-        with hard codes, as the paper's rule for choosing among models has it (`COFHAESearch`)."""
+        """Errors that need no ground truth, with hard codes (`COFHAESearch` chooses by them).
+
+        Parameters
+        ----------
+        X : array-like, data frame or blocks of rows
+            Rows of the same kind as in `fit`.
+        paths : array-like of int of shape (n,), default=None
+            The path of each row, -1 for none.
+
+        Returns
+        -------
+        dict
+            "reconstruction": mean over rows of the squared error, in the units of X. With `paths`, "assignment":
+            mean over rows of the squared error of the options; rows without a path count as 0.
+        """
         check_is_fitted(self, "autoencoder_")
         source = self._read(X, reset=False)
         structure = check_structure(self.hierarchy_, paths, source.n_rows) if paths is not None else None
@@ -156,14 +197,30 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         return out if structure is None else {**out, "assignment": wrong / source.n_rows}
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names of the variables of `hierarchy_`."""
+        """The names of the variables of `hierarchy_`.
+
+        Parameters
+        ----------
+        input_features : ignored
+            For scikit-learn.
+
+        Returns
+        -------
+        array of str
+        """
         check_is_fitted(self, "autoencoder_")
         return np.array([v.name for v in self.hierarchy_.variables], dtype=object)
 
     # ---------------------------------------------------------------- saving
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write `model.safetensors` and `model.json` into a folder, which is made if need be."""
+        """Write `model.safetensors` and `model.json`.
+
+        Parameters
+        ----------
+        folder : path
+            Created if it does not exist.
+        """
         check_is_fitted(self, "autoencoder_")
         save_model(self, Path(folder))
 
@@ -176,7 +233,21 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         encoder: nn.Module | None = None,
         decoder: nn.Module | None = None,
     ) -> Any:
-        """Read what `save` wrote. A model with networks of your own needs modules of the same kind again."""
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        folder : path
+            That was given to `save`.
+        device : {"auto", "cpu", "cuda", "mps"}, default="auto"
+            Where to put the networks.
+        encoder, decoder : Module, default=None
+            For a model with networks of your own: modules of the same architecture, whose weights are set.
+
+        Returns
+        -------
+        The fitted model.
+        """
         about, tensors = read_model(Path(folder))
         if about["class"] != cls.__name__:
             raise ValueError(f"{os.fspath(folder)} holds a model of class {about['class']}, not {cls.__name__}")

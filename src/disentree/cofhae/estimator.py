@@ -1,4 +1,4 @@
-"""COFHAE: the conditionally factorised hierarchical autoencoder."""
+"""COFHAE: the conditionally factorized hierarchical autoencoder."""
 
 from __future__ import annotations
 
@@ -21,94 +21,88 @@ from disentree.cofhae.checks import check_codes, check_parameters, check_structu
 from disentree.cofhae.fitting import find_representation, find_structure, find_targets, settings_of
 from disentree.cofhae.inputs import embedding_layer
 from disentree.cofhae.losses import discriminator
+from disentree.cofhae.shared_docs import documented
 from disentree.hierarchy import Hierarchy
 from disentree.training.checkpoints import fingerprint, restore_checkpoint
 from disentree.training.data import Source
 from disentree.training.session import pick_device, pick_seed
 
 
+@documented
 class COFHAE(AutoencoderEstimator):
     """Learn a code for X that follows a hierarchy, with independent variables in every leaf.
 
     Parameters
     ----------
-    epochs, steps
-        How long to train. None: as many epochs as it takes for `steps` minibatches, or three times as many if
-        there are curved leaves.
-    batch_size, learning_rate, schedule
-        Training by Adam. `schedule` is "one-cycle", "steps" (a tenth at 50 % and at 75 %) or "constant".
-    tau
-        Temperature of the softmax over options while training; codes are always hard.
-    lambda1, lambda2, lambda3
-        Weights of the assignment loss, of the dependence penalty and of the targets.
-    assignment
-        "log" (the log probability of a row's path) or "squared" (the paper's).
-    targets
-        "ica": independent components of every leaf that is flat, see `disentree.cofhae.targets`, and of the
-        layout of those that are curved, see `disentree.cofhae.unrolling`; "codes":
-        those given to `fit` (supervision); "none".
-    penalty
-        Dependence between the variables of a leaf: "adversarial" (the paper's conditional total correlation),
-        "marginal" (FactorVAE's total correlation, which takes no account of where variables are active), "hsic"
-        (kernels, no adversary), "none", or "auto": adversarial if some leaf has no trusted targets.
-        Leaves with trusted targets are not penalised.
-    warm_up
-        Fraction of training over which lambda2 then grows from 0.
-    guided
-        Fraction of training, from its start, in which curved leaves are guided by their layout in the plane and
-        dependence is not penalised yet: first all that varies has to find its place in the code.
-    masks
-        How a row's code is masked while training: "given" (by its path, so that nothing of a value can hide in
-        how sure the network is of an option) or "soft" (by the probabilities of the options, as in the paper).
-    discriminator, discriminator_betas
-        Hidden widths and Adam's betas of the adversary.
-    encoder, decoder
-        "auto" or "mlp" (perceptron beside a linear map), "plain-mlp", "conv", "burgess" (the paper's for 64x64
-        images), or modules of your own: see `HierarchicalAutoencoder`, and `input_` for what they are given.
-    hidden, activation
-        Of the perceptrons. Those of an "embedding" are twice as wide.
-    input
-        The fixed first layer: "whiten" (vectors), "embedding" (images: the autoencoder that MIMOSA looks at
-        them with), "pca", "standardize", "raw" (only centred), "image" (pixels, for convolutions), or "auto".
-    likelihood
-        "gaussian", "bernoulli", or "auto": Bernoulli for 0/1 data and convolutional networks.
-    sigma
-        Standard deviation of the Gaussian likelihood in units of X, or None to measure reconstructions against
-        the variance of the data.
-    mimosa
+    {training_parameters}
+    tau : float, default=1.0
+        Temperature of the softmax over options in training; codes are always hard.
+    lambda1 : float, default=0.1
+        Weight of the assignment loss.
+    lambda2 : float, default=0.1
+        Weight of the dependence penalty.
+    lambda3 : float, default=1.0
+        Weight of the distance to the targets.
+    assignment : {"log", "squared"}, default="log"
+        Assignment loss: minus the log probability of a row's path, or the paper's squared error.
+    targets : {"ica", "codes", "none"}, default="ica"
+        Targets for the continuous variables: independent components of every leaf that is flat
+        (`disentree.cofhae.targets`) and of the layout of those that are curved (`disentree.cofhae.unrolling`);
+        the codes given to `fit` (supervision); or none. If leaves are curved, training is three times as long,
+        unless `epochs` is set.
+    penalty : {"auto", "adversarial", "marginal", "hsic", "none"}, default="auto"
+        Penalty on dependence between the variables of a leaf: the paper's conditional total correlation,
+        FactorVAE's total correlation, which ignores where variables are active, or kernels without an adversary.
+        "auto" is "adversarial" if some leaf has no trusted targets, else "none". Leaves with trusted targets are
+        not penalized.
+    warm_up : float, default=0.2
+        Fraction of training over which lambda2 grows from 0.
+    guided : float, default=0.4
+        Fraction of training, from its start, in which the codes of curved leaves are guided by their layout and
+        dependence is not penalized yet.
+    masks : {"given", "soft"}, default="given"
+        How a row's code is masked in training: by its path, or as in the paper by the probabilities of the
+        options, in which some of a value can hide.
+    discriminator : sequence of int, default=(128, 128, 128)
+        Hidden widths of the adversary.
+    discriminator_betas : sequence of float, default=(0.5, 0.9)
+        Adam's betas for the adversary.
+    sigma : float or None, default=None
+        Standard deviation of the Gaussian likelihood in units of X. None measures reconstructions against the
+        variance of the data.
+    mimosa : MIMOSA or None, default=None
         The estimator that finds the structure when `fit` is not given one. None: `MIMOSA()`.
-    device
-        "auto", "cpu", "cuda", "mps".
-    random_state
-        A whole number makes the result repeatable. The global generators are never used.
-    verbose
-        Show progress on stderr.
-    checkpoint
-        A folder in which the state is saved after every epoch. If it holds one of the same run already,
-        training continues from there, bit for bit on a CPU.
-    events
-        A file that gets a line of JSON per epoch.
-    tensorboard
-        A folder for TensorBoard (needs the extra of that name).
-    callbacks
-        Functions called with (record, model) after every epoch, `record` being the new row of `history_`.
 
     Attributes
     ----------
-    hierarchy_, paths_
-        The structure, and the path of every row of X (-1 for none), as found or given.
-    history_
-        One dict per epoch: epoch, loss, reconstruction, assignment, dependence, target, seconds.
-    mimosa_
-        The fitted MIMOSA, or None if the structure was given.
-    trust_
-        How much the targets of each path were believed, from 0 to 1.
-    autoencoder_, input_
-        The trained networks and the fixed first layer.
-    interrupted_, diverged_
-        True if Ctrl-C or bad losses ended training early; the model is then that of the last good epoch.
-    code_statistics_
-        Ranges and histograms of the codes of some training rows, for `explore`.
+    hierarchy_ : Hierarchy
+        The structure, as found or given.
+    paths_ : array of int of shape (n,)
+        The path of every row of X, -1 for none, as found or given.
+    mimosa_ : MIMOSA or None
+        The fitted estimator, or None if the structure was given.
+    trust_ : array of shape (n_paths,)
+        How much the targets of each path are trusted, from 0 to 1.
+    history_ : list of dict
+        One per epoch: epoch, loss, reconstruction, assignment, dependence, target, seconds.
+    {model_attributes}
+
+    See Also
+    --------
+    disentree.MIMOSA : Finds the structure.
+    COFHAESearch : Chooses tau, lambda1 and lambda2 without ground truth.
+
+    Examples
+    --------
+    >>> from disentree import COFHAE
+    >>> from disentree.datasets import load_dataset
+    >>> ds = load_dataset("chopsticks-depth2-slope", n_samples=500, seed=0)
+    >>> model = COFHAE(steps=100, hidden=(16,), device="cpu")
+    >>> Z = model.fit_transform(ds.X, hierarchy=ds.hierarchy, paths=ds.paths)
+    >>> Z.shape
+    (500, 3)
+    >>> model.inverse_transform(Z).shape == ds.X.shape
+    True
     """
 
     _arrays: ClassVar[tuple[str, ...]] = ("paths", "trust")
@@ -189,20 +183,42 @@ class COFHAE(AutoencoderEstimator):
 
     @classmethod
     def quick(cls, **parameters: Any) -> COFHAE:
-        """A short training, to see whether the data is worth a longer one."""
+        """A model with a short training, for a first look at the data.
+
+        Parameters
+        ----------
+        **parameters
+            Those of the class, where they differ from a quick training's: 1000 steps, a learning rate of .004.
+
+        Returns
+        -------
+        COFHAE
+        """
         return cls(**{"steps": 1000, "learning_rate": 4e-3, **parameters})
 
     @classmethod
     def paper(cls, *, images: bool = False, **parameters: Any) -> COFHAE:
-        """The paper's algorithm and settings: 50 epochs of batches of 256, Adam at 1e-3 with two steps down,
-        perceptrons of two layers of 256 (Burgess networks for `images`), squared assignment loss, conditional
-        total correlation by a discriminator of three layers of 1000, no targets.
+        """A model with the paper's algorithm and settings.
+
+        50 epochs of batches of 256, Adam at .001 with two drops, perceptrons of two layers of 256, squared
+        assignment loss, conditional total correlation by a discriminator of three layers of 1000, no targets.
 
         The Gaussian loss is 100 times the squared error, as in the authors' code, on which their grid of
         lambdas (`COFHAESearch`) was tuned; the text's sigma = .1 would make it 50. Of the grid, tau = 2/3,
-        lambda1 = 1000 and lambda2 = 10 are the default here. The text has "ReLU or Softplus": here it is ReLU,
-        which sees the edges between nested leaves much sooner than softplus does (``activation="softplus"``).
-        The encoder's input is whitened, which the paper's is not (``input="raw"``).
+        lambda1 = 1000 and lambda2 = 10 are the default here. Of the text's "ReLU or Softplus" it is ReLU, which
+        separates nested leaves much sooner. The encoder's input is whitened, which the paper's is not: see
+        ``input="raw"``.
+
+        Parameters
+        ----------
+        images : bool, default=False
+            Use the convolutional networks of the paper, for images of 64x64.
+        **parameters
+            Those of the class, where they differ from the paper's.
+
+        Returns
+        -------
+        COFHAE
         """
         settings: dict[str, Any] = {
             **paper_training(images),
@@ -236,17 +252,24 @@ class COFHAE(AutoencoderEstimator):
 
         Parameters
         ----------
-        X
+        X : array-like, data frame or blocks of rows
             Rows of numbers, or images ``(n, h, w)`` or ``(n, h, w, c)``: an array, also memory-mapped, a data
             frame, or an object that yields blocks of rows each time it is iterated over.
-        y
-            Ignored, for scikit-learn's sake.
-        hierarchy, paths
-            A structure, and the path of every row: an index into ``hierarchy.paths``, -1 for none.
-        codes
-            With ``targets="codes"``: the code that every row should get. `paths` may then be left out.
-        representation
-            With ``input="embedding"``: a fitted MIMOSA's `representation_`, to save the time of training one.
+        y : ignored
+            For scikit-learn.
+        hierarchy : Hierarchy or dict, default=None
+            The structure, if it is known.
+        paths : array-like of int of shape (n,), default=None
+            The path of every row: an index into ``hierarchy.paths``, -1 for none.
+        codes : array-like of shape (n, n_variables), default=None
+            With ``targets="codes"``, the code that every row should get. `paths` may then be left out.
+        representation : Representation, default=None
+            With ``input="embedding"``, a fitted MIMOSA's `representation_`, to save the time of training one.
+
+        Returns
+        -------
+        COFHAE
+            The fitted model itself.
         """
         check_parameters(self)
         if isinstance(y, Hierarchy):
@@ -280,25 +303,25 @@ class COFHAE(AutoencoderEstimator):
             layer = self._fit_input(source, np.random.default_rng(seeds[1]))
         self.input_ = layer.to(device)
 
-        aims = find_targets(self, source, np.random.default_rng(seeds[2]), codes)
-        self.trust_ = aims.trust
+        targets = find_targets(self, source, np.random.default_rng(seeds[2]), codes)
+        self.trust_ = targets.trust
 
-        settings = settings_of(self, guided=aims.has_guides)
+        settings = settings_of(self, guided=targets.has_guides)
         build = partial(self._build, with_adversary=settings.penalty in ("adversarial", "marginal"))
         self.autoencoder_, D = build(int(seeds[3].generate_state(1)[0]))
         generator = torch.Generator().manual_seed(int(seeds[3].generate_state(2)[1]))
-        steps = self._n_steps(source.n_rows, longer=constants.CURVED_STEPS if aims.has_guides else 1)
+        steps = self._n_steps(source.n_rows, longer=constants.CURVED_STEPS if targets.has_guides else 1)
         state = self._start(D, steps, generator, self.discriminator_betas)
         if saved:
             restore_checkpoint(state, *saved)
-        batches = self._batches(source, Labels(self.autoencoder_, self.paths_, aims, device))
+        batches = self._batches(source, Labels(self.autoencoder_, self.paths_, targets, device))
         about = {**identity, "seed": seed, "hierarchy": self.hierarchy_.to_dict()}
         step = make_step(settings, layer)
         self._train(state, source, batches, step, steps, about, {"paths": torch.from_numpy(self.paths_)})
         return self
 
     def _wants_embedding(self, source: Source) -> bool:
-        """Images go through an autoencoder first where the default has nothing better to work with."""
+        """Whether MIMOSA's autoencoder encodes X first: by default images, for networks that are perceptrons."""
         if self.input == "auto":
             by_default = self.encoder in ("auto", "mlp") and self.targets == "ica"
             return by_default and len(source.shape) > 1 and self.likelihood in ("auto", "gaussian")

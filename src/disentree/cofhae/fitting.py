@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from disentree.cofhae import constants
 from disentree.cofhae.algorithm2 import Settings
-from disentree.cofhae.targets import Targets, fit_flats, given_targets, leaf_targets
+from disentree.cofhae.targets import Targets, fit_subspaces, given_targets, leaf_targets
 from disentree.cofhae.unrolling import guides
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.representation.autoencoder import autoencoder_representation
@@ -19,7 +19,7 @@ from disentree.training.data import ArraySource, Source, sample_rows
 
 
 def find_structure(model: Any, source: Source, seed: int) -> tuple[Hierarchy, Int[np.ndarray, " n"], Any]:
-    """Hierarchy and paths, and the MIMOSA that found them. Of blocks it sees a sample, and assigns the rest."""
+    """Hierarchy and paths, and the MIMOSA that found them: on a sample of data that is read in blocks."""
     if model.mimosa is None:
         from disentree.mimosa import MIMOSA
 
@@ -37,7 +37,7 @@ def find_structure(model: Any, source: Source, seed: int) -> tuple[Hierarchy, In
 def find_targets(
     model: Any, source: Source, rng: np.random.Generator, codes: Float[np.ndarray, "n v"] | None = None
 ) -> Targets:
-    """Targets for the continuous variables; on the way the encoder is shown the flats that leaves lie on."""
+    """Targets for the continuous variables. The subspaces of flat leaves are added to the encoder's input."""
     layer, hierarchy, paths = model.input_, model.hierarchy_, model.paths_
     if codes is not None and layer.kind == "image":
         return given_targets(codes, hierarchy)
@@ -45,12 +45,13 @@ def find_targets(
         none = np.full((source.n_rows, hierarchy.n_variables), np.nan)
         return Targets.trusted(none, np.zeros(len(hierarchy.paths)))
     Z = np.concatenate([layer.geometry(block) for block in source.blocks()])
-    flats = fit_flats(Z, hierarchy, paths)
+    subspaces = fit_subspaces(Z, hierarchy, paths)
     if model.encoder in ("auto", "mlp") and layer.network is None:
-        layer.add_flats([(flat.subspace.center, flat.subspace.basis.T) for flat in flats if flat.trust > 0])
+        trusted = [leaf.subspace for leaf in subspaces if leaf.trust > 0]
+        layer.add_subspaces([(subspace.center, subspace.basis.T) for subspace in trusted])
     if codes is not None:
         return given_targets(codes, hierarchy)
-    targets = leaf_targets(Z, hierarchy, paths, rng, flats)
+    targets = leaf_targets(Z, hierarchy, paths, rng, subspaces)
     curved = np.flatnonzero(targets.trust == 0)
     if not len(curved) or not model.guided:
         return targets
@@ -61,14 +62,14 @@ def find_targets(
 
 
 def find_representation(model: Any, source: Source, seed: int) -> Representation:
-    """The autoencoder that MIMOSA with this seed looks at the data with."""
+    """The autoencoder that MIMOSA with this seed encodes the data with."""
     whole = isinstance(source, ArraySource)
     X = np.asarray(source.X) if whole else sample_rows(source, constants.MIMOSA_ROWS, np.random.default_rng(seed))
     return autoencoder_representation(X, np.random.SeedSequence(seed).spawn(3)[0], model.verbose)
 
 
 def settings_of(model: Any, guided: bool = False) -> Settings:
-    """What the training loop needs, with everything that was left open decided."""
+    """Parameters of the loss, with "auto" resolved."""
     penalty = model.penalty
     if penalty == "auto":
         deep = np.array([path.dimension for path in model.hierarchy_.paths]) > 1

@@ -1,11 +1,8 @@
-"""The first and the last layer, fixed before training: from X's own units to numbers that networks like, and
-back.
+"""The first and the last layer, fixed before training: from the units of X to features, and back.
 
-Vectors are standardised column by column and whitened onto their numerical rank, so that training does not
-depend on the units of X, nor on how many copies of the same thing it measures. Images are scaled to [0, 1] and,
-for fully connected networks, projected onto their leading principal components: that carries what the image
-shows and is an order of magnitude cheaper than convolutions on a CPU. Or they pass through the trained, fixed
-autoencoder that MIMOSA looks at them with, and a few smooth numbers are all that is left to model.
+Vectors are standardized and whitened onto their numerical rank, so that training depends neither on the units of
+X nor on redundant columns. Images are scaled to [0, 1] and projected onto their leading principal components, or
+encoded by MIMOSA's autoencoder, which is trained before and fixed. Convolutional networks are given the pixels.
 """
 
 from __future__ import annotations
@@ -32,20 +29,23 @@ KINDS = ("auto", "whiten", "standardize", "raw", "pca", "embedding", "image")
 LIKELIHOODS = ("auto", "gaussian", "bernoulli")
 
 
+_RENAMED = {"flat_centres": "subspace_centers", "flat_bases": "subspace_bases"}  # in models of version 0.1
+
+
 class InputLayer(nn.Module):
-    """Turns rows of X into what the encoder sees, measures reconstructions, and turns those back into X.
+    """Turns rows of X into the encoder's input, measures reconstructions, and turns those back into X.
 
     With a Gaussian likelihood of anything but image tensors, encoder and decoder both work in `features`
     (`n_features` of them). Otherwise the decoder works in pixels.
     """
 
     mean: Tensor
-    mean_rest: Tensor  # what float32 leaves of it: a large offset must not eat the digits of what varies
+    mean_rest: Tensor  # what float32 leaves of it, so that a large offset costs no digits
     components: Tensor  # (columns, features): X - mean to features
     expansion: Tensor  # (features, columns): features to X - mean
     weights: Tensor  # of each feature in the reconstruction loss
-    flat_centres: Tensor  # (flats, features): a point on each flat that leaves lie on, if there are any
-    flat_bases: Tensor  # (flats, features, dimensions): its orthonormal directions, padded with zeros
+    subspace_centers: Tensor  # (subspaces, features): a point on each subspace that a leaf lies on
+    subspace_bases: Tensor  # (subspaces, features, dimensions): orthonormal, padded with zeros
 
     def __init__(self, config: dict[str, Any], arrays: dict[str, Float[np.ndarray, "..."]]):
         super().__init__()
@@ -61,7 +61,8 @@ class InputLayer(nn.Module):
         weights = {name[8:]: array for name, array in arrays.items() if name.startswith("network.")}
         self.network = Autoencoder.from_weights(weights) if weights else None
         arrays = {name: array for name, array in arrays.items() if not name.startswith("network.")}
-        none = {"flat_centres": np.zeros((0, 0)), "flat_bases": np.zeros((0, 0, 0))}
+        arrays = {_RENAMED.get(name, name): array for name, array in arrays.items()}
+        none = {"subspace_centers": np.zeros((0, 0)), "subspace_bases": np.zeros((0, 0, 0))}
         for name, array in (none | arrays).items():
             self.register_buffer(name, torch.from_numpy(np.asarray(array, dtype=np.float32)))
 
@@ -71,24 +72,23 @@ class InputLayer(nn.Module):
 
     @property
     def n_inputs(self) -> int:
-        """The length of what the encoder sees, where that is a vector."""
-        return self.n_features + len(self.flat_centres)
+        """Numbers that a perceptron is given for a row."""
+        return self.n_features + len(self.subspace_centers)
 
-    def add_flats(self, flats: Sequence[tuple[Float[np.ndarray, " r"], Float[np.ndarray, "r _"]]]) -> None:
-        """Let the encoder see how far a point is from each of some flats (centre, basis).
+    def add_subspaces(self, subspaces: Sequence[tuple[Float[np.ndarray, " r"], Float[np.ndarray, "r _"]]]) -> None:
+        """Give the encoder the distance of a point from each of some subspaces (center, basis).
 
-        Leaves are nested: on which one a point lies depends on whether it is exactly on a flat or next to it,
-        over many orders of magnitude of "next to". A network sees only the largest of them; the logarithm of
-        the distance shows all.
+        On which of several nested leaves a point lies depends on whether it is exactly on a subspace or next to
+        it, at distances of many orders of magnitude. The logarithm of the distance shows all of them.
         """
-        dimensions = max((basis.shape[1] for _, basis in flats), default=0)
-        centres = np.zeros((len(flats), self.n_features), dtype=np.float32)
-        bases = np.zeros((len(flats), self.n_features, dimensions), dtype=np.float32)
-        for i, (centre, basis) in enumerate(flats):
-            centres[i], bases[i, :, : basis.shape[1]] = centre, basis
+        dimensions = max((basis.shape[1] for _, basis in subspaces), default=0)
+        centers = np.zeros((len(subspaces), self.n_features), dtype=np.float32)
+        bases = np.zeros((len(subspaces), self.n_features, dimensions), dtype=np.float32)
+        for i, (center, basis) in enumerate(subspaces):
+            centers[i], bases[i, :, : basis.shape[1]] = center, basis
         device = self.mean.device
-        self.flat_centres = torch.from_numpy(centres).to(device)
-        self.flat_bases = torch.from_numpy(bases).to(device)
+        self.subspace_centers = torch.from_numpy(centers).to(device)
+        self.subspace_bases = torch.from_numpy(bases).to(device)
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
@@ -108,7 +108,7 @@ class InputLayer(nn.Module):
         return (math.prod(self.shape),) if self.in_pixels else (self.n_features,)
 
     def prepare(self, X: Shaped[np.ndarray, "n ..."]) -> Float[Tensor, "n ..."]:
-        """Rows of X as the tensor that training keeps: features, or pixels where those are modelled."""
+        """Rows of X as the tensor that training keeps: features, or pixels where those are modeled."""
         device = self.mean.device
         flat = torch.from_numpy(np.array(X.reshape(len(X), -1), dtype=np.float64))
         if self.in_pixels:
@@ -121,26 +121,26 @@ class InputLayer(nn.Module):
             return self.network.encode(components) / self.unit
 
     def _linear(self, flat: Float[Tensor, "n columns"]) -> Float[Tensor, "n components"]:
-        centred = (flat / self.pixel_scale - self._exact_mean()).to(torch.float32).to(self.mean.device)
-        return centred @ self.components
+        centered = (flat / self.pixel_scale - self._exact_mean()).to(torch.float32).to(self.mean.device)
+        return centered @ self.components
 
     def geometry(self, X: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n r"]:
-        """Rows of X in coordinates whose distances mean something: those of its pixels for an embedding, whose
-        own are up to a network, else those that the encoder sees."""
+        """Rows of X in coordinates with meaningful distances: the encoder's input, but principal components of the
+        pixels for an embedding, whose distances are arbitrary."""
         if self.network is None:
             return self.to_input(self.prepare(X)).cpu().numpy().astype(np.float64)
         flat = torch.from_numpy(np.array(X.reshape(len(X), -1), dtype=np.float64))
         return self._linear(flat).cpu().numpy().astype(np.float64)
 
     def to_input(self, prepared: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
-        """What the encoder sees."""
+        """The encoder's input."""
         if self.kind == "image":
             return prepared
         features = (prepared - self.mean) @ self.components if self.in_pixels else prepared
-        if not len(self.flat_centres):
+        if not len(self.subspace_centers):
             return features
-        off = features[:, None, :] - self.flat_centres
-        off = off - torch.einsum("nfr,frd,fsd->nfs", off, self.flat_bases, self.flat_bases)
+        off = features[:, None, :] - self.subspace_centers
+        off = off - torch.einsum("nfr,frd,fsd->nfs", off, self.subspace_bases, self.subspace_bases)
         nearness = (off.square().mean(2) + constants.NEAREST**2).log() / math.log(constants.NEAREST**2)
         return torch.cat([features, 4 * nearness - 2], dim=1)
 
@@ -166,8 +166,8 @@ class InputLayer(nn.Module):
         return self.mean.cpu().double() + self.mean_rest.cpu().double()
 
     def _around_mean(self, output: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
-        """A decoder of pixels answers with differences from their mean (from its logit), so that it need not
-        learn that images are mostly empty."""
+        """Pixels from their differences from the mean (from its logit), which is what a decoder returns: it need
+        not learn that images are mostly empty."""
         mean, least = self.mean, constants.PIXEL_PROBABILITY
         if self.likelihood == "bernoulli":
             mean = mean.clamp(least, 1 - least).logit()
@@ -211,7 +211,7 @@ class InputLayer(nn.Module):
 
 
 def embedding_layer(source: Source, representation: Representation) -> InputLayer:
-    """The layer that an autoencoder, trained before, stands for."""
+    """The layer that encodes by an autoencoder trained before."""
     if representation.network is None:
         raise ValueError("input='embedding' needs the representation of an autoencoder, not a linear one")
     if len(representation.mean) != math.prod(source.shape):
@@ -275,8 +275,8 @@ def fit_input_layer(source: Source, kind: str, likelihood: str, rng: np.random.G
     mean /= pixel_scale
     variance = np.zeros_like(mean)
     for block in source.blocks():
-        centred = block.reshape(len(block), -1) / pixel_scale - mean
-        variance += (centred**2).sum(axis=0) / total
+        centered = block.reshape(len(block), -1) / pixel_scale - mean
+        variance += (centered**2).sum(axis=0) / total
     constant = variance <= (1e-12 * np.maximum(np.abs(mean), 1e-300)) ** 2
     if constant.all():
         raise ValueError("every row of X is the same: there is nothing to learn from it")
@@ -328,13 +328,13 @@ def _principal(
 ) -> tuple[Float[np.ndarray, " r"], Float[np.ndarray, "d r"]]:
     """Variances along the principal directions of (X - mean) / spread, largest first, and the directions."""
 
-    def centred(block: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n d"]:
+    def centered(block: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n d"]:
         return (block.reshape(len(block), -1) - mean * pixel_scale) / spread
 
     if len(mean) <= EXACT_COLUMNS:
-        found = principal_axes(map(centred, source.blocks()), constants.MAX_COMPONENTS, solver="covariance")
+        found = principal_axes(map(centered, source.blocks()), constants.MAX_COMPONENTS, solver="covariance")
     else:
-        some = centred(sample_rows(source, constants.PCA_ROWS, rng)).astype(np.float32)
+        some = centered(sample_rows(source, constants.PCA_ROWS, rng)).astype(np.float32)
         found = principal_axes(some, constants.MAX_COMPONENTS, solver="randomized", random_state=rng)
     return found.variances.astype(np.float64), found.axes.astype(np.float64)
 

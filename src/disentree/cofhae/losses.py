@@ -114,7 +114,7 @@ def pairwise_hsic(
 
 
 def _hsic(x: Float[Tensor, " m"], y: Float[Tensor, " m"]) -> Float[Tensor, ""]:
-    """Normalised to [0, 1], as a correlation of centred kernel matrices."""
+    """Normalized to [0, 1], as a correlation of centered kernel matrices."""
 
     def kernel(u: Float[Tensor, " m"]) -> Float[Tensor, "m m"]:
         u = u / u.std().detach().clamp(min=1e-6)

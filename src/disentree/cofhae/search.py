@@ -37,30 +37,49 @@ PAPER_GRID: dict[str, Sequence[Any]] = {
 
 
 class COFHAESearch(BaseEstimator):
-    """Train COFHAE over a grid and over restarts, and keep the model with the lowest reconstruction loss among
-    the third of them with the lowest assignment loss. Both are measured on the training data, with hard codes.
+    """Train COFHAE over a grid and over restarts, and choose among the models without ground truth.
+
+    The paper's rule: the lowest reconstruction loss among the third of the models with the lowest assignment loss.
+    Both are measured on the training data, with hard codes.
 
     Parameters
     ----------
-    estimator
-        What to train; None: `COFHAE.paper()`.
-    grid
-        Values for some of its parameters; None: the paper's 3 x 3 x 3 of tau, lambda1 and lambda2.
-    n_restarts
+    estimator : COFHAE or None, default=None
+        What to train. None: `COFHAE.paper()`.
+    grid : dict or None, default=None
+        Values for some of its parameters. None: the paper's 3 x 3 x 3 of tau, lambda1 and lambda2.
+    n_restarts : int, default=1
         Trainings for each combination, from different seeds.
-    folder
+    folder : path or None, default=None
         Where finished trials are kept. A search that is run again in the same folder trains only the rest.
-    n_jobs
+    n_jobs : int or None, default=None
         Trials at a time, as in joblib. Each uses one thread if there are several.
-    random_state
+    random_state : int, Generator, RandomState or None, default=0
         Seeds of the restarts follow from it; the result is the same for any `n_jobs`.
+    verbose : bool, default=False
+        Show finished trials on stderr.
 
     Attributes
     ----------
-    best_estimator_, best_parameters_
-        The model chosen and its parameters.
-    results_
-        One dict per trial: parameters, restart, seed, reconstruction, assignment, seconds, diverged, eligible.
+    best_estimator_ : COFHAE
+        The model chosen.
+    best_parameters_ : dict
+        Its values from the grid.
+    results_ : list of dict
+        One per trial: parameters, restart, seed, reconstruction, assignment, seconds, diverged, eligible.
+    mimosa_ : MIMOSA or None
+        The estimator that found the structure, or None if it was given.
+
+    Examples
+    --------
+    >>> from disentree.cofhae import COFHAE, COFHAESearch
+    >>> from disentree.datasets import load_dataset
+    >>> ds = load_dataset("chopsticks-depth2-slope", n_samples=300, seed=0)
+    >>> base = COFHAE(epochs=2, hidden=(8,), device="cpu")
+    >>> search = COFHAESearch(base, grid={"lambda1": [0.1, 1.0]})
+    >>> search = search.fit(ds.X, hierarchy=ds.hierarchy, paths=ds.paths)
+    >>> len(search.results_), search.transform(ds.X).shape
+    (2, (300, 3))
     """
 
     def __init__(
@@ -90,7 +109,24 @@ class COFHAESearch(BaseEstimator):
         hierarchy: Hierarchy | Mapping[str, Any] | None = None,
         paths: ArrayLike | None = None,
     ) -> COFHAESearch:
-        """As `COFHAE.fit`. Structure that is not given is found once, and shared by all trials."""
+        """Train all models.
+
+        Parameters
+        ----------
+        X : array-like, data frame or blocks of rows
+            As in `COFHAE.fit`.
+        y : ignored
+            For scikit-learn.
+        hierarchy : Hierarchy or dict, default=None
+            The structure. If it is not given, it is found once and shared by all trials.
+        paths : array-like of int of shape (n,), default=None
+            The path of every row, -1 for none.
+
+        Returns
+        -------
+        COFHAESearch
+            The search itself.
+        """
         base: COFHAE = COFHAE.paper() if self.estimator is None else cast(Any, clone(self.estimator))
         grid = PAPER_GRID if self.grid is None else self.grid
         if not isinstance(self.n_restarts, int) or self.n_restarts < 1:
@@ -134,16 +170,19 @@ class COFHAESearch(BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Float[np.ndarray, "n v"]:
+        """Codes of X by the chosen model, see `COFHAE.transform`."""
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_.transform(X)
 
     def inverse_transform(self, Z: ArrayLike) -> Float[np.ndarray, "n ..."]:
+        """Decode codes by the chosen model, see `COFHAE.inverse_transform`."""
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_.inverse_transform(Z)
 
 
 def select(results: list[dict[str, Any]]) -> int:
-    """The paper's rule; marks the third that is `eligible`. Trials that diverged count as last."""
+    """The index of the model that the paper's rule chooses; marks the third that is `eligible`. Trials that
+    diverged come last."""
     third = math.ceil(len(results) / 3)
     by_assignment = sorted(range(len(results)), key=lambda i: results[i]["assignment"])
     for rank, i in enumerate(by_assignment):
@@ -159,7 +198,7 @@ def _trial(
     folder: str | os.PathLike[str] | None,
     one_thread: bool,
 ) -> tuple[dict[str, float], COFHAE | None]:
-    """Train, measure and save, or take what an earlier search has saved."""
+    """Train, measure and save, or load what an earlier search has saved."""
     home = None
     if folder is not None:
         what = json.dumps([plain_parameters(model), structure[0].to_dict(), data], sort_keys=True)

@@ -1,13 +1,11 @@
-"""Targets for the continuous variables, leaf by leaf, by independent component analysis.
+"""Targets for the continuous variables of flat leaves, by independent component analysis.
 
-A penalty on dependence only encourages a code whose variables are independent within a leaf. Where a leaf is
-close to flat there is no need to search: its points are a linear map of its variables, and if those are
-independent and not Gaussian, ICA finds them up to order, sign and scale. What is left to do is to make a
-variable that several leaves share mean the same in all of them, which the mixing vectors tell: a variable moves
-a point in the same direction whichever of the leaves the point is on.
+A penalty on dependence only encourages independent variables. The rows of a leaf that is close to flat are a
+linear map of its variables; if these are independent and not Gaussian, ICA finds them up to order, sign and
+scale. Factors of nested leaves are then matched by their mixing vectors, since a variable moves a point in the
+same direction in every leaf that has it.
 
-Leaves that are curved do not get such targets: `trust` says how flat each one is. They are laid out flat as well
-as can be, which gives a guide to begin with (`disentree.cofhae.unrolling`).
+Curved leaves get no such targets: `trust` is 0 for them. `disentree.cofhae.unrolling` finds guides for them.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ from disentree.hierarchy import Hierarchy
 
 
 class Targets(NamedTuple):
-    values: Float[np.ndarray, "n v"]  # as codes: continuous columns standardised, NaN where there is no target
+    values: Float[np.ndarray, "n v"]  # as codes: continuous columns standardized, NaN where there is no target
     trust: Float[np.ndarray, " paths"]  # in [0, 1]: where it is 1, independence need not be asked for
     kept: Float[np.ndarray, "paths v"]  # weights of the targets all through training
     guided: Float[np.ndarray, "paths v"]  # weights of those that are there to begin with, not to be kept
@@ -46,8 +44,8 @@ class Targets(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Flat:
-    """The flat piece that best fits the rows of a path."""
+class LeafSubspace:
+    """The subspace that best fits the rows of a path."""
 
     path: int
     rows: Int[np.ndarray, " m"]  # those that lie on it
@@ -57,14 +55,14 @@ class Flat:
 
 @dataclass
 class _Leaf:
-    """The independent directions within a flat."""
+    """The independent directions within the subspace of a leaf."""
 
     path: int
     rows: Int[np.ndarray, " m"]
-    centre: Float[np.ndarray, " r"]
+    center: Float[np.ndarray, " r"]
     mixing: Float[np.ndarray, "r d"]  # how a point moves with each factor
     factors: Float[np.ndarray, "m d"]  # in the order of the mixing vectors
-    origin: Float[np.ndarray, " d"]  # the factors at the centre
+    origin: Float[np.ndarray, " d"]  # the factors at the center
     trust: float
 
 
@@ -83,7 +81,7 @@ def leaf_targets(
     hierarchy: Hierarchy,
     paths: Int[np.ndarray, " n"],
     random_state: int | np.random.Generator = 0,
-    flats: list[Flat] | None = None,
+    subspaces: list[LeafSubspace] | None = None,
 ) -> Targets:
     """Independent components of every path's rows of `Z`, laid out as codes for the hierarchy.
 
@@ -94,11 +92,11 @@ def leaf_targets(
     paths
         The path of each row, -1 for none. Rows without a path get no target, nor do rows that lie far off the
         flat piece of their own path.
-    flats
-        What `fit_flats` gives for the same arguments, if it is known already.
+    subspaces
+        What `fit_subspaces` gives for the same arguments, if it is known already.
     """
     rng = np.random.default_rng(random_state)
-    leaves = {flat.path: _unmix(Z, flat, rng) for flat in flats or fit_flats(Z, hierarchy, paths)}
+    leaves = {leaf.path: _unmix(Z, leaf, rng) for leaf in subspaces or fit_subspaces(Z, hierarchy, paths)}
     columns = _assign_columns(hierarchy, leaves)
 
     values = np.full((len(Z), hierarchy.n_variables), np.nan)
@@ -113,13 +111,17 @@ def leaf_targets(
     return Targets.trusted(values, trust)
 
 
-def fit_flats(Z: Float[np.ndarray, "n r"], hierarchy: Hierarchy, paths: Int[np.ndarray, " n"]) -> list[Flat]:
-    """The flat of every path that has variables and rows enough to tell."""
-    flats = (_fit_flat(Z, np.flatnonzero(paths == p.index), p.index, p.dimension) for p in hierarchy.paths)
-    return [flat for flat in flats if flat is not None]
+def fit_subspaces(
+    Z: Float[np.ndarray, "n r"], hierarchy: Hierarchy, paths: Int[np.ndarray, " n"]
+) -> list[LeafSubspace]:
+    """The subspace of every path that has variables, and rows enough to fit one."""
+    found = (_fit_subspace(Z, np.flatnonzero(paths == p.index), p.index, p.dimension) for p in hierarchy.paths)
+    return [leaf for leaf in found if leaf is not None]
 
 
-def _fit_flat(Z: Float[np.ndarray, "n r"], rows: Int[np.ndarray, " m"], path: int, d: int) -> Flat | None:
+def _fit_subspace(
+    Z: Float[np.ndarray, "n r"], rows: Int[np.ndarray, " m"], path: int, d: int
+) -> LeafSubspace | None:
     if d == 0 or d > Z.shape[1] or len(rows) < constants.ROWS_PER_DIMENSION * d:
         return None
     on = np.ones(len(rows), dtype=bool)
@@ -137,10 +139,10 @@ def _fit_flat(Z: Float[np.ndarray, "n r"], rows: Int[np.ndarray, " m"], path: in
     if flat.spread[-1] <= constants.THINNEST * max(flat.spread[0], 1e-300):
         return None  # the rows span fewer dimensions than the path has
     between = (flat.explained - constants.REFUSED) / (constants.TRUSTED - constants.REFUSED)
-    return Flat(path, rows[on], flat, float(np.clip(between, 0, 1)))
+    return LeafSubspace(path, rows[on], flat, float(np.clip(between, 0, 1)))
 
 
-def _unmix(Z: Float[np.ndarray, "n r"], flat: Flat, rng: np.random.Generator) -> _Leaf:
+def _unmix(Z: Float[np.ndarray, "n r"], flat: LeafSubspace, rng: np.random.Generator) -> _Leaf:
     subspace = flat.subspace
     scores = subspace.coordinates(Z[flat.rows]) / subspace.spread
     rotation = fast_ica(scores, rng)
@@ -211,9 +213,9 @@ def _agree(leaf: _Leaf, j: int, direction: Float[np.ndarray, " r"], cosine: floa
 
 
 def _shift(leaf: _Leaf, reference: _Leaf, column: Int[np.ndarray, " d"], theirs: list[int]) -> None:
-    """Count the shared factors from the same origin: the difference between the centres, as far as the
+    """Count the shared factors from the same origin: the difference between the centers, as far as the
     factors of this leaf can bridge it."""
-    step = np.linalg.lstsq(leaf.mixing, leaf.centre - reference.centre, rcond=None)[0]
+    step = np.linalg.lstsq(leaf.mixing, leaf.center - reference.center, rcond=None)[0]
     for j in np.flatnonzero(column >= 0):
         leaf.origin[j] = step[j] + reference.origin[theirs.index(int(column[j]))]
         leaf.factors[:, j] += leaf.origin[j]

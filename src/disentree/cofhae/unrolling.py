@@ -1,14 +1,13 @@
 """Guides for the continuous variables of curved leaves.
 
-A curved leaf has no mixing vectors that ICA could find, but distances along it can be measured, through chains of
-neighbours, and points laid out flat so that those are kept as well as can be (Isomap with landmarks: Tenenbaum,
-de Silva and Langford 2000; de Silva and Tenenbaum 2002). The independent components of that layout are close to
-the leaf's variables as far as it could be laid out without stretching. A variable whose spread is lost in what the
-layout gets wrong is found in what is left when the others are held still: points that agree in the others lie on
-a curve, and how far along it a point lies, as a rank, does not depend on the others if all are independent.
+Distances along a curved leaf are measured through chains of neighbors, and points are laid out flat so as to keep
+them (Isomap with landmarks: Tenenbaum, de Silva and Langford 2000; de Silva and Tenenbaum 2002). The independent
+components of the layout are close to the leaf's variables, as far as it can be laid out without stretching. A
+variable whose spread is below the errors of the layout is found on the curves along which the others are constant:
+the rank of a point along its curve does not depend on the others if all are independent.
 
-Training keeps to the coordinates that are beyond doubt, and is guided by the rest while it is young; the penalty
-on dependence then settles them.
+Coordinates that stand out clearly are targets all through training; the others guide its start, after which the
+penalty on dependence determines them.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Guide(NamedTuple):
 
     path: int
     rows: Int[np.ndarray, " m"]
-    factors: Float[np.ndarray, "m k"]  # standardised, k of the leaf's variables
+    factors: Float[np.ndarray, "m k"]  # standardized, k of the leaf's variables
     firm: int  # how many of them, the first, stand out so far that they need no further settling
 
 
@@ -83,7 +82,7 @@ def next_coordinate(
     known: Float[np.ndarray, "m k"], smooth: Float[np.ndarray, "m r"], rng: np.random.Generator
 ) -> Float[np.ndarray, " m"] | None:
     """How far along points lie on the curves, or the widest direction of the sheets, on which `known` coordinates
-    are constant: standardised ranks. None if there are too few points to see curves.
+    are constant: standardized ranks. None if there are too few points to see curves.
 
     Many overlapping windows, each of points that nearly agree in what is known. What still varies linearly or
     quadratically with that is removed; points are ranked along the widest direction of the rest; windows are
@@ -95,12 +94,12 @@ def next_coordinate(
     if size < 3 * terms:
         return None
     known = (known - known.mean(axis=0)) / known.std(axis=0)
-    centres = rng.choice(m, min(max(600, constants.OVERLAP * m // size), m), replace=False)
-    _, windows = NearestNeighbors(n_neighbors=size).fit(known).kneighbors(known[centres])
+    centers = rng.choice(m, min(max(600, constants.OVERLAP * m // size), m), replace=False)
+    _, windows = NearestNeighbors(n_neighbors=size).fit(known).kneighbors(known[centers])
     upper = np.triu_indices(k)
-    ranks = np.zeros((len(centres), m), dtype=np.float32)
-    for i, (centre, window) in enumerate(zip(centres, windows, strict=True)):
-        step = known[window] - known[centre]
+    ranks = np.zeros((len(centers), m), dtype=np.float32)
+    for i, (center, window) in enumerate(zip(centers, windows, strict=True)):
+        step = known[window] - known[center]
         products = step[:, upper[0]] * step[:, upper[1]]
         q, _ = np.linalg.qr(np.concatenate([np.ones((size, 1)), step, products], axis=1))
         rest = smooth[window] - q @ (q.T @ smooth[window])

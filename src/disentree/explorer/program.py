@@ -184,8 +184,8 @@ def ops_before(layer: InputLayer, tensors: Tensors) -> list[Op]:
     ops += _to_features(layer, tensors)
     if layer.network is not None:
         ops += _embed(layer, tensors)
-    if len(layer.flat_centres):
-        centres, bases = tensors.add(layer.flat_centres), tensors.add(layer.flat_bases)
+    if len(layer.subspace_centers):
+        centres, bases = tensors.add(layer.subspace_centers), tensors.add(layer.subspace_bases)
         ops.append({"op": "nearness", "centres": centres, "bases": bases, "nearest": NEAREST})
     return ops
 

@@ -3,7 +3,7 @@
 The network works on a few hundred principal components of the data rather than on the data itself, images
 included: on a CPU this is an order of magnitude faster than convolutions, and the components of smoothly
 changing images are smooth functions of whatever changes. The latent has room to spare; how many dimensions the
-data needs is found later, from its neighbourhoods.
+data needs is found later, from its neighborhoods.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def autoencoder_representation(
     n_components: int = N_COMPONENTS,
     latent: int = LATENT,
 ) -> Representation:
-    """Train an autoencoder on the principal components of `X` and return its centred latent."""
+    """Train an autoencoder on the principal components of `X` and return its centered latent."""
     rows, pixel_scale = as_rows(X), pixel_scale_of(X)
     rng = np.random.default_rng(seed)
     mean, weights, spectrum = principal_components(X, n_components, rng)

@@ -1,0 +1,86 @@
+"""Descriptions of the parameters and attributes that COFHAE and the baselines share."""
+
+from __future__ import annotations
+
+from disentree.utils.docstrings import insert_shared
+
+ENTRIES = {
+    "training_parameters": """
+        epochs : int or None, default=None
+            Passes over the data. None: as many as it takes for `steps` minibatches.
+        steps : int, default=4000
+            Length of the training in minibatches, rounded up to whole epochs; not used if `epochs` is set.
+        batch_size : int, default=256
+            Rows of a minibatch.
+        learning_rate : float, default=0.002
+            Highest learning rate of Adam.
+        schedule : {"one-cycle", "steps", "constant"}, default="one-cycle"
+            "one-cycle" raises the learning rate for a fifth of training and then lowers it along a cosine;
+            "steps" is the paper's, a tenth after half of training and again after three quarters.
+        encoder, decoder : {"auto", "mlp", "plain-mlp", "conv", "burgess"} or Module, default="auto"
+            "mlp" is the sum of a perceptron and a linear map, "plain-mlp" a perceptron, "conv" a convolutional
+            network made for CPUs, "burgess" the paper's for images of 64x64; "auto" is "mlp". A module of your
+            own is copied; its input is what `input_` makes of a row.
+        hidden : sequence of int, default=(256, 256)
+            Hidden widths of the perceptrons; those of an "embedding" are twice as wide.
+        activation : {"softplus", "silu", "relu", "tanh", "gelu"}, default="silu"
+            Activation function of the networks that are chosen by name.
+        input : {"auto", "whiten", "embedding", "pca", "standardize", "raw", "image"}, default="auto"
+            The fixed first layer: whitened principal components, the latent of MIMOSA's autoencoder, principal
+            components, columns standardized or only centered, or pixels for convolutions. "auto" takes "image" for
+            convolutional networks, "whiten" for tables, and for other images "embedding" in COFHAE, "pca" in the
+            baselines.
+        likelihood : {"auto", "gaussian", "bernoulli"}, default="auto"
+            "auto" is Bernoulli for 0/1 data and convolutional networks.
+        device : {"auto", "cpu", "cuda", "mps"}, default="auto"
+            Where to train. "auto" is CUDA, else MPS, else the CPU.
+        random_state : int, Generator, RandomState or None, default=0
+            An integer makes the result repeatable. The global generators are never used.
+        verbose : bool, default=False
+            Show progress on stderr.
+        checkpoint : path or None, default=None
+            A folder in which the state is saved after every epoch. If it holds one of the same training, that is
+            continued, bit for bit on a CPU.
+        events : path or None, default=None
+            A file that gets a line of JSON per epoch.
+        tensorboard : path or None, default=None
+            A folder for TensorBoard, which is the extra of that name.
+        callbacks : sequence of callable, default=()
+            Called with (record, model) after every epoch; `record` is the new row of `history_`.
+        """,
+    "model_attributes": """
+        autoencoder_ : HierarchicalAutoencoder
+            The trained networks.
+        input_ : InputLayer
+            The fixed first and last layer.
+        interrupted_, diverged_ : bool
+            Whether Ctrl-C, or losses out of bounds, ended training early. The model is then that of the last good
+            epoch.
+        code_statistics_ : dict
+            Ranges and histograms of the codes of some training rows.
+        seed_ : int
+            The seed that all randomness followed from.
+        device_ : torch.device
+            Where the networks are.
+        n_features_in_ : int
+            Number of columns of X.
+        feature_names_in_ : array of str
+            Their names, if X had any.
+        """,
+    "flat_parameters": """
+        n_continuous : int or None, default=None
+            Number of continuous variables. None: as many as the hierarchy given to `fit` has, else 10.
+        sigma : float or None, default=0.0707
+            Standard deviation of the Gaussian likelihood in units of X: how much a reconstruction error weighs
+            against the other terms. The default makes it 100 times the squared error. None measures
+            reconstructions against the variance of the data.
+        """,
+    "flat_attributes": """
+        hierarchy_ : Hierarchy
+            One group with the variables of the model.
+        history_ : list of dict
+            One per epoch: epoch, loss, reconstruction, the model's own terms, seconds.
+        """,
+}
+
+documented = insert_shared(ENTRIES)
