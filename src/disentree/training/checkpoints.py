@@ -23,7 +23,7 @@ FILE_NAME = "checkpoint.safetensors"
 _SCHEDULER_STATE = ("last_epoch", "_step_count", "_last_lr")
 
 
-def fingerprint(blocks: Iterable[Shaped[np.ndarray, "n ..."]]) -> str:
+def fingerprint(blocks: Iterable[Shaped[np.ndarray, "_ ..."]]) -> str:
     """A digest of all rows, the same however they are divided into blocks."""
     digest, n_rows, kind = hashlib.sha256(), 0, None
     for block in blocks:
