@@ -7,7 +7,7 @@ from disentree import COFHAE, Hierarchy
 from disentree.cofhae.targets import Targets
 from disentree.cofhae.unrolling import guide_of, guides, lay_out, next_coordinate
 from disentree.mimosa.representation.autoencoder import autoencoder_representation
-from disentree.mimosa.representation.base import Representation
+from disentree.mimosa.representation.choose import load_representation
 
 
 def swiss_roll(n, seed=0, jet=0.0):
@@ -106,12 +106,12 @@ def test_a_representation_is_saved_and_loaded_whole(tmp_path):
     X, _ = bars(400)
     one = autoencoder_representation(X, np.random.SeedSequence(0), steps=30)
     one.save(tmp_path / "seen.safetensors")
-    other = Representation.load(tmp_path / "seen.safetensors")
+    other = load_representation(tmp_path / "seen.safetensors")
     assert (other.transform(X) == one.transform(X)).all()
     assert (other.inverse_transform(one.transform(X)) == one.inverse_transform(one.transform(X))).all()
     (tmp_path / "seen.safetensors").write_bytes((tmp_path / "seen.safetensors").read_bytes()[:1000])
     with pytest.raises(ValueError, match="cut short or damaged"):
-        Representation.load(tmp_path / "seen.safetensors")
+        load_representation(tmp_path / "seen.safetensors")
 
 
 def test_images_are_coded_through_the_autoencoder_that_is_given(tmp_path):
