@@ -20,13 +20,7 @@ class AE(FlatEstimator):
 
     Parameters
     ----------
-    {flat_parameters}
-    {training_parameters}
-
-    Attributes
-    ----------
-    {flat_attributes}
-    {model_attributes}
+    {flat_model}
 
     Examples
     --------

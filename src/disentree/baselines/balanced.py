@@ -18,7 +18,7 @@ def assign(costs: Float[np.ndarray, "n k"], crowding: float) -> Int[np.ndarray, 
     cheapest such chain is a shortest path among the categories, with which the solution stays optimal (Jewell
     1962).
     """
-    if not np.isfinite(costs).all():  # diverged; the losses will tell
+    if not np.isfinite(costs).all():  # training has diverged, which the loop reports
         return np.zeros(len(costs), dtype=np.int64)
     if crowding == 0:
         return costs.argmin(axis=1)

@@ -49,13 +49,7 @@ class CascadeVAE(FlatEstimator):
         Cost of every pair of rows of the same category, as in their code.
     weight_decay : float, default=4e-05
         As in their code.
-    {flat_parameters}
-    {training_parameters}
-
-    Attributes
-    ----------
-    {flat_attributes}
-    {model_attributes}
+    {flat_model}
 
     Notes
     -----

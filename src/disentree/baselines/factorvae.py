@@ -39,13 +39,7 @@ class FactorVAE(FlatEstimator):
         and Mnih.
     discriminator_betas : sequence of float, default=(0.5, 0.9)
         Adam's betas for D, whose learning rate and schedule are the autoencoder's.
-    {flat_parameters}
-    {training_parameters}
-
-    Attributes
-    ----------
-    {flat_attributes}
-    {model_attributes}
+    {flat_model}
 
     Examples
     --------

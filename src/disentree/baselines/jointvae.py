@@ -44,13 +44,7 @@ class JointVAE(FlatEstimator):
         default here, up to 300,000 of 345,000 for dSprites: but the paper's learning rate falls half way.
     tau : float, default=0.67
         Temperature of the relaxed samples.
-    {flat_parameters}
-    {training_parameters}
-
-    Attributes
-    ----------
-    {flat_attributes}
-    {model_attributes}
+    {flat_model}
 
     Examples
     --------

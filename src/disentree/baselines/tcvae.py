@@ -34,13 +34,7 @@ class BetaTCVAE(FlatEstimator):
     estimator : {"weighted", "stratified"}, default="weighted"
         Minibatch weighted sampling, the default of Chen et al., or stratified sampling with the weights of their
         appendix; their code, and others that follow it, fill the wrong entries of that matrix.
-    {flat_parameters}
-    {training_parameters}
-
-    Attributes
-    ----------
-    {flat_attributes}
-    {model_attributes}
+    {flat_model}
 
     Examples
     --------

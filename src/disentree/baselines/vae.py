@@ -21,13 +21,7 @@ class VAE(FlatEstimator):
     ----------
     beta : float, default=1.0
         Weight of the KL divergence; 1 for the evidence lower bound.
-    {flat_parameters}
-    {training_parameters}
-
-    Attributes
-    ----------
-    {flat_attributes}
-    {model_attributes}
+    {flat_model}
 
     Examples
     --------

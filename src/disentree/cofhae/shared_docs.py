@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from disentree.utils.docstrings import insert_shared
 
 ENTRIES = {
@@ -82,5 +84,16 @@ ENTRIES = {
             One per epoch: epoch, loss, reconstruction, the model's own terms, seconds.
         """,
 }
+
+# All of a flat model's reference but its own parameters and example
+ENTRIES["flat_model"] = "\n".join(
+    [
+        textwrap.dedent(ENTRIES["flat_parameters"]).strip(),
+        textwrap.dedent(ENTRIES["training_parameters"]).strip(),
+        "\nAttributes\n----------",
+        textwrap.dedent(ENTRIES["flat_attributes"]).strip(),
+        textwrap.dedent(ENTRIES["model_attributes"]).strip(),
+    ]
+)
 
 documented = insert_shared(ENTRIES)

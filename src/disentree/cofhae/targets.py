@@ -71,8 +71,8 @@ def given_targets(codes: Float[np.ndarray, "n v"], hierarchy: Hierarchy) -> Targ
     categoricals are of no use here. Every path is trusted."""
     values = np.where(hierarchy.is_categorical, np.nan, codes)
     for column in np.flatnonzero(~np.isnan(values).all(axis=0)):
-        seen = values[:, column]
-        values[:, column] = (seen - np.nanmean(seen)) / max(float(np.nanstd(seen)), 1e-12)
+        known = values[:, column]
+        values[:, column] = (known - np.nanmean(known)) / max(float(np.nanstd(known)), 1e-12)
     return Targets.trusted(values, np.ones(len(hierarchy.paths)))
 
 
@@ -106,8 +106,8 @@ def leaf_targets(
         if leaf.trust > 0:
             values[leaf.rows[:, None], columns[index]] = leaf.factors
     with_target = ~np.isnan(values).all(axis=0)
-    seen = values[:, with_target]
-    values[:, with_target] = (seen - np.nanmean(seen, axis=0)) / np.nanstd(seen, axis=0)
+    known = values[:, with_target]
+    values[:, with_target] = (known - np.nanmean(known, axis=0)) / np.nanstd(known, axis=0)
     return Targets.trusted(values, trust)
 
 

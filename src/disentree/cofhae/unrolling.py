@@ -117,9 +117,9 @@ def next_coordinate(
     count = inside.sum(axis=0)
     value = (sign @ ranks) / np.maximum(count, 1)
     if (count == 0).any():  # a point in no window is like the points nearest to it
-        seen = count > 0
-        nearest = KNeighborsRegressor(constants.INTERPOLATED_FROM).fit(smooth[seen], value[seen])
-        value[~seen] = nearest.predict(smooth[~seen])
+        covered = count > 0
+        nearest = KNeighborsRegressor(constants.INTERPOLATED_FROM).fit(smooth[covered], value[covered])
+        value[~covered] = nearest.predict(smooth[~covered])
     return (value - value.mean()) / value.std()
 
 

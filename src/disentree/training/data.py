@@ -61,12 +61,12 @@ class BlockSource:
             yield as_numeric(block)
 
     def blocks(self) -> Iterator[Shaped[np.ndarray, "n ..."]]:
-        seen = 0
+        n_rows = 0
         for block in self._read():
-            seen += len(block)
+            n_rows += len(block)
             yield block
-        if seen != self.n_rows:
-            raise ValueError(f"the blocks of X held {self.n_rows} rows at first and {seen} now")
+        if n_rows != self.n_rows:
+            raise ValueError(f"the blocks of X held {self.n_rows} rows at first and {n_rows} now")
 
 
 Source = ArraySource | BlockSource
