@@ -4,7 +4,7 @@
     python benchmarks/mimosa.py --largest 1000000        # with the goal for a million rows
 
 The straightforward version has a PCA object and a Delaunay triangulation for each point and a Python loop over
-pairs of neighbours, as the paper's complexity section describes it. It runs on a part of the points and is
+pairs of neighbors, as the paper's complexity section describes it. It runs on a part of the points and is
 extrapolated to all of them: each of its steps costs the same for every point.
 """
 
@@ -46,7 +46,7 @@ def seconds(call):
 
 
 def local_pca(points: np.ndarray) -> np.ndarray:
-    """Algorithm 3 for one neighbourhood, with a PCA object for each of its steps."""
+    """Algorithm 3 for one neighborhood, with a PCA object for each of its steps."""
     pca = PCA().fit(points)
     coordinates = pca.transform(points)
     errors = [((points - pca.mean_ - coordinates[:, :d] @ pca.components_[:d]) ** 2).sum(axis=1)
@@ -74,7 +74,7 @@ def straightforward(Z: np.ndarray, n_points: int) -> dict[str, float]:
     def compare():
         similar = 0
         for basis in bases:
-            for other in bases[:K]:  # as many pairs as a point has neighbours
+            for other in bases[:K]:  # as many pairs as a point has neighbors
                 if len(basis) == len(other):
                     similar += abs(np.linalg.det(basis @ other.T)) >= 0.99
         return similar

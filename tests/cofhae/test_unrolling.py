@@ -7,6 +7,7 @@ from disentree import COFHAE, Hierarchy
 from disentree.cofhae.targets import Targets
 from disentree.cofhae.unrolling import guide_of, guides, lay_out, next_coordinate
 from disentree.mimosa.representation.autoencoder import autoencoder_representation
+from disentree.mimosa.representation.base import Representation
 from disentree.mimosa.representation.choose import load_representation
 
 
@@ -109,6 +110,8 @@ def test_a_representation_is_saved_and_loaded_whole(tmp_path):
     other = load_representation(tmp_path / "seen.safetensors")
     assert (other.transform(X) == one.transform(X)).all()
     assert (other.inverse_transform(one.transform(X)) == one.inverse_transform(one.transform(X))).all()
+    with pytest.raises(ValueError, match="holds a network: load it with `load_representation`"):
+        Representation.load(tmp_path / "seen.safetensors")
     (tmp_path / "seen.safetensors").write_bytes((tmp_path / "seen.safetensors").read_bytes()[:1000])
     with pytest.raises(ValueError, match="cut short or damaged"):
         load_representation(tmp_path / "seen.safetensors")

@@ -270,7 +270,7 @@ def test_constant_data():
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 39])
-def test_fewer_rows_than_a_neighbourhood(n):
+def test_fewer_rows_than_a_neighborhood(n):
     X = np.random.default_rng(0).standard_normal((n, 3))
     m = MIMOSA().fit(X)
     assert len(m.hierarchy_.paths) == 1

@@ -65,9 +65,9 @@ def test_noise_of_each_column_is_measured(columns):
     rng = rng_of(columns)
     X = rng.uniform(-1, 1, (5000, 2)) @ rng.normal(size=(2, columns)) + 0.05 * rng.normal(size=(5000, columns))
     as_it_came = linear_representation(X)
-    standardised = linear_representation((X - X.mean(axis=0)) / X.std(axis=0))
+    standardized = linear_representation((X - X.mean(axis=0)) / X.std(axis=0))
     assert as_it_came.noise.shape == (2,)
-    assert standardised.noise == pytest.approx(as_it_came.noise, rel=0.05)
+    assert standardized.noise == pytest.approx(as_it_came.noise, rel=0.05)
     signal, noise = as_it_came.spectrum[:2], 0.05 * np.sqrt(5000)
     assert as_it_came.noise == pytest.approx(noise / signal, rel=0.05)
 
@@ -147,7 +147,7 @@ def test_a_circle_is_not_made_of_lines():
     assert flats_in_noise(Y, np.ones(2), 40, np.random.SeedSequence(0)) is None
 
 
-def test_a_wave_is_left_to_neighbourhoods():
+def test_a_wave_is_left_to_neighborhoods():
     rng = rng_of(1)
     u = rng.uniform(-1, 1, (4000, 2))
     wave = np.column_stack([u, np.sin(3 * u[:, 0])]) @ rng.normal(size=(3, 40))

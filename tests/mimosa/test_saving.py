@@ -142,10 +142,10 @@ def test_the_paper_on_a_given_representation(linear, tmp_path):
     assert isinstance(loaded, PaperMIMOSA)
 
 
-@pytest.mark.parametrize("kind", ["vectors", "images", "colour"])
+@pytest.mark.parametrize("kind", ["vectors", "images", "color"])
 def test_the_paper_with_its_autoencoder(tmp_path, kind):
     X = sticks() if kind == "vectors" else load_dataset("spaceshapes", n_samples=64, seed=0).X
-    X = np.repeat(X[..., None], 3, axis=3) if kind == "colour" else X
+    X = np.repeat(X[..., None], 3, axis=3) if kind == "color" else X
     activation = "softplus" if kind == "vectors" else "relu"
     some = {"min_size_merged": 2, "cos_simil_thresh": 0.5, "activation": activation}
     m = MIMOSA.paper(initial_dim=3, epochs=1, batch_size=32, **some).fit(X)

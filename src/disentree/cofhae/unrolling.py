@@ -23,6 +23,7 @@ from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
 
 from disentree.cofhae import constants
 from disentree.cofhae.targets import Targets, fast_ica
+from disentree.geometry.charts import n_quadratic_terms, quadratic_terms
 from disentree.hierarchy import Hierarchy
 
 
@@ -89,19 +90,16 @@ def next_coordinate(
     turned to agree on the points that they share.
     """
     m, k = known.shape
-    terms = 1 + k + k * (k + 1) // 2
+    terms = n_quadratic_terms(k)
     size = min(constants.WINDOW, m // 10, max(8 * terms, m // constants.NARROW**k))
     if size < 3 * terms:
         return None
     known = (known - known.mean(axis=0)) / known.std(axis=0)
     centers = rng.choice(m, min(max(600, constants.OVERLAP * m // size), m), replace=False)
     _, windows = NearestNeighbors(n_neighbors=size).fit(known).kneighbors(known[centers])
-    upper = np.triu_indices(k)
     ranks = np.zeros((len(centers), m), dtype=np.float32)
     for i, (center, window) in enumerate(zip(centers, windows, strict=True)):
-        step = known[window] - known[center]
-        products = step[:, upper[0]] * step[:, upper[1]]
-        q, _ = np.linalg.qr(np.concatenate([np.ones((size, 1)), step, products], axis=1))
+        q, _ = np.linalg.qr(quadratic_terms(known[window] - known[center]))
         rest = smooth[window] - q @ (q.T @ smooth[window])
         along = np.linalg.svd(rest, full_matrices=False)[0][:, 0]
         ranks[i, window] = (np.argsort(np.argsort(along)) + 0.5) / size - 0.5

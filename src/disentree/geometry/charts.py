@@ -1,9 +1,9 @@
-"""Local dimension and tangents of curved manifolds: quadratic sheets instead of flats.
+"""Local dimension and tangents of curved manifolds: quadratic charts instead of subspaces.
 
-In a neighbourhood of radius r a curved manifold leaves its tangent flat by something like r squared, and a flat
-of the right dimension may fit no better than noise. A quadratic function of the tangent coordinates takes that
-up; what is left is of third order. Fits are judged by leave-one-out residuals, so that a sheet with more
-coefficients has no advantage of its own.
+In a neighborhood of radius r a curved manifold leaves its tangent space by about r squared, and a subspace of the
+right dimension may fit no better than noise. A chart gives the normal coordinates as a quadratic function of the
+tangent coordinates; what remains is of third order. Charts are judged by leave-one-out residuals, so that more
+coefficients are no advantage by themselves.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from numba import njit, prange
 
 from disentree.geometry.subspaces import Tangents
 
-REFITS = 2  # times that a sheet is fitted again to the neighbours that lay nearest to it
-TRIMMED = 2 / 3  # the share of neighbours that a sheet is judged by: the rest may lie on other manifolds
+REFITS = 2  # times that a chart is refitted to the neighbors nearest to it
+TRIMMED = 2 / 3  # fraction of neighbors that a chart is judged by: the others may lie on other manifolds
 
 
-def sheet_residuals(
+def chart_residuals(
     Z: Float[np.ndarray, "n D"],
     neighbors: Int[np.ndarray, "n k"],
     rows: Int[np.ndarray, " m"] | None = None,
     max_dimension: int | None = None,
 ) -> tuple[Float[np.ndarray, "m q"], Float[np.ndarray, "m q D D"]]:
-    """For every point and every dimension d = 1, 2, ... the leave-one-out residual of the quadratic sheet of
-    that dimension, relative to the size of the neighbourhood, and the sheet's tangent basis at the point (the
+    """For every point (of `rows`, or of all) and every dimension d = 1, 2, ... the leave-one-out residual of the
+    chart of that dimension, relative to the size of the neighborhood, and its tangent basis at the point (the
     first d rows)."""
     n_dims, k = Z.shape[1], neighbors.shape[1]
     top = n_dims - 1 if max_dimension is None else min(max_dimension, n_dims - 1)
-    while top > 1 and 1.5 * (1 + top + top * (top + 1) // 2) > TRIMMED * k:
+    while top > 1 and 1.5 * n_quadratic_terms(top) > TRIMMED * k:
         top -= 1
     rows = np.arange(len(Z)) if rows is None else rows
     if top < 1:
         return np.ones((len(rows), 0)), np.zeros((len(rows), 0, n_dims, n_dims))
-    return _sheets(np.ascontiguousarray(Z), neighbors, rows, top)
+    return _charts(np.ascontiguousarray(Z), neighbors, rows, top)
 
 
 def chance_residuals(k: int, n_dims: int, n_clouds: int = 200) -> Float[np.ndarray, " q"]:
-    """For every dimension d the residual below which a sheet of that dimension is more than chance: half of
-    what it leaves in clouds without any structure. They are half balls with the point in the middle of the flat
-    side, as at the border of a cloud, where sheets fit better than inside."""
+    """For every dimension d the residual below which a chart of that dimension is more than chance: half of its
+    residual in clouds without any structure. They are half balls with the point in the middle of the flat side, as
+    at the border of a cloud, where charts fit better than inside."""
     rng = np.random.default_rng(0)
     clouds = rng.standard_normal((n_clouds, k, n_dims))
     clouds *= rng.random((n_clouds, k, 1)) ** (1 / n_dims) / np.linalg.norm(clouds, axis=2, keepdims=True)
@@ -51,7 +51,7 @@ def chance_residuals(k: int, n_dims: int, n_clouds: int = 200) -> Float[np.ndarr
     rows = np.arange(n_clouds) * (k + 1)
     neighbors = np.zeros((len(Z), k), dtype=np.int64)
     neighbors[rows] = rows[:, None] + np.arange(1, k + 1)
-    return np.median(sheet_residuals(Z, neighbors, rows)[0], axis=0) / 2
+    return np.median(chart_residuals(Z, neighbors, rows)[0], axis=0) / 2
 
 
 def curved_tangents(
@@ -60,8 +60,8 @@ def curved_tangents(
     tolerance: float,
     limits: Float[np.ndarray, " q"],
 ) -> Tangents:
-    """The lowest dimension whose sheet leaves no more than `tolerance`, nor more than the `limits` of what chance
-    would leave; the full dimension where none does."""
+    """The lowest dimension whose chart has a residual of at most `tolerance` and of at most the `limits` of
+    chance; the full dimension where there is none."""
     n, n_dims = len(residuals), bases.shape[-1]
     good = residuals <= np.minimum(tolerance, limits)
     found = good.any(axis=1)
@@ -73,8 +73,8 @@ def curved_tangents(
 
 @njit(cache=True)
 @no_type_check
-def _fit_sheet(Y, used, d):
-    """Axes of the used rows of Y, coefficients of the quadratic sheet over the first d of them, and for all rows
+def _fit_chart(Y, used, d):
+    """Axes of the used rows of Y, coefficients of the chart over the first d of them, and for all rows
     their squared residuals: leave-one-out for the used ones."""
     m, n_dims = Y.shape
     rows = np.flatnonzero(used)
@@ -118,13 +118,13 @@ def _fit_sheet(Y, used, d):
 
 @njit(parallel=True, cache=True)
 @no_type_check
-def _sheets(Z, neighbors, rows, top):
+def _charts(Z, neighbors, rows, top):
     n, k, n_dims = len(rows), neighbors.shape[1], Z.shape[1]
     residuals = np.ones((n, top))
     bases = np.zeros((n, top, n_dims, n_dims))
     n_kept = int(TRIMMED * (k + 1))
     for i in prange(n):
-        # the point itself comes last: its own sheet has to hold it
+        # the point itself comes last: its own chart has to hold it
         Y = np.zeros((k + 1, n_dims))
         size = 0.0
         for j in range(k):
@@ -136,13 +136,13 @@ def _sheets(Z, neighbors, rows, top):
         Y /= np.sqrt(size / k)
         for d in range(1, top + 1):
             used = np.ones(k + 1, dtype=np.bool_)
-            axes, C, errors = _fit_sheet(Y, used, d)
+            axes, C, errors = _fit_chart(Y, used, d)
             for _ in range(REFITS):
                 errors[k] = 0.0
                 order = np.argsort(errors)
                 used[:] = False
                 used[order[:n_kept]] = True
-                axes, C, errors = _fit_sheet(Y, used, d)
+                axes, C, errors = _fit_chart(Y, used, d)
             residuals[i, d - 1] = np.sqrt(np.sort(errors)[:n_kept].mean())
             # tangent directions: the axes, tilted by the linear terms
             T = np.zeros((d, n_dims))
@@ -156,16 +156,22 @@ def _sheets(Z, neighbors, rows, top):
     return residuals, bases
 
 
-def n_terms(d: int) -> int:
-    """Coefficients of a quadratic function of d variables."""
+def n_quadratic_terms(d: int) -> int:
+    """Number of coefficients of a quadratic function of d variables."""
     return 1 + d + d * (d + 1) // 2
 
 
-def sheet_offsets(
+def quadratic_terms(U: Float[np.ndarray, "*rows d"]) -> Float[np.ndarray, "*rows terms"]:
+    """The terms of a quadratic function for each row: 1, the variables, their products."""
+    a, b = np.triu_indices(U.shape[-1])
+    return np.concatenate([np.ones((*U.shape[:-1], 1)), U, U[..., a] * U[..., b]], axis=-1)
+
+
+def chart_offsets(
     Z: Float[np.ndarray, "n D"], points: Float[np.ndarray, "n k D"], d: int
 ) -> Float[np.ndarray, " n"]:
-    """How far each point is from the quadratic sheet of dimension d through its own set of other points,
-    relative to their distance."""
+    """Distance of each point from the chart of dimension d through its own set of other points, relative to their
+    distance."""
     Y = points - Z[:, None]
     size = np.sqrt((Y**2).sum(axis=2).mean(axis=1))
     Y /= np.maximum(size, 1e-300)[:, None, None]
@@ -173,12 +179,7 @@ def sheet_offsets(
     _, vectors = np.linalg.eigh(np.swapaxes(Y - center, 1, 2) @ (Y - center))
     axes = vectors[:, :, ::-1]
     W, here = (Y - center) @ axes, (-center) @ axes
-    a, b = np.triu_indices(d)
-
-    def terms(U: np.ndarray) -> np.ndarray:
-        return np.concatenate([np.ones((*U.shape[:2], 1)), U, U[:, :, a] * U[:, :, b]], axis=2)
-
-    A, A_here = terms(W[:, :, :d]), terms(here[:, :, :d])
+    A, A_here = quadratic_terms(W[:, :, :d]), quadratic_terms(here[:, :, :d])
     G = np.swapaxes(A, 1, 2) @ A + 1e-9 * np.eye(A.shape[2])
     predicted = A_here @ np.linalg.solve(G, np.swapaxes(A, 1, 2) @ W[:, :, d:])
     return np.linalg.norm((here[:, :, d:] - predicted)[:, 0], axis=1)

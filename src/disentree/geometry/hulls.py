@@ -1,9 +1,10 @@
-"""Which points lie on the edge of a component: outside the convex hull of their neighbours.
+"""Which points lie on the edge of a component: outside the convex hull of their neighbors.
 
-The paper asks a Delaunay triangulation, whose cost grows exponentially with dimension. That the origin is in
-the hull of some points is the same as that the shortest vector of the hull is zero, which Wolfe's algorithm
-finds in a few steps with systems no larger than the dimension (P. Wolfe, Finding the nearest point in a
-polytope, Mathematical Programming 11, 1976).
+The paper uses a Delaunay triangulation, whose cost grows exponentially with dimension. The origin is in the hull
+of some points if the shortest vector of the hull is zero, which Wolfe's algorithm finds in a few steps with
+systems no larger than the dimension (P. Wolfe, Finding the nearest point in a polytope, Mathematical Programming
+11, 1976). `scipy.optimize.nnls` gives the same answers, one point at a time, and takes 10 to 100 times as long
+for one to seven dimensions (`python benchmarks/geometry.py`).
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ def on_edge(
     neighbors: Int[np.ndarray, "m k"],
     rows: Int[np.ndarray, " m"],
 ) -> Bool[np.ndarray, " m"]:
-    """For every one of `rows` whether, seen in its own tangent space, it is outside its neighbours' hull."""
+    """For every one of `rows` whether it is outside the hull of its neighbors, projected to its tangent space."""
     return _on_edge(np.ascontiguousarray(Z), np.ascontiguousarray(bases), neighbors, rows)
 
 
 def hull_contains_origin(P: Float[np.ndarray, "m d"]) -> bool:
+    """Whether the origin is in the convex hull of some points."""
     return bool(_contains_origin(np.ascontiguousarray(P)))
 
 

@@ -78,7 +78,7 @@ def principal_axes(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((1000, 3)) * [5, 1, 0.1]
     >>> principal_axes(X - X.mean(axis=0)).singular_values.round()
-    array([155.,  31.,   3.])
+    array([157.,  31.,   3.])
     """
     if solver == "auto":
         is_wide = isinstance(rows, np.ndarray) and rows.shape[1] > EXACT_COLUMNS

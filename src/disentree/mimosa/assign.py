@@ -10,11 +10,11 @@ from jaxtyping import Bool, Float, Int
 from scipy import stats
 from scipy.spatial import KDTree
 
-from disentree.geometry.charts import n_terms, sheet_offsets
+from disentree.geometry.charts import chart_offsets, n_quadratic_terms
 from disentree.geometry.subspaces import relative_distances
 
-NOISY_NEARBY = 15  # core points that tell the density of a component in noise
-NEARBY = 40  # nearest core points that say which components a point may belong to
+NOISY_NEARBY = 15  # core points from which the density of a component in noise is estimated
+NEARBY = 40  # nearest core points, whose components a point may belong to
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def log_likelihood(
     sheet: Sheet, Z: Float[np.ndarray, "n D"], tolerance: float, n_jobs: int = -1
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     """Log density of points under a component, up to a constant, and their distance off it relative to the
-    distance of the core points that define it there. A core point itself is left out of its neighbours.
+    distance of the core points that define it there. A core point itself is left out of its neighbors.
 
     Along the component the density is that of the m nearest core points, m / (V_d r^d) with r the distance of
     the m-th; across it, in the other D - d directions, Gaussian with standard deviation `tolerance` * r.
@@ -44,13 +44,13 @@ def log_likelihood(
         return _noisy_likelihood(sheet, Z / sheet.noise, n_jobs)
     d, n_dims = sheet.dimension, Z.shape[1]
     m = min(d + 4, len(sheet.points))
-    n_fit = min(max(25, 2 * n_terms(d)), len(sheet.points)) if sheet.curved else m
+    n_fit = min(max(25, 2 * n_quadratic_terms(d)), len(sheet.points)) if sheet.curved else m
     distances, nearest = _others(sheet.points, Z, n_fit, n_jobs)
     n_fit = nearest.shape[1]
     if d == 0:  # an atom has no directions: a point is on it or off it
         off = np.where(distances[:, 0] == 0, 0.0, 1.0)
-    elif sheet.curved and d < n_dims and n_fit > n_terms(d):
-        off = sheet_offsets(Z, sheet.points[nearest], d)
+    elif sheet.curved and d < n_dims and n_fit > n_quadratic_terms(d):
+        off = chart_offsets(Z, sheet.points[nearest], d)
     else:
         off = np.full(len(Z), np.inf)
         for j in range(min(m, n_fit)):

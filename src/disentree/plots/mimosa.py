@@ -1,4 +1,4 @@
-"""What MIMOSA saw and found: the initial representation, its components, their tree, and diagnostics."""
+"""Figures of a fitted MIMOSA: initial representation, components, their tree, and diagnostics."""
 
 from __future__ import annotations
 
@@ -35,8 +35,28 @@ def component_colors(n: int) -> list[str]:
 def draw_mimosa(m: BaseMIMOSA, true_paths: ArrayLike | None = None, *, max_points: int = MAX_POINTS) -> Figure:
     """The paper's figures of MIMOSA: initial representation, components and hierarchy side by side.
 
-    The representation is colored by `true_paths` if there are any, each in the color of the component that
-    has most of its points. More than eight components are shown by dimension.
+    More than eight components are shown in one panel for each dimension.
+
+    Parameters
+    ----------
+    m : MIMOSA or PaperMIMOSA
+        Fitted.
+    true_paths : array-like of shape (n,) or None, default=None
+        The true path of each row. The representation is colored by them, each in the color of the component that
+        has most of its points.
+    max_points : int, default=6000
+        Points shown at most.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Examples
+    --------
+    >>> from disentree import MIMOSA
+    >>> from disentree.datasets import load_dataset
+    >>> m = MIMOSA().fit(load_dataset("chopsticks-depth2-slope", n_samples=1000, seed=0).X)
+    >>> figure = draw_mimosa(m)
     """
     dims = sorted({c.dimension for c in m.components_})
     groups = [dims] if len(m.components_) <= len(COLORS) else [[d] for d in dims]
@@ -92,11 +112,33 @@ def draw_embedding(
     names: list[str] | None = None,
     n_colors: int | None = None,
 ) -> Axes:
-    """Points in two or three dimensions, more dimensions projected to three, colored by `labels`.
+    """Points in two or three dimensions, colored by labels; more dimensions are projected to three.
 
-    Takes an array or a fitted MIMOSA, whose components are the labels unless others are given. Points with
-    label -1 are gray. A legend is drawn for `names`, one for each label. `n_colors` is the number of labels
-    there might be, so that figures of parts of the data use the same colors.
+    Parameters
+    ----------
+    embedding : array-like of shape (n, D), MIMOSA or PaperMIMOSA
+        Points, or a fitted model, whose components are the labels unless others are given.
+    labels : array-like of shape (n,) or None, default=None
+        Points with label -1 are gray.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None for a new figure.
+    max_points : int, default=6000
+        Points shown at most.
+    names : list of str or None, default=None
+        For a legend, one for each label.
+    n_colors : int or None, default=None
+        Number of labels there might be, so that figures of parts of the data use the same colors.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from disentree import MIMOSA
+    >>> from disentree.datasets import load_dataset
+    >>> m = MIMOSA().fit(load_dataset("chopsticks-depth2-slope", n_samples=1000, seed=0).X)
+    >>> ax = draw_embedding(m)
     """
     if hasattr(embedding, "components_"):
         m: Any = embedding
@@ -148,7 +190,26 @@ def draw_embedding(
 
 
 def draw_found_hierarchy(m: BaseMIMOSA, *, ax: Axes | None = None) -> Axes:
-    """The hierarchy of a fitted MIMOSA, with every component's color and size below its leaf."""
+    """The hierarchy of a fitted MIMOSA, with every component's color and size below its leaf.
+
+    Parameters
+    ----------
+    m : MIMOSA or PaperMIMOSA
+        Fitted.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None for a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from disentree import MIMOSA
+    >>> from disentree.datasets import load_dataset
+    >>> m = MIMOSA().fit(load_dataset("chopsticks-depth2-slope", n_samples=1000, seed=0).X)
+    >>> ax = draw_found_hierarchy(m)
+    """
     ax = draw_hierarchy(m.hierarchy_, ax=ax, fontsize=9 if len(m.components_) <= len(COLORS) else 6.5)
     colors = component_colors(len(m.components_))
     root, _ = place(m.hierarchy_.root)
@@ -167,8 +228,28 @@ def draw_found_hierarchy(m: BaseMIMOSA, *, ax: Axes | None = None) -> Axes:
 
 
 def draw_spectrum(m: BaseMIMOSA, *, ax: Axes | None = None, n_shown: int = 40) -> Axes:
-    """Singular values of the data, largest first, relative to the largest, and how many of them the
-    representation has as dimensions."""
+    """Singular values of the data, relative to the largest, and the number of dimensions of the representation.
+
+    Parameters
+    ----------
+    m : MIMOSA or PaperMIMOSA
+        Fitted.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None for a new figure.
+    n_shown : int, default=40
+        Singular values shown at most.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from disentree import MIMOSA
+    >>> from disentree.datasets import load_dataset
+    >>> m = MIMOSA().fit(load_dataset("chopsticks-depth2-slope", n_samples=1000, seed=0).X)
+    >>> ax = draw_spectrum(m)
+    """
     if ax is None:
         ax = plt.subplots(figsize=(4.6, 3.2), layout="constrained")[1]
     values = np.asarray(m.representation_.spectrum, dtype=np.float64)
@@ -190,7 +271,26 @@ def draw_spectrum(m: BaseMIMOSA, *, ax: Axes | None = None, n_shown: int = 40) -
 
 
 def draw_local_dimensions(m: BaseMIMOSA, *, ax: Axes | None = None) -> Axes:
-    """How many points have each local dimension, and how many of them are in a component."""
+    """How many points have each local dimension, and how many of them are in a component.
+
+    Parameters
+    ----------
+    m : MIMOSA or PaperMIMOSA
+        Fitted.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None for a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from disentree import MIMOSA
+    >>> from disentree.datasets import load_dataset
+    >>> m = MIMOSA().fit(load_dataset("chopsticks-depth2-slope", n_samples=1000, seed=0).X)
+    >>> ax = draw_local_dimensions(m)
+    """
     if ax is None:
         ax = plt.subplots(figsize=(4.6, 3.2), layout="constrained")[1]
     dims = np.asarray(m.local_dimensions_)

@@ -61,8 +61,8 @@ def test_images_go_through_the_convolutional_network():
     m.fit(ds.X)
     assert m.embedding_.shape == (64, 3)
     assert m.predict(ds.X[:3]).shape == (3,)
-    colour = np.repeat(ds.X[:32, :, :, None], 3, axis=3)
-    assert clone(m).fit(colour).embedding_.shape == (32, 3)
+    color = np.repeat(ds.X[:32, :, :, None], 3, axis=3)
+    assert clone(m).fit(color).embedding_.shape == (32, 3)
 
 
 def test_losses_by_hand():

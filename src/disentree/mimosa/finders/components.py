@@ -1,6 +1,6 @@
 """Components: sets of points that share a manifold.
 
-`link_components` is the default: neighbours of equal dimension are linked when each lies on the other's flat,
+`link_components` is the default: neighbors of equal dimension are linked when each lies on the other's flat,
 and components are the connected sets of well-linked points.
 """
 
@@ -29,7 +29,7 @@ def link_components(
 ) -> Int[np.ndarray, " n"]:
     """A component number for every point, -1 for points without enough links.
 
-    Neighbours are looked for among points of the same dimension only: a dense low-dimensional component would
+    Neighbors are looked for among points of the same dimension only: a dense low-dimensional component would
     otherwise crowd out the links between the two sides of a sheet that it lies in.
     """
     labels = np.full(len(Z), -1)
@@ -54,7 +54,7 @@ def mutual_links(
     neighbors: Int[np.ndarray, "n k"],
     tolerance: float,
 ) -> Bool[np.ndarray, "n k"]:
-    """Which neighbours lie on each other's flats, within `tolerance` of their distance, with tangent planes
+    """Which neighbors lie on each other's flats, within `tolerance` of their distance, with tangent planes
     whose directions differ by no more than that either."""
     d = bases.shape[1]
     cos_thresh = (1 - min(0.5, 4 * tolerance**2)) ** max(d, 1)

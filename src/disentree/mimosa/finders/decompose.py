@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float, Int
 
-from disentree.geometry.charts import chance_residuals, curved_tangents, sheet_residuals
+from disentree.geometry.charts import chance_residuals, chart_residuals, curved_tangents
 from disentree.geometry.neighbors import nearest_neighbors
 from disentree.geometry.subspaces import Tangents, relative_distances
 from disentree.mimosa.assign import Sheet, assign
@@ -20,23 +20,23 @@ from disentree.mimosa.labels import drop_small, renumber
 
 log = logging.getLogger("disentree.mimosa")
 
-# How far neighbours may lie off a flat, relative to their distance: rounding, then noise or curvature.
+# How far neighbors may lie off a flat, relative to their distance: rounding, then noise or curvature.
 FLAT = (1e-6, 1e-4, 1e-2, 0.03, 0.06, 0.1, 0.15, 0.2)
 # The same for a quadratic sheet, whose residuals are judged by leave-one-out.
 CURVED = (0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.14, 0.18, 0.22, 0.26, 0.3)
 FINE = 0.03  # residuals below half of it are by chance, unless the tolerance itself is lower
-MIN_SHARE = 0.003  # a component has at least this share of the points, and half a neighbourhood
-GLANCE_ROWS = 2000
-KEPT = 0.8  # of what a glance promises, components hold at least this much
+MIN_SHARE = 0.003  # a component has at least this share of the points, and half a neighborhood
+SAMPLE_ROWS = 2000  # rows from which the saving of a local model is estimated
+MIN_ACHIEVED = 0.8  # components are expected to achieve at least this fraction of an estimated saving
 
 
 @dataclass(frozen=True)
 class Local:
-    """What was found around every point, and how well."""
+    """A local model of every point."""
 
     tangents: Tangents
     tolerance: float  # within which the local model holds
-    flatness: float  # within which neighbours lie on each other's flats
+    flatness: float  # within which neighbors lie on each other's flats
     bases: np.ndarray | None = None  # for sheets: of every dimension that was tried
     residuals: np.ndarray | None = None  # likewise
 
@@ -84,7 +84,7 @@ def components_of(
     k: int,
     n_jobs: int = -1,
 ) -> Decomposition:
-    """Links between neighbours on each other's flats, seams, and what is no manifold of its own dropped."""
+    """Links between neighbors on each other's flats, seams, and what is no manifold of its own dropped."""
     tangents, tolerance = local.tangents, local.flatness
     labels = link_components(Z, tangents, tolerance, n_jobs=n_jobs)
     labels = merge_over_seams(Z, tangents, labels, 1.5 * tolerance, k // 2)
@@ -101,9 +101,9 @@ def polish(
     n_jobs: int = -1,
     max_rounds: int = 8,
 ) -> Decomposition:
-    """Assign points that have neighbours of other components anew, by likelihood, until few change.
+    """Assign points that have neighbors of other components anew, by likelihood, until few change.
 
-    Where two curved components come close, a neighbourhood holds points of both, and its dimension says little
+    Where two curved components come close, a neighborhood holds points of both, and its dimension says little
     about the point in the middle. Once components are known, each can be judged by its own points alone.
     """
     labels, dimensions = found.labels, found.dimensions
@@ -141,8 +141,8 @@ def choose_decomposition(
     """Of flats and sheets, with tolerances from tight to loose, keep the decomposition that saves most of the
     description.
 
-    To tell where a point is to a precision p takes log(r / p) nats for each of D coordinates in a
-    neighbourhood of size r. On a component of dimension d within a relative tolerance t, D - d of them need
+    The position of a point to a precision p takes log(r / p) nats for each of D coordinates in a
+    neighborhood of size r. On a component of dimension d within a relative tolerance t, D - d of them need
     only log(t r / p), which saves (D - d) log(1 / t) for every point that a component holds.
     """
     distances, neighbors = nearest_neighbors(Z, k, n_jobs)
@@ -162,20 +162,20 @@ def choose_decomposition(
 def _candidates(
     Z: np.ndarray, neighbors: np.ndarray, seed: np.random.SeedSequence, tried: list[Decomposition]
 ) -> Iterator[Local]:
-    """Local models, the most promising by a glance at some rows first, while they promise more than the best
-    decomposition so far has saved."""
+    """Local models, those with the largest saving on a sample of rows first, until none is estimated to save more
+    than the best decomposition so far."""
     n_dims = Z.shape[1]
-    some = np.random.default_rng(seed).choice(len(Z), min(len(Z), GLANCE_ROWS), replace=False)
-    promises = [
+    some = np.random.default_rng(seed).choice(len(Z), min(len(Z), SAMPLE_ROWS), replace=False)
+    estimates = [
         (local.saving(n_dims), local.kind == "sheets", local.tolerance)
-        for local in _glances(Z, neighbors, some, seed)
+        for local in _models_of_sample(Z, neighbors, some, seed)
     ]
     sheets = None
-    for promise, curved, tolerance in sorted(promises, reverse=True):
-        if tried and promise <= tried[0].saving:
+    for estimate, curved, tolerance in sorted(estimates, reverse=True):
+        if tried and estimate <= tried[0].saving:
             return
         if curved:
-            sheets = sheet_residuals(Z, neighbors) if sheets is None else sheets
+            sheets = chart_residuals(Z, neighbors) if sheets is None else sheets
             tangents = curved_tangents(*sheets, tolerance, chance_residuals(neighbors.shape[1], n_dims))
             yield Local(tangents, tolerance, _flatness(Z, neighbors, tangents), sheets[1], sheets[0])
         else:
@@ -184,46 +184,48 @@ def _candidates(
             )
 
 
-def _glances(Z: np.ndarray, neighbors: np.ndarray, some: np.ndarray, seed: np.random.SeedSequence) -> list[Local]:
-    """Local models of some rows with every tolerance, but for those that have no hope."""
+def _models_of_sample(
+    Z: np.ndarray, neighbors: np.ndarray, some: np.ndarray, seed: np.random.SeedSequence
+) -> list[Local]:
+    """Local models of some rows with every tolerance, except those that cannot save the most."""
     n_dims = Z.shape[1]
-    glances: list[Local] = []
+    models: list[Local] = []
 
-    def hopeless(tolerance: float) -> bool:
-        """Whether a promise that is likely kept beats this tolerance even if everything lay on curves."""
+    def cannot_win(tolerance: float) -> bool:
+        """Whether another model is expected to save more, even if all points lay on curves at this tolerance."""
         most = (n_dims - 1) * -np.log(tolerance if tolerance in FLAT else tolerance / 2)
-        return bool(glances) and bool(KEPT * max(local.saving(n_dims) for local in glances) >= most)
+        return bool(models) and bool(MIN_ACHIEVED * max(local.saving(n_dims) for local in models) >= most)
 
     for tolerance in FLAT:
-        if hopeless(tolerance):
+        if cannot_win(tolerance):
             break
         tangents = anchored_flats(Z, neighbors, tolerance, np.random.default_rng(seed), rows=some)
-        glances.append(Local(tangents, tolerance, 2 * tolerance))
-    if not hopeless(CURVED[0]):
+        models.append(Local(tangents, tolerance, 2 * tolerance))
+    if not cannot_win(CURVED[0]):
         limits = chance_residuals(neighbors.shape[1], n_dims)
-        residuals, bases = sheet_residuals(Z, neighbors, some)
+        residuals, bases = chart_residuals(Z, neighbors, some)
         for tolerance in CURVED:
             tangents = curved_tangents(residuals, bases, tolerance, limits)
-            glances.append(Local(tangents, tolerance, 0, bases, residuals))
-    return glances
+            models.append(Local(tangents, tolerance, 0, bases, residuals))
+    return models
 
 
-def promised_saving(Z: Float[np.ndarray, "n D"], k: int, seed: np.random.SeedSequence, n_jobs: int = -1) -> float:
-    """Nats per point that the best local model saves by a glance at some rows, counted from unit length, not
-    from the size of a neighbourhood."""
+def estimated_saving(Z: Float[np.ndarray, "n D"], k: int, seed: np.random.SeedSequence, n_jobs: int = -1) -> float:
+    """Nats per point that the best local model saves on a sample of rows, counted from unit length, not from the
+    size of a neighborhood."""
     distances, neighbors = nearest_neighbors(Z, k, n_jobs)
     n_dims = Z.shape[1]
-    some = np.random.default_rng(seed).choice(len(Z), min(len(Z), GLANCE_ROWS), replace=False)
+    some = np.random.default_rng(seed).choice(len(Z), min(len(Z), SAMPLE_ROWS), replace=False)
     nearness = -np.log(np.maximum(distances[some, -1], 1e-300))
     return max(
         local.saving(n_dims) + float(np.mean((n_dims - local.tangents.dimensions) * nearness))
-        for local in _glances(Z, neighbors, some, seed)
+        for local in _models_of_sample(Z, neighbors, some, seed)
     )
 
 
 def _flatness(Z: np.ndarray, neighbors: np.ndarray, tangents: Tangents) -> float:
-    """How far the nearer neighbours of the same dimension lie off a point's flat, for most points."""
-    rows = np.linspace(0, len(Z) - 1, min(len(Z), GLANCE_ROWS)).astype(int)
+    """How far the nearer neighbors of the same dimension lie off a point's flat, for most points."""
+    rows = np.linspace(0, len(Z) - 1, min(len(Z), SAMPLE_ROWS)).astype(int)
     off = []
     for j in range(neighbors.shape[1] // 3):
         other = neighbors[rows, j]

@@ -1,6 +1,6 @@
 """Flats in noise: the decomposition of data that is linear but for white noise of a known size.
 
-Where noise is larger than the distances between neighbours, neighbourhoods say nothing about dimension. But the
+Where noise is larger than the distances between neighbors, neighborhoods say nothing about dimension. But the
 leaves of linear data are pieces of flats, and all points of a leaf lie within the noise of its flat, however far
 apart they are. Flats are looked for from the lowest dimension up, each as the one that holds more points than its
 surroundings explain; then points and flats are settled in turn, as in a mixture model.
@@ -15,28 +15,29 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from disentree.geometry.charts import quadratic_terms
 from disentree.geometry.subspaces import AffineSubspace, Tangents
 from disentree.mimosa.assign import Sheet, assign, reach
-from disentree.mimosa.finders.decompose import MIN_SHARE, Decomposition, promised_saving
+from disentree.mimosa.finders.decompose import MIN_SHARE, Decomposition, estimated_saving
 from disentree.mimosa.labels import renumber
 
 SEARCHED = 10_000  # points among which flats are looked for
 ANCHORS = 48  # points around which flats are looked for at a time
 SMALLEST_BALL = 6.0  # radius around an anchor to look in; then twice that, and so on
 BALL_POINTS = 300  # looked at in each, at most
-FEWEST = 30  # points in a ball, or on a flat
+MIN_POINTS = 30  # points in a ball, or on a flat
 GROWN = 8  # of the flats found in balls, fitted to all points
 TRIALS_PER_DIMENSION = 12  # random tuples tried for a d-flat in each ball: this many times d
 PATIENCE = 4  # rounds without a flat before a dimension is left
 STANDS_OUT = 2.0  # a flat holds at least this many times the points that lie around it
 CLEAR = 5.0  # by so many deviations of chance
-BESIDE = 0.5  # and this many times those, if points that other flats hold count too
-BENT = 0.2  # the part of the variance across a flat that depends on the place along it, if it is none
+STANDS_OUT_OF_ALL = 0.5  # the same, when points that other flats hold count as lying around it
+MAX_EXPLAINED = 0.2  # fraction of normal variance explained by position; above it the subspace is curved
 EXTENT = 3.0  # deviation of a flat's points along each of its directions, at least
 ROUNDS = 8  # of assigning points and fitting flats, at most
-PROMISES = 1.25  # that much more than it will save is promised by a glance
-SETTLED = 0.001  # the part of points that change when it may end
-LEFT_OVER = 0.02  # the part of points that are on no flat, for a component of full dimension
+OVERESTIMATE = 1.25  # factor by which a saving estimated from a sample exceeds the final one
+SETTLED = 0.001  # fraction of points that change label at which the rounds end
+LEFT_OVER = 0.02  # fraction of points on no flat from which on they are a component of full dimension
 
 
 def flats_in_noise(
@@ -47,14 +48,14 @@ def flats_in_noise(
     n_jobs: int = -1,
 ) -> Decomposition | None:
     """The components of points with independent noise of deviation `noise` along each axis; None if no flat
-    stands out from the rest, if most are pieces of something curved, or if neighbourhoods of `k` points promise to
-    save more."""
+    stands out from the rest, if most are pieces of something curved, or if neighborhoods of `k` points are
+    estimated to save more."""
     Y = Z / noise
     rng = np.random.default_rng(seed)
     some = np.sort(rng.choice(len(Y), SEARCHED, replace=False)) if len(Y) > SEARCHED else np.arange(len(Y))
     flats = find_flats(Y[some], rng)
     found = settle(Y, flats, noise, n_jobs) if flats else None
-    if found is None or PROMISES * found.saving < promised_saving(Z[some], k, seed, n_jobs):
+    if found is None or OVERESTIMATE * found.saving < estimated_saving(Z[some], k, seed, n_jobs):
         return None
     return found
 
@@ -63,14 +64,14 @@ def find_flats(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> list[Af
     """Flats from the lowest dimension up, each looked for among the points that those before do not hold; none if
     most are pieces of something curved."""
     n_dims = Y.shape[1]
-    fewest = max(FEWEST, int(MIN_SHARE * len(Y)))
+    min_points = max(MIN_POINTS, int(MIN_SHARE * len(Y)))
     left = np.arange(len(Y))
     flats: list[AffineSubspace] = []
     n_curved = 0
     for d in range(n_dims):
         misses = 0
-        while misses < PATIENCE and len(left) >= fewest:
-            flat = _best_flat(Y, left, d, fewest, rng)
+        while misses < PATIENCE and len(left) >= min_points:
+            flat = _best_flat(Y, left, d, min_points, rng)
             if flat is None:
                 misses += 1
                 continue
@@ -84,7 +85,7 @@ def find_flats(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> list[Af
 
 
 def _best_flat(
-    Y: Float[np.ndarray, "n D"], left: Int[np.ndarray, " m"], d: int, fewest: int, rng: np.random.Generator
+    Y: Float[np.ndarray, "n D"], left: Int[np.ndarray, " m"], d: int, min_points: int, rng: np.random.Generator
 ) -> AffineSubspace | None:
     """Of flats through random points that are left and others around them the best that stands out."""
     P = Y[left]
@@ -95,7 +96,7 @@ def _best_flat(
         radius, size = SMALLEST_BALL, 0
         while size < len(P):
             size = int(np.searchsorted(distance[order], radius))
-            if size >= FEWEST:
+            if size >= MIN_POINTS:
                 ball = rng.choice(order[:size], BALL_POINTS, replace=False) if size > BALL_POINTS else order[:size]
                 if found := _best_in_ball(P[ball], P[anchor], d, rng):
                     candidates.append((found[0], radius, found[1]))
@@ -110,8 +111,8 @@ def _best_flat(
         held, around = _support(P, flat)
         excess = held - around
         # Beside a flat that is taken already there seems to be nothing, because its points are not left.
-        stands_out = _clearness(held, around, d) >= CLEAR and held >= BESIDE * _support(Y, flat)[1]
-        if stands_out and excess >= fewest and excess > best:
+        stands_out = _clearness(held, around, d) >= CLEAR and held >= STANDS_OUT_OF_ALL * _support(Y, flat)[1]
+        if stands_out and excess >= min_points and excess > best:
             best, flat_of_best = excess, flat
     return flat_of_best
 
@@ -138,12 +139,10 @@ def is_curved(P: Float[np.ndarray, "m D"], flat: AffineSubspace) -> bool:
         return False
     members = P[flat.distances(P) <= reach(P.shape[1] - flat.dimension)]
     inside = flat.coordinates(members) / flat.spread
-    a, b = np.triu_indices(flat.dimension)
-    terms = np.concatenate([np.ones((len(members), 1)), inside, inside[:, a] * inside[:, b]], axis=1)
-    q, _ = np.linalg.qr(terms)
+    q, _ = np.linalg.qr(quadratic_terms(inside))
     across = members - flat.project(members)
     explained = np.linalg.eigvalsh((q.T @ across).T @ (q.T @ across))[-1]
-    return bool(explained > BENT * np.linalg.eigvalsh(across.T @ across)[-1])
+    return bool(explained > MAX_EXPLAINED * np.linalg.eigvalsh(across.T @ across)[-1])
 
 
 def _best_in_ball(
@@ -206,7 +205,7 @@ def settle(
     What no flat holds is a component of full dimension if it is more than the noise leaves over.
     """
     n, n_dims = Y.shape
-    fewest = max(FEWEST, int(MIN_SHARE * n))
+    min_points = max(MIN_POINTS, int(MIN_SHARE * n))
     labels = np.full(n, -1)
     for c, flat in enumerate(flats):  # lowest dimension first
         labels[(labels < 0) & (flat.distances(Y) <= reach(n_dims - flat.dimension) + 1)] = c
@@ -215,7 +214,7 @@ def settle(
         flats = [*flats, AffineSubspace.fit(Y, n_dims)]
     dims = np.array([flat.dimension for flat in flats])
     for _ in range(ROUNDS):
-        labels, dims, sheets = _sheets(Y, labels, dims, fewest)
+        labels, dims, sheets = _sheets(Y, labels, dims, min_points)
         if not sheets:
             return None
         before = labels
@@ -223,7 +222,7 @@ def settle(
         labels[off > 1] = -1
         if np.mean(labels != before) < SETTLED:
             break
-    labels, dims, sheets = _sheets(Y, labels, dims, fewest)
+    labels, dims, sheets = _sheets(Y, labels, dims, min_points)
     local = np.where(labels >= 0, dims[labels], n_dims)
     bases = np.broadcast_to(np.eye(n_dims), (n, n_dims, n_dims)).copy()
     points = Y.copy()
@@ -235,10 +234,10 @@ def settle(
 
 
 def _sheets(
-    Y: Float[np.ndarray, "n D"], labels: Int[np.ndarray, " n"], dims: Int[np.ndarray, " c"], fewest: int
+    Y: Float[np.ndarray, "n D"], labels: Int[np.ndarray, " n"], dims: Int[np.ndarray, " c"], min_points: int
 ) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " k"], list[Sheet]]:
     """Flats fitted to the points with each label, without those that have too few."""
-    kept = np.flatnonzero(np.bincount(labels[labels >= 0], minlength=len(dims)) >= fewest)
+    kept = np.flatnonzero(np.bincount(labels[labels >= 0], minlength=len(dims)) >= min_points)
     number = np.full(len(dims), -1)
     number[kept] = np.arange(len(kept))
     labels = np.where(labels >= 0, number[labels], -1)

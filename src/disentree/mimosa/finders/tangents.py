@@ -1,11 +1,9 @@
 """Local dimension and tangent directions of every point.
 
 `anchored_flats` is the default: the lowest-dimensional flat *through the point itself* that holds more of its
-neighbours than chance would put there. Where a low-dimensional component lies inside a higher-dimensional one,
+neighbors than chance would put there. Where a low-dimensional component lies inside a higher-dimensional one,
 the differences from a point of the higher to points of the lower lie in the higher one's tangent space, so
-neighbours on the other component help instead of disturbing.
-
-`local_svd` is the paper's Algorithm 3, and `tangent_plane_cos` its Algorithm 4.
+neighbors on the other component help instead of disturbing.
 """
 
 from __future__ import annotations
@@ -20,8 +18,8 @@ from scipy import stats
 from disentree.geometry.subspaces import Tangents
 
 TRIALS_PER_DIMENSION = 12  # random tuples tried for a d-flat: this many times d
-GLANCE = 14  # a flat with no support among this many neighbours is not looked at further
-CHANCE = 1e-4  # how often chance may put the required number of neighbours on a flat, per trial
+EARLY_STOP = 14  # a flat without support among this many neighbors is dropped
+CHANCE = 1e-4  # how often chance may put the required number of neighbors on a flat, per trial
 
 
 def chance_on_flat(d: int, tolerance: float) -> float:
@@ -33,8 +31,8 @@ def chance_on_flat(d: int, tolerance: float) -> float:
 
 
 def support_needed(k: int, n_dims: int, tolerance: float) -> Int[np.ndarray, " D"]:
-    """How many of `k` neighbours a d-flat (d = 0..n_dims-1) must hold within a relative distance of
-    `tolerance` so that a cloud of one dimension more would not put them there by chance; d neighbours lie on
+    """How many of `k` neighbors a d-flat (d = 0..n_dims-1) must hold within a relative distance of
+    `tolerance` so that a cloud of one dimension more would not put them there by chance; d neighbors lie on
     the flat because it was drawn through them."""
     needed = np.empty(n_dims, dtype=np.int64)
     for d in range(n_dims):
@@ -45,7 +43,7 @@ def support_needed(k: int, n_dims: int, tolerance: float) -> Int[np.ndarray, " D
 
 
 def support_off_wall(k: int, n_dims: int, tolerance: float) -> Int[np.ndarray, "D k1"]:
-    """How many of j = 0..k neighbours off a wall a d-flat must hold to be more than chance."""
+    """How many of j = 0..k neighbors off a wall a d-flat must hold to be more than chance."""
     p = np.array([chance_on_flat(d, tolerance) for d in range(n_dims)])
     return stats.binom.ppf(1 - 1e-3, np.arange(k + 1), p[:, None]).astype(np.int64) + 1
 
@@ -60,10 +58,10 @@ def anchored_flats(
 ) -> Tangents:
     """The lowest-dimensional significant flat through each point (of `rows`, or of all).
 
-    For d = 1, 2, ... flats through the point and d of its neighbours are tried, the same tuples of neighbour
+    For d = 1, 2, ... flats through the point and d of its neighbors are tried, the same tuples of neighbor
     ranks for every point so that nothing depends on the order of rows. The first d whose best flat holds
-    enough neighbours (`support_needed`) within `tolerance` times their distance is taken, and the flat is
-    refitted to those neighbours. A point for which none is found keeps the full dimension.
+    enough neighbors (`support_needed`) within `tolerance` times their distance is taken, and the flat is
+    refitted to those neighbors. A point for which none is found keeps the full dimension.
     """
     n_dims, k = Z.shape[1], neighbors.shape[1]
     top = min(n_dims - 1 if max_dimension is None else max_dimension, n_dims - 1, k - 1)
@@ -76,7 +74,7 @@ def anchored_flats(
         rows = np.arange(len(Z))
     dimensions, bases = _anchored(
         np.ascontiguousarray(Z),
-        neighbors[:, rng.permutation(k)],  # so that a glance sees near and far neighbours alike
+        neighbors[:, rng.permutation(k)],  # so that the first ones are near and far neighbors alike
         rows,
         tuples,
         np.array([0, *counts]),
@@ -152,15 +150,15 @@ def _refit(U, B, d, limit):
 @njit(cache=True)
 @no_type_check
 def _wall(U, norms, B, d, limit, tuples, n_tuples):
-    """Of the neighbours that a d-flat holds, how many lie on the (d-1)-flat, not through the point, that holds
+    """Of the neighbors that a d-flat holds, how many lie on the (d-1)-flat, not through the point, that holds
     most of them, and how many off it.
 
-    A point beside a component of dimension d-1 spans a d-flat with it. Such a flat holds many neighbours, but
+    A point beside a component of dimension d-1 spans a d-flat with it. Such a flat holds many neighbors, but
     all of them on one wall, and says nothing about the point's own component.
     """
     k = len(U)
     tolerance = np.sqrt(limit)
-    C = np.empty((k, d))  # coordinates of the held neighbours within the flat
+    C = np.empty((k, d))  # coordinates of the held neighbors within the flat
     m = 0
     for j in range(k):
         if _off(U[j], B, d) <= limit:
@@ -244,7 +242,7 @@ def _anchored(Z, neighbors, rows, tuples, trials, needed, off_wall, tolerance, t
         norms = np.empty(k)
         B = np.empty((n_dims, n_dims))
         best_B = np.empty((n_dims, n_dims))
-        apart = 0  # neighbours that are not at the very same place
+        apart = 0  # neighbors that are not at the very same place
         for j in range(k):
             s = 0.0
             for a in range(n_dims):
@@ -278,12 +276,12 @@ def _anchored(Z, neighbors, rows, tuples, trials, needed, off_wall, tolerance, t
                         total += max(e, 0.0)
                     elif held + apart - 1 - j < least:
                         break  # what is left cannot make it interesting
-                    if j == GLANCE - 1:
+                    if j == EARLY_STOP - 1:
                         drawn = 0
                         for c in range(d):
-                            drawn += tuples[t, d - 1, c] < GLANCE
+                            drawn += tuples[t, d - 1, c] < EARLY_STOP
                         if held <= drawn:
-                            break  # no support but the neighbours it was drawn through
+                            break  # no support but the neighbors it was drawn through
                 if held > best or (held == best and total < best_sum):
                     best, best_sum = held, total
                     best_B[:d] = B[:d]
@@ -291,7 +289,7 @@ def _anchored(Z, neighbors, rows, tuples, trials, needed, off_wall, tolerance, t
                     break
             if 2 * best < needed[d]:
                 continue
-            # A flat through d neighbours is a rough fit where there is noise or curvature: better it.
+            # A flat through d neighbors is a rough fit where there is noise or curvature: better it.
             for _ in range(3):
                 B[:d] = best_B[:d]
                 held = _refit(U, B, d, limit)

@@ -47,9 +47,10 @@ class PaperMIMOSA(BaseMIMOSA):
         The least cosine between tangent planes of neighbors that are joined (Spaceshapes: 0.95).
     contagion_num : int, default=5
         The number of members that must have a point as similar neighbor for it to join (Spaceshapes: 3).
-    min_size_init, min_size_merged : float or int, default=0.0002 and 0.02
-        Smaller components are dropped before and after merging: a fraction of the rows if below 1, else a
-        number of rows.
+    min_size_init : float or int, default=0.0002
+        Smaller components are dropped before merging: a fraction of the rows if below 1, else a number of rows.
+    min_size_merged : float or int, default=0.02
+        Smaller components are dropped after merging: likewise.
     min_common_edge_frac : callable, float or None, default=None
         For each dimension the fraction of edge points that components must share to be merged; None for
         2^-(d+1) + 2^-(d+2), a number for that many times as much.
@@ -76,9 +77,23 @@ class PaperMIMOSA(BaseMIMOSA):
 
     Attributes
     ----------
-    hierarchy_, labels_, core_labels_, components_, embedding_, representation_, description_length_, \
-    tolerance_, local_dimensions_, timings_
-        As those of `MIMOSA`.
+    hierarchy_ : Hierarchy
+    labels_, core_labels_ : arrays of shape (n,)
+        For every row an index into `hierarchy_.paths`, -1 for rows in no component.
+    components_ : list of Component
+        One for each path.
+    embedding_ : array of shape (n, D)
+        The initial representation of the training rows.
+    representation_ : Representation
+        Takes new rows there.
+    description_length_ : float
+        Bits per row for its path, its coordinates on its component and its distance from it.
+    tolerance_ : float
+        How far off a tangent plane `predict` expects points, relative to their distance.
+    local_dimensions_ : array of shape (n,)
+        The local dimension of every row, in the order in which rows were visited.
+    timings_ : dict of float
+        Seconds of each step; their sum is the time of `fit`.
     n_pieces_ : int
         Number of components before merging.
 

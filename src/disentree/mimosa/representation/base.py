@@ -106,6 +106,8 @@ class Representation:
             raise ValueError(f"{os.fspath(path)} is cut short or damaged ({error})") from None
         arrays["weights"] = np.asarray(arrays["weights"], order=about.get("order"))  # not in the first files
         weights = {name[8:]: array for name, array in arrays.items() if name.startswith("network.")}
+        if weights and build_network is None:
+            raise ValueError(f"{os.fspath(path)} holds a network: load it with `load_representation`")
         network = build_network(weights, about) if weights and build_network is not None else None
         return cls(
             kind=about["kind"],

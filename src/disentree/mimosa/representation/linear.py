@@ -36,13 +36,13 @@ def linear_representation(X: Shaped[np.ndarray, "n ..."]) -> Representation | No
         return Representation("linear", mean, np.zeros((A.shape[1], 0)), np.zeros(0), pixel_scale=pixel_scale)
     scale = np.where(varies, scale, 1.0)
     A[:, ~varies] = 0.0
-    # Rounding is seen best with columns of equal size.
+    # Rounding shows best with columns of equal size.
     found = principal_axes(A / scale, solver="qr")
     s = found.singular_values
     rank = int((s > ROUNDING * s[0]).sum())
     if rank < varies.sum() and rank <= MAX_LINEAR:
         return Representation("linear", mean, found.whitening(rank) / scale[:, None], s, pixel_scale=pixel_scale)
-    # White noise is seen in the units it came in, or in units in which it has been measured.
+    # White noise shows in the units of the data, or in units in which it has been measured.
     for units in (scale, np.ones_like(scale), _noise_of_columns(A, scale, varies)):
         if units is None:
             continue
