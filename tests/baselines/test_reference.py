@@ -1,4 +1,4 @@
-"""The reference of every model is complete by itself, and its defaults are those of the code."""
+"""The reference of every model is complete by itself, and its defaults are those of the code; covers `flat.py`."""
 
 import ast
 import inspect

@@ -1,4 +1,4 @@
-"""Generated data off the benchmarks: the recipes of curved, clusters, robot_arm and humid_air."""
+"""Generated data off the benchmarks; covers `curved.py`, `clusters.py`, `robot_arm.py` and `humid_air.py`."""
 
 import numpy as np
 import pytest
