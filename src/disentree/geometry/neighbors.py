@@ -31,3 +31,16 @@ def nearest_neighbors(
     itself[~itself.any(axis=1), -1] = True
     keep = ~itself
     return distances[keep].reshape(-1, k), indices[keep].reshape(-1, k)
+
+
+def intrinsic_dimension(Z: Float[np.ndarray, "n d"]) -> float:
+    """How many dimensions points fill, by the ratios of the distances to their two nearest neighbors (Facco,
+    d'Errico, Rodriguez and Laio 2017): in d dimensions the log of the ratio has the mean 1 / d. Points at the same
+    place count as one; infinite if fewer than three are left.
+    """
+    places = np.unique(Z, axis=0)
+    if len(places) < 3 or not Z.shape[1]:
+        return float("inf")
+    distances = np.asarray(KDTree(places).query(places, 3)[0])[:, 1:]
+    mean = float(np.log(distances[:, 1] / distances[:, 0]).mean())
+    return 1 / mean if mean > 0 else float("inf")

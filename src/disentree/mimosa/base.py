@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.assign import Sheet, assign
-from disentree.mimosa.component import describe
+from disentree.mimosa.component import Component, describe
 from disentree.mimosa.finders.decompose import Decomposition
 from disentree.mimosa.inputs import as_observations
 from disentree.mimosa.representation.base import Representation
@@ -32,12 +32,89 @@ if TYPE_CHECKING:
 log = logging.getLogger("disentree.mimosa")
 
 
-class BaseMIMOSA(ClusterMixin, BaseEstimator):
-    """Algorithm 1 of the paper: representation, components, hierarchy. Subclasses say how each is found."""
+class TreeEstimator(ClusterMixin, BaseEstimator):
+    """What every estimator of a tree of components has: text, graph, progress."""
 
     random_state: int | None
     n_jobs: int | None
     verbose: bool
+    hierarchy_: Hierarchy
+    labels_: Int[np.ndarray, " n"]
+    core_labels_: Int[np.ndarray, " n"]
+    components_: list[Component]
+    description_length_: float
+    timings_: dict[str, float]
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None) -> TreeEstimator:
+        """Find components and hierarchy."""
+
+    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> Int[np.ndarray, " n"]:
+        """`fit` and return `labels_`."""
+        return self.fit(X).labels_
+
+    # ---------------------------------------------------------------- reading the result
+
+    def summary(self) -> str:
+        """The tree with sizes and dimensions, as text."""
+        check_is_fitted(self)
+        n, n_components = len(self.labels_), len(self.components_)
+        children: dict[int | None, list[int]] = {}
+        for c, component in enumerate(self.components_):
+            children.setdefault(component.parent, []).append(c)
+        lines = [
+            f"{n} rows, {n_components} component{'s' * (n_components != 1)}, "
+            f"{100 * np.mean(self.core_labels_ >= 0):.1f} % of rows in their cores, "
+            f"{self.description_length_:.1f} bits per row"
+        ]
+
+        def add(parent: int | None, indent: str) -> None:
+            below = children.get(parent, [])
+            for i, c in enumerate(below):
+                last = i == len(below) - 1
+                component = self.components_[c]
+                share = 100 * component.size / n
+                lines.append(
+                    f"{indent}{'└── ' if last else '├── '}component {c}: {component.dimension}-D, "
+                    f"{component.size} row{'s' * (component.size != 1)} ({share:.1f} %)"
+                )
+                add(c, indent + ("    " if last else "│   "))
+
+        add(None, "")
+        return "\n".join(lines)
+
+    def to_networkx(self) -> networkx.DiGraph:
+        """The tree of components; an edge leads from a component to one that encloses it."""
+        import networkx
+
+        check_is_fitted(self)
+        graph = networkx.DiGraph()
+        for c, component in enumerate(self.components_):
+            name = self.hierarchy_.paths[c].name
+            graph.add_node(c, dimension=component.dimension, size=component.size, path=name)
+        graph.add_edges_from((c.parent, i) for i, c in enumerate(self.components_) if c.parent is not None)
+        return graph
+
+    # ---------------------------------------------------------------- inside
+
+    @property
+    def _workers(self) -> int:
+        return -1 if self.n_jobs is None else self.n_jobs
+
+    def _check(self, X: Any, fitting: bool = True) -> Shaped[np.ndarray, "n ..."]:
+        return as_observations(self, X, fitting)
+
+    @contextmanager
+    def _timed(self, step: str) -> Iterator[None]:
+        start = time.perf_counter()
+        with progress.step(step, self.verbose, spinner=step != "representation"):
+            yield
+        self.timings_[step] = time.perf_counter() - start
+        log.debug("%s: %.1f s", step, self.timings_[step])
+
+
+class BaseMIMOSA(TreeEstimator):
+    """Algorithm 1 of the paper: representation, components, hierarchy. Subclasses say how each is found."""
 
     def fit(self, X: Any, y: Any = None) -> BaseMIMOSA:
         """Find components and hierarchy.
@@ -96,52 +173,6 @@ class BaseMIMOSA(ClusterMixin, BaseEstimator):
         X = self._check(X, fitting=False)
         return assign(self.sheets_, self.representation_.transform(X), self.tolerance_, self._workers)[0]
 
-    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> Int[np.ndarray, " n"]:
-        """`fit` and return `labels_`."""
-        return self.fit(X).labels_
-
-    # ---------------------------------------------------------------- reading the result
-
-    def summary(self) -> str:
-        """The tree with sizes and dimensions, as text."""
-        check_is_fitted(self)
-        n, n_components = len(self.labels_), len(self.components_)
-        children: dict[int | None, list[int]] = {}
-        for c, component in enumerate(self.components_):
-            children.setdefault(component.parent, []).append(c)
-        lines = [
-            f"{n} rows, {n_components} component{'s' * (n_components != 1)}, "
-            f"{100 * np.mean(self.core_labels_ >= 0):.1f} % of rows in their cores, "
-            f"{self.description_length_:.1f} bits per row"
-        ]
-
-        def add(parent: int | None, indent: str) -> None:
-            below = children.get(parent, [])
-            for i, c in enumerate(below):
-                last = i == len(below) - 1
-                component = self.components_[c]
-                share = 100 * component.size / n
-                lines.append(
-                    f"{indent}{'└── ' if last else '├── '}component {c}: {component.dimension}-D, "
-                    f"{component.size} row{'s' * (component.size != 1)} ({share:.1f} %)"
-                )
-                add(c, indent + ("    " if last else "│   "))
-
-        add(None, "")
-        return "\n".join(lines)
-
-    def to_networkx(self) -> networkx.DiGraph:
-        """The tree of components; an edge leads from a component to one that encloses it."""
-        import networkx
-
-        check_is_fitted(self)
-        graph = networkx.DiGraph()
-        for c, component in enumerate(self.components_):
-            name = self.hierarchy_.paths[c].name
-            graph.add_node(c, dimension=component.dimension, size=component.size, path=name)
-        graph.add_edges_from((c.parent, i) for i, c in enumerate(self.components_) if c.parent is not None)
-        return graph
-
     # ---------------------------------------------------------------- saving
 
     def save(self, folder: str | os.PathLike[str]) -> None:
@@ -166,13 +197,6 @@ class BaseMIMOSA(ClusterMixin, BaseEstimator):
         """Read the representation of a saved model."""
 
     # ---------------------------------------------------------------- the steps
-
-    @property
-    def _workers(self) -> int:
-        return -1 if self.n_jobs is None else self.n_jobs
-
-    def _check(self, X: Any, fitting: bool = True) -> Shaped[np.ndarray, "n ..."]:
-        return as_observations(self, X, fitting)
 
     @abstractmethod
     def _check_settings(self) -> None:
@@ -220,11 +244,3 @@ class BaseMIMOSA(ClusterMixin, BaseEstimator):
         ]
         self.tolerance_ = found.tolerance
         self.local_dimensions_ = found.tangents.dimensions
-
-    @contextmanager
-    def _timed(self, step: str) -> Iterator[None]:
-        start = time.perf_counter()
-        with progress.step(step, self.verbose, spinner=step != "representation"):
-            yield
-        self.timings_[step] = time.perf_counter() - start
-        log.debug("%s: %.1f s", step, self.timings_[step])

@@ -15,6 +15,7 @@ from disentree.mimosa.base import BaseMIMOSA
 from disentree.mimosa.finders.decompose import Decomposition, choose_decomposition
 from disentree.mimosa.finders.noisy import flats_in_noise
 from disentree.mimosa.inputs import check_common_settings, check_one_of, check_whole
+from disentree.mimosa.judged import JudgedMIMOSA
 from disentree.mimosa.labels import rows_of
 from disentree.mimosa.paper.algorithm1_mimosa import PaperMIMOSA
 from disentree.mimosa.representation.base import Representation
@@ -116,6 +117,21 @@ class MIMOSA(BaseMIMOSA):
         PaperMIMOSA
         """
         return PaperMIMOSA(**settings)
+
+    @classmethod
+    def judged(cls, **settings: Any) -> JudgedMIMOSA:
+        """Several finders and one judge, for data that is not exact: tables, clusters, curved or noisy manifolds.
+
+        Parameters
+        ----------
+        **settings
+            Parameters of `JudgedMIMOSA`.
+
+        Returns
+        -------
+        JudgedMIMOSA
+        """
+        return JudgedMIMOSA(**settings)
 
     # ---------------------------------------------------------------- the steps
 

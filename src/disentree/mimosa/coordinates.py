@@ -1,0 +1,64 @@
+"""The coordinates of a table in which all candidates are compared: principal components, with the precision of
+each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from disentree.geometry.pca import principal_axes
+from disentree.mimosa.finders.structureless import Columns
+from disentree.mimosa.precision import precision_of
+from disentree.mimosa.representation.base import Representation
+
+ROUNDING = 1e-9  # deviations below this part of the largest are rounding: no coordinate
+# Columns whose deviations differ by more than this factor are not in the same unit, and are standardized.
+SAME_UNIT = 30.0
+MOST = 100  # coordinates: what the others hold is too little, and too much like noise, to tell leaves apart
+PRECISION_ROWS = 20_000  # rows that the grid of a column is looked for in
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Principal components that hold a table.
+
+    Attributes
+    ----------
+    representation : Representation
+        Takes rows to the coordinates.
+    floor : array of shape (D,)
+        The precision of each coordinate: no deviation is taken below it.
+    columns : Columns
+        The way back to the table's own columns.
+    """
+
+    representation: Representation
+    floor: Float[np.ndarray, " D"]
+    columns: Columns
+
+
+def table_coordinates(X: Float[np.ndarray, "n p"], rng: np.random.Generator) -> Coordinates:
+    """Principal components of a table: of its columns as they are if they are in one unit, else standardized."""
+    mean = X.mean(axis=0)
+    deviation = np.sqrt(((X - mean) ** 2).mean(axis=0))
+    some = X if len(X) <= PRECISION_ROWS else X[np.sort(rng.choice(len(X), PRECISION_ROWS, replace=False))]
+    precision = precision_of(some)
+    varies = deviation > precision * 1e-3
+    if not varies.any():
+        none = np.zeros((X.shape[1], 0))
+        return Coordinates(
+            Representation("linear", mean, none, np.zeros(0)), np.zeros(0), Columns(mean, none.T, precision)
+        )
+    own = deviation[varies]
+    scale = np.where(varies, deviation if own.max() > SAME_UNIT * own.min() else 1.0, np.inf)
+    axes = principal_axes((X - mean) / scale, MOST, solver="auto", random_state=rng)
+    s = axes.singular_values
+    kept = int((s > ROUNDING * s[0]).sum())
+    basis = axes.axes[:, :kept]
+    weights = basis / scale[:, None]
+    back = (basis * np.where(varies, scale, 0.0)[:, None]).T
+    floor = np.sqrt((weights**2).T @ (precision**2))
+    representation = Representation("linear", mean, weights, s)
+    return Coordinates(representation, floor, Columns(mean, back, precision))

@@ -1,0 +1,55 @@
+"""Sheets: subspaces and quadratic sheets through neighborhoods, for the latent of an autoencoder.
+
+In a latent, noise is small and curvature is everywhere, which is what neighborhoods of fixed size can tell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from disentree.mimosa.assign import Sheet, log_likelihood
+from disentree.mimosa.candidate import Candidate
+from disentree.mimosa.finders.decompose import choose_decomposition
+from disentree.mimosa.labels import rows_of
+
+
+@dataclass(frozen=True)
+class SheetLeaf:
+    """A leaf by its core rows, each with a sheet through it."""
+
+    points: Float[np.ndarray, "m D"]
+    bases: Float[np.ndarray, "m d D"]
+    curved: bool
+    tolerance: float
+
+    @property
+    def dimension(self) -> int:
+        """Of its sheets."""
+        return self.bases.shape[1]
+
+    def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
+        """Along the sheets by the distance of the nearest core rows, across them Gaussian."""
+        sheet = Sheet(self.points, self.bases, self.curved)
+        return log_likelihood(sheet, Z, self.tolerance)[0] - np.log(len(self.points))
+
+
+def find(
+    Z: Float[np.ndarray, "n D"], n_neighbors: int, seed: np.random.SeedSequence, n_jobs: int = -1
+) -> Candidate | None:
+    """The decomposition of a latent; None if there are too few rows or no component."""
+    k = min(n_neighbors, len(Z) - 1)
+    if Z.shape[1] == 0 or k < n_neighbors // 2:
+        return None
+    found = choose_decomposition(Z, k, seed, n_jobs)
+    cores = rows_of(found.labels)
+    if not cores:
+        return None
+    leaves = [
+        SheetLeaf(Z[rows], found.tangents.bases[rows, :d], found.curved, found.tolerance)
+        for rows, d in zip(cores, found.dimensions, strict=True)
+    ]
+    sizes = np.array([len(rows) for rows in cores], dtype=float)
+    return Candidate("sheets", leaves, sizes / sizes.sum())

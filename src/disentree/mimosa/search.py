@@ -1,0 +1,233 @@
+"""The search for structure: finders propose decompositions, the judge compares them on rows they have not seen.
+
+Every candidate is a density in the same coordinates. Of many rows the finders see a part and the judge counts bits
+on the rest. Few rows are divided in folds, so that each row is held out once, and the structure is that of all.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from disentree.mimosa.candidate import Candidate
+from disentree.mimosa.finders import atlas, mixture, noisy_subspaces, sheets, subspaces
+from disentree.mimosa.finders.noisy_subspaces import WhiteNoise
+from disentree.mimosa.finders.structureless import Columns, fit_gaussian
+from disentree.mimosa.judge import (
+    FEW,
+    STRUCTURELESS,
+    Verdict,
+    beyond_doubt,
+    held_out_bits,
+    saving,
+    splits,
+    structureless,
+)
+
+# Gaussians are no thinner than this, relative to the widest direction: thinner ones have covariances that cannot
+# be inverted in double precision, and exact manifolds are found by the atlas.
+THINNEST = 1e-5
+FEWEST = 30  # rows, to look for structure in
+# A candidate with more leaves must save this many times the bits of one with fewer: cutting a leaf in pieces
+# always describes a little better how dense it is along itself, which is not structure.
+MORE = 1.05
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the search chose, and what else there was.
+
+    Attributes
+    ----------
+    candidate : Candidate
+        The chosen decomposition.
+    table : list of dict
+        Every candidate, best first: finder, components, dimensions, bits (held-out, per row) and seconds.
+    description_length : float
+        Held-out bits per row of the chosen one.
+    saved_bits, doubt : float
+        Bits per row that it saves over the best model without structure, and the standard error of that.
+    """
+
+    candidate: Any
+    table: list[dict[str, Any]]
+    description_length: float
+    saved_bits: float
+    doubt: float
+
+
+@dataclass(frozen=True)
+class Finder:
+    """A way to propose decompositions.
+
+    Attributes
+    ----------
+    name : str
+    find : callable
+        Candidates from rows.
+    again : callable
+        The same candidates fitted to a part of the rows, given those of all rows.
+    """
+
+    name: str
+    find: Callable[[Float[np.ndarray, "n D"], np.random.Generator], Sequence[Any]]
+    again: Callable[[Float[np.ndarray, "n D"], np.random.Generator, Sequence[Any]], Sequence[Any]]
+
+
+def table_finders(
+    floor: Float[np.ndarray, " D"], columns: Columns, noise: WhiteNoise | None, n_neighbors: int, n_jobs: int
+) -> list[Finder]:
+    """For the principal components of a table, in the order in which they are asked."""
+
+    def dithered(Z: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        # anywhere within their cell of the grid that values come on, so that ties say nothing
+        return Z + rng.uniform(-0.5, 0.5, Z.shape) * floor
+
+    def wide_enough(Z: np.ndarray) -> np.ndarray:
+        return np.maximum(floor, THINNEST * np.sqrt(Z.var(axis=0).max(initial=0.0)))
+
+    def find_mixture(Z: np.ndarray, rng: np.random.Generator) -> Sequence[Any]:
+        return mixture.find(dithered(Z, rng), wide_enough(Z), rng, columns)
+
+    def fit_mixture(Z: np.ndarray, rng: np.random.Generator, found: Sequence[Any]) -> Sequence[Any]:
+        families = tuple(c.details["family"] for c in found if c.finder == "mixture")
+        with_margins = any("margins" in c.finder for c in found)
+        return mixture.find(dithered(Z, rng), wide_enough(Z), rng, columns, families, with_margins, merged=False)
+
+    def find_atlas(Z: np.ndarray, rng: np.random.Generator) -> Sequence[Any]:
+        found = atlas.find(Z, floor, rng)
+        return [] if found is None else [Candidate("atlas", found.components, found.shares)]
+
+    def find_subspaces(Z: np.ndarray, rng: np.random.Generator) -> Sequence[Any]:
+        found = subspaces.find(Z, floor, rng, n_neighbors, n_jobs)
+        return [] if found is None else [found]
+
+    def find_in_noise(Z: np.ndarray, rng: np.random.Generator) -> Sequence[Any]:
+        if noise is None:
+            return []
+        found = noisy_subspaces.find(Z, floor, rng, noise, n_neighbors, n_jobs)
+        return [] if found is None else [found]
+
+    return [
+        Finder("subspaces", find_subspaces, lambda Z, rng, found: find_subspaces(Z, rng)),
+        Finder("noisy subspaces", find_in_noise, lambda Z, rng, found: find_in_noise(Z, rng)),
+        Finder("atlas", find_atlas, lambda Z, rng, found: find_atlas(Z, rng)),
+        Finder("mixture", find_mixture, fit_mixture),
+    ]
+
+
+def latent_finders(n_neighbors: int, n_jobs: int) -> list[Finder]:
+    """For the latent of an autoencoder."""
+
+    def find_sheets(Z: np.ndarray, rng: np.random.Generator) -> Sequence[Any]:
+        found = sheets.find(Z, n_neighbors, np.random.SeedSequence(int(rng.integers(2**63))), n_jobs)
+        return [] if found is None else [found]
+
+    return [Finder("sheets", find_sheets, lambda Z, rng, found: find_sheets(Z, rng))]
+
+
+def search(
+    Z: Float[np.ndarray, "n D"],
+    floor: Float[np.ndarray, " D"],
+    columns: Columns | None,
+    finders: Sequence[Finder],
+    seed: np.random.SeedSequence,
+    step: Callable[[str], AbstractContextManager[Any]],
+) -> Outcome:
+    """The decomposition that describes held-out rows in the fewest bits.
+
+    Parameters
+    ----------
+    Z : array of shape (n, D)
+        Rows in coordinates that hold the data.
+    floor : array of shape (D,)
+        The precision of each coordinate.
+    columns : Columns or None
+        The table's own columns, if the coordinates are linear in them.
+    finders : sequence of Finder
+        In the order in which they are asked.
+    seed : SeedSequence
+    step : callable
+        A context for each step, given its name: shows progress and takes the time.
+
+    Returns
+    -------
+    Outcome
+    """
+    split_seed, *seeds = seed.spawn(6)
+    if Z.shape[1] == 0 or len(Z) < FEWEST:
+        one = Candidate("gaussian", [fit_gaussian(Z, floor)], np.ones(1))
+        row = {"finder": "gaussian", "components": 1, "dimensions": one.dimensions, "bits": 0.0, "seconds": 0.0}
+        return Outcome(one, [row], 0.0, 0.0, 0.0)
+    held = splits(len(Z), np.random.default_rng(split_seed))
+    few = len(Z) < FEW
+    fitted = Z if few else np.delete(Z, held[0], axis=0)
+    with step("models without structure"):
+        found: dict[str, Any] = {c.finder: c for c in structureless(fitted, floor, columns)}
+        verdicts = held_out_bits(lambda part: structureless(part, floor, columns), Z, floor, held)
+    needless: set[str] = set()
+    for finder, own in zip(finders, seeds, strict=False):
+        if finder.name in needless:
+            continue
+        find_seed, fold_seed = own.spawn(2)
+        try:
+            with step(finder.name):
+                start = time.perf_counter()
+                new = finder.find(fitted, np.random.default_rng(find_seed))
+                seconds = time.perf_counter() - start
+                found |= {c.finder: c for c in new}
+                if not new:
+                    continue
+                needless.update(name for c in new for name in c.details.get("needless", ()))
+                fits = (
+                    partial(_fold, finder, new, np.random.default_rng(fold_seed)) if few else lambda part, n=new: n
+                )
+                scored = held_out_bits(fits, Z, floor, held)
+                for name, verdict in scored.items():
+                    if name in found:
+                        verdicts[name] = Verdict(name, verdict.bits, seconds + verdict.seconds)
+        except KeyboardInterrupt:
+            if not set(verdicts) - set(STRUCTURELESS):
+                raise
+            warnings.warn(f"interrupted: {finder.name} was not finished", RuntimeWarning, stacklevel=2)
+            break
+    return choose(found, verdicts, Z.shape[1])
+
+
+def _fold(finder: Finder, found: Sequence[Any], rng: np.random.Generator, part: np.ndarray) -> Sequence[Any]:
+    return finder.again(part, rng, found)
+
+
+def choose(found: dict[str, Any], verdicts: dict[str, Verdict], n_dims: int) -> Outcome:
+    """The candidate of fewest bits, unless one with fewer leaves saves nearly as much; without a saving beyond
+    doubt it is the best model without structure."""
+    order = sorted(verdicts.values(), key=lambda v: v.mean)
+    plain = next(v for v in order if v.finder in STRUCTURELESS)
+    best = order[0]
+    for other in order[1:]:
+        fewer = len(found[other.finder].components) < len(found[best.finder].components)
+        if fewer and saving(other, plain)[0] * MORE >= saving(order[0], plain)[0]:
+            best = other
+    one_cloud = len(found[best.finder].components) == 1 and found[best.finder].dimensions[0] == n_dims
+    if one_cloud or not beyond_doubt(best, plain):
+        best = plain
+    mean, doubt = saving(best, plain)
+    table = [
+        {
+            "finder": v.finder,
+            "components": len(found[v.finder].components),
+            "dimensions": sorted(int(c.dimension) for c in found[v.finder].components),
+            "bits": v.mean,
+            "seconds": v.seconds,
+        }
+        for v in sorted(order, key=lambda v: (v is not best, v.mean))
+    ]
+    return Outcome(found[best.finder], table, best.mean, max(mean, 0.0), doubt)
