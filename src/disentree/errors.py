@@ -8,5 +8,9 @@ class UserError(ValueError):
     """
 
 
+class DamagedFile(ValueError):
+    """A file is cut short, or its content is not what was written."""
+
+
 class NoComponentFound(ValueError):
     """MIMOSA found no component that passes its thresholds, so there is no tree."""

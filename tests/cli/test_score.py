@@ -85,7 +85,7 @@ def test_mistakes(files, tmp_path):
         ({"run": tmp_path, "true": true}, "not both"),
         ({"true": true, "learned": missing}, "no file"),
         ({"true": true, "learned": text}, "is not an"),
-        ({"true": true, "learned": pickled}, "cannot be read"),
+        ({"true": true, "learned": pickled}, "got Python objects"),
         ({"true": true, "learned": bare}, "hierarchy"),
         ({"true": true, "learned": other}, "'codes'"),
         ({"true": true, "learned": broken}, "hierarchy of"),

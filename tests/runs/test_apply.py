@@ -214,6 +214,7 @@ def test_a_run_that_did_not_keep_the_values_of_text(colored_run, colored, tmp_pa
     about = old.read_json("data.json")
     del about["levels"]
     old.write_json("data.json", about)
+    old.write_json("stages.json", {name: {"seconds": 1.0} for name in old.stages})  # no checksums then either
     colored.to_csv(tmp_path / "t.csv", index=False)
     result = invoke("apply", old.folder, tmp_path / "t.csv", "--out", tmp_path / "z.npy")
     assert (result.exit_code, is_one_sentence(result)) == (2, True)

@@ -174,5 +174,5 @@ def test_a_model_cut_short_is_named(real, tmp_path):
     path.write_bytes(path.read_bytes()[:-100])
     result = invoke("report", folder)
     assert result.exit_code == 2
-    assert "model.safetensors is cut short or damaged" in result.stderr
+    assert "model.safetensors is damaged: its checksum differs" in result.stderr
     assert is_one_sentence(result)

@@ -10,7 +10,7 @@ import pytest
 
 from disentree.datasets import load_dataset, save_dataset
 from disentree.errors import UserError
-from disentree.runs import Run, RunConfig, stages
+from disentree.runs import Run, RunConfig, starting
 from shell import invoke
 
 
@@ -86,7 +86,7 @@ def test_the_command_repeats_the_run(args, tmp_path, monkeypatch):
         configs.append((config, config.command(out)))
         raise UserError("enough")
 
-    monkeypatch.setattr(stages, "start_run", start)
+    monkeypatch.setattr(starting, "start_run", start)
     invoke("run", *shlex.split(args))
     invoke(*shlex.split(configs[0][1])[1:])
     assert configs[0] == configs[1]

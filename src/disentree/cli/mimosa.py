@@ -73,7 +73,7 @@ def _print_tree(run: Run) -> None:
     from disentree.runs.scores import structure_scores
 
     rows = run.read_npz("labels.npz")
-    print(run.read_json("structure.json")["summary"])
+    print(run.structure["summary"])
     print()
     print(with_sizes(run.hierarchy, rows["labels"]))
     print()

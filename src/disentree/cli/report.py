@@ -13,11 +13,10 @@ def report(
     import matplotlib
 
     from disentree.runs.folder import Run
-    from disentree.runs.stages import check_scored, finish_run, redo_from
+    from disentree.runs.stages import check_scored, finish_run
 
     matplotlib.use("Agg")
     opened = Run.open(run)
     check_scored(opened)
-    redo_from(opened, "figures")
-    finish_run(opened, device=device)
+    finish_run(opened, device=device, redo="figures")
     print(f"report: {opened.report_path}")

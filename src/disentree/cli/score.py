@@ -103,30 +103,16 @@ def _which_files(run: Path | None, true: Path | None, learned: Path | None) -> t
 
 
 def _read(path: Path) -> _Codes:
-    import zipfile
-
-    import numpy as np
-
     from disentree.hierarchy import Hierarchy
-    from disentree.utils.files import check_numpy
+    from disentree.utils.arrays import read_arrays
 
-    try:
-        with path.open("rb") as opened:
-            check_numpy(opened, path)
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise UserError(f"{path} must be an .npz file with the array 'codes'")
-            arrays = {name: file[name] for name in ("codes", "labels", "hierarchy") if name in file}
-    except UserError:
-        raise
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise UserError(f"{path} cannot be read as .npz: {error}") from None
+    arrays = read_arrays(path, optional=("codes", "labels", "hierarchy"))
     if "codes" not in arrays and "labels" not in arrays:
         raise UserError(f"{path} must have an array 'codes'")
     text = str(arrays["hierarchy"]) if "hierarchy" in arrays else _hierarchy_beside(path)
     try:
         hierarchy = Hierarchy.from_json(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"the hierarchy of {path} cannot be read: {error}") from None
     return _Codes(hierarchy, arrays.get("codes"), arrays.get("labels"))
 
@@ -136,7 +122,7 @@ def _hierarchy_beside(path: Path) -> str:
         if beside.is_file():
             try:
                 tree = json.loads(beside.read_text(encoding="utf-8"))
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise UserError(f"{beside} is not JSON: {error}") from None
             if isinstance(tree, dict) and "hierarchy" in tree:
                 tree = tree["hierarchy"]

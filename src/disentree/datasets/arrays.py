@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +11,14 @@ from disentree.datasets.user_data import UserData, make_vectors, without_missing
 from disentree.datasets.wording import first_line, size_in_words, some_of
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
-from disentree.utils.files import check_numpy
+from disentree.utils.arrays import array_names, open_archive, read_array, read_arrays
 
 ARRAYS = (".npy", ".npz")
 
 
 def load_array(path: Path, suffix: str, max_missing: float, scaled: bool) -> UserData:
     """The array of an npy or npz file; see `disentree.datasets.load_file` for the parameters."""
-    arrays = _read_arrays(path, suffix)
+    arrays = _read(path, suffix)
     X = arrays.pop("X")
     if X.dtype.kind not in "uifb":
         raise UserError(f"{path} must hold real numbers, got {X.dtype}")
@@ -51,27 +50,16 @@ def load_array(path: Path, suffix: str, max_missing: float, scaled: bool) -> Use
     return UserData(path.stem, "images", images, tuple(policy), codes=codes, hierarchy=hierarchy)
 
 
-def _read_arrays(path: Path, suffix: str) -> dict[str, np.ndarray]:
-    try:
-        with path.open("rb") as file:  # opened here: numpy would leave a damaged file open
-            check_numpy(file, path)
-            loaded = np.load(file, allow_pickle=False)
-            if isinstance(loaded, np.ndarray):
-                if suffix != ".npy":
-                    raise UserError(f"{path} is not an npz file")
-                return {"X": loaded}
-            found = list(loaded)
-            key = "X" if "X" in found else found[0] if len(found) == 1 else None
-            if key is None:
-                raise UserError(f"{path} must have an array 'X'; it has {some_of(found)}")
-            arrays = {name: loaded[name] for name in ("codes", "hierarchy") if name in found}
-            return {"X": loaded[key], **arrays}
-    except UserError:
-        raise
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        if "allow_pickle" in str(error):
-            raise UserError(f"{path} must hold real numbers, got Python objects") from None
-        raise UserError(f"{path} cannot be read as {suffix[1:]}: {first_line(error)}") from None
+def _read(path: Path, suffix: str) -> dict[str, np.ndarray]:
+    if suffix == ".npy":
+        return {"X": read_array(path)}
+    with open_archive(path) as archive:
+        names = array_names(archive)
+    key = "X" if "X" in names else names[0] if len(names) == 1 else None
+    if key is None:
+        raise UserError(f"{path} must have an array 'X'; it has {some_of(names)}")
+    arrays = read_arrays(path, key, optional=("codes", "hierarchy"))
+    return {"X": arrays.pop(key), **arrays}
 
 
 def _truth_in(
@@ -82,8 +70,8 @@ def _truth_in(
     try:
         hierarchy = Hierarchy.from_json(str(arrays["hierarchy"]))
         codes = hierarchy.validate(arrays["codes"])
-    except ValueError as error:
-        raise UserError(f"the ground truth in {path} cannot be used: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"the ground truth in {path} cannot be used: {first_line(error)}") from None
     if len(codes) != n_rows:
         raise UserError(f"{path} has {n_rows} rows but codes for {len(codes)}")
     return codes, hierarchy

@@ -25,7 +25,7 @@ ARRAYS = ("embedding", "labels", "core_labels", "local_dimensions")  # fitted at
 
 def save_mimosa(model: Any, folder: Path) -> None:
     """Write a fitted estimator into a folder."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
     about = _about(model)
     if not (folder / ABOUT).exists():
@@ -38,7 +38,7 @@ def save_mimosa(model: Any, folder: Path) -> None:
         atomic_path(folder / REPRESENTATION) as representation,
         atomic_path(folder / NUMBERS) as numbers,
     ):
-        save_file({name: np.ascontiguousarray(array) for name, array in _arrays(model).items()}, numbers)
+        numbers.write_bytes(save({name: np.ascontiguousarray(array) for name, array in _arrays(model).items()}))
         model.representation_.save(representation)
         about["sha256"] = {NUMBERS: sha256_of(numbers), REPRESENTATION: sha256_of(representation)}
         text.write_text(json_text(about), encoding="utf-8")

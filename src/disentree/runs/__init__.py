@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from disentree.runs.apply import apply_run
     from disentree.runs.config import RunConfig
     from disentree.runs.folder import Run
-    from disentree.runs.stages import finish_run, start_run
+    from disentree.runs.stages import finish_run
+    from disentree.runs.starting import start_run
 
 __all__ = ["Run", "RunConfig", "apply_run", "finish_run", "start_run"]
 
@@ -20,6 +21,6 @@ __getattr__, __dir__ = lazy_exports(
         "RunConfig": "disentree.runs.config",
         "apply_run": "disentree.runs.apply",
         "finish_run": "disentree.runs.stages",
-        "start_run": "disentree.runs.stages",
+        "start_run": "disentree.runs.starting",
     },
 )

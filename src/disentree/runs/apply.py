@@ -17,10 +17,11 @@ from jaxtyping import Float, Int, Shaped
 
 from disentree.errors import UserError
 from disentree.runs.folder import Run
-from disentree.runs.reading import open_rows, read_blocks, read_rows
-from disentree.runs.stages import finished_stages
+from disentree.runs.reading import check_layout, read_blocks, read_rows
+from disentree.runs.stages import check_stages
 from disentree.runs.writing import create_npy, npy_layouts, open_writer, out_files, write_rows
 from disentree.training.data import rows_per_block
+from disentree.utils.arrays import open_array
 from disentree.utils.files import atomic_path
 from disentree.utils.jobs import in_processes
 
@@ -79,8 +80,7 @@ def apply_run(
         raise UserError(f"there is no file {source}")
     if address is not None and engine != "dask":
         raise UserError("--address is that of a Dask scheduler and needs --engine dask")
-    if "model" not in finished_stages(run):
-        raise UserError(f"{run.folder} has no trained model yet; `{run.about['command']}` makes one")
+    check_stages(run, "data", "model")
     began = time.perf_counter()
     arrays = source.suffix.lower() == out.suffix.lower() == ".npy"
     if arrays and (jobs > 1 or engine != "local"):
@@ -133,11 +133,9 @@ def _apply_parts(
 ) -> int:
     """Every process reads blocks of its own and writes them where they belong."""
     about = run.about_data
-    with source.open("rb") as file:
-        n_rows, dtype = open_rows(file, source, about)
-        if n_rows:  # a file cut short is reported before work starts
-            read_rows(file, source, about, dtype, 1, skip=n_rows - 1)
-    # So is a missing device; a cluster elsewhere has its own.
+    with open_array(source) as (_, layout):
+        n_rows = check_layout(layout, source, about)
+    # A missing device is reported before work starts; a cluster elsewhere has its own.
     n_variables = run.model(device if address is None else "cpu").hierarchy_.n_variables
     step = rows_per_block(tuple(about["shape"]))
     with ExitStack() as stack:
@@ -159,9 +157,8 @@ def apply_part(folder: str, source: str, codes_to: str, paths_to: str, device: s
     if (folder, device) not in _models:
         _models[folder, device] = run.model(device)
     about = run.about_data
-    with path.open("rb") as file:
-        _, dtype = open_rows(file, path, about)
-        block = read_rows(file, path, about, dtype, n, skip=start)
+    with open_array(path) as (file, layout):
+        block = read_rows(file, layout, path, about, n, skip=start)
     codes, paths = _codes_and_paths(_models[folder, device], block)
     write_rows(Path(codes_to), start, codes)
     write_rows(Path(paths_to), start, paths)

@@ -21,10 +21,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
-import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -32,7 +31,7 @@ from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from disentree._version import __version__
 from disentree.datasets import UserData
@@ -40,11 +39,17 @@ from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
 from disentree.runs.config import RunConfig
 from disentree.runs.data import load_data, split_rows
+from disentree.runs.files import read_events, read_json
 from disentree.runs.models import load_model
-from disentree.utils.files import atomic_path, locked, write_json, write_npz
+from disentree.runs.schemas import DataDescription, Metrics, StageRecord, StructureDescription
+from disentree.utils.arrays import read_arrays
+from disentree.utils.files import atomic_path, naming, open_without_links, write_json, write_npz
 from disentree.utils.versions import build_versions
 
+log = logging.getLogger(__name__)
+
 FORMAT = 1
+LOCK = ".lock"  # held by the process that is at work in the folder, and never removed
 
 
 class Run:
@@ -102,8 +107,8 @@ class Run:
             "versions": build_versions(),
         }
         run = cls(folder, config, about)
+        run.log_event("created", about=about)  # first: config.json can be restored from it
         run.write_json("config.json", about)
-        run.log_event("created", command=about["command"])
         return run
 
     @classmethod
@@ -125,27 +130,37 @@ class Run:
             If the folder holds no run, or one that is damaged or made by a newer version.
         """
         folder = Path(folder)
-        path = folder / "config.json"
         if not folder.is_dir():
             raise UserError(f"there is no folder {folder}")
-        if not path.is_file():
-            raise UserError(f"{folder} is not a run folder: it has no config.json")
-        about = read_json(path)
-        if not isinstance(about, dict) or "config" not in about:
+        try:
+            return cls._from_about(folder, read_json(folder / "config.json"))
+        except UserError as error:
+            for event in reversed(read_events(folder)):
+                if event["event"] == "created" and "about" in event:
+                    log.warning("%s; its content is taken from events.jsonl", str(error).partition(":")[0])
+                    return cls._from_about(folder, event["about"])
+            if not (folder / "config.json").exists():
+                raise UserError(f"{folder} is not a run folder: it has no config.json") from None
+            raise
+
+    @classmethod
+    def _from_about(cls, folder: Path, about: Any) -> Run:
+        """The run that `about`, the content of config.json, describes."""
+        path = folder / "config.json"
+        if not isinstance(about, dict) or not isinstance(about.get("config"), dict):
             raise UserError(f"{path} is not a run configuration")
-        if about.get("format", 0) > FORMAT:
+        version = about.get("format", 0)
+        if not isinstance(version, int) or version > FORMAT:
             raise UserError(f"{folder} was made by a newer disentree than {__version__}")
+        texts = about.get("versions", {})
+        if not isinstance(texts, dict) or not all(isinstance(v, str) for v in texts.values()):
+            raise UserError(f"{path} is not a run configuration")
+        about = {"command": "disentree run", "created": "", **about, "versions": {"disentree": "unknown", **texts}}
         try:
             return cls(folder, RunConfig(**about["config"]), about)
         except (ValidationError, TypeError) as error:
             problem = str(error).splitlines()[-1 if isinstance(error, TypeError) else 0]
             raise UserError(f"{path} is not a run configuration: {problem}") from None
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the folder's lock; an error if another process has it."""
-        with locked(self.folder / ".lock"):
-            yield
 
     # ---------------------------------------------------------------- what is in the folder
 
@@ -172,21 +187,32 @@ class Run:
     @property
     def about_data(self) -> dict[str, Any]:
         """What ``data.json`` says about the data."""
-        about = self.read_json("data.json")
-        if "centre" in about:  # an older name
-            about["center"] = about.pop("centre")
-        return about
+        return self._read("data.json", DataDescription)
+
+    @property
+    def structure(self) -> dict[str, Any]:
+        """What ``structure.json`` says about how the tree was found."""
+        return self._read("structure.json", StructureDescription)
+
+    def _read(self, name: str, schema: type[BaseModel]) -> dict[str, Any]:
+        """What a JSON file of the folder holds, if it is of a schema."""
+        try:
+            return schema.model_validate(self.read_json(name)).model_dump(by_alias=True)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            problem = f"{where}: {first['msg']}" if where else first["msg"]
+            raise UserError(self._damaged(name, problem)) from None
 
     @property
     def hierarchy(self) -> Hierarchy:
         """The tree that was found or given."""
-        path = self.folder / "hierarchy.json"
         try:
-            return Hierarchy.from_dict(read_json(path))
+            return Hierarchy.from_dict(self.read_json("hierarchy.json"))
         except UserError:
             raise
-        except ValueError as error:
-            raise UserError(f"{path} is damaged: {error}") from None
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+            raise UserError(self._damaged("hierarchy.json", error)) from None
 
     def model(self, device: str = "auto") -> Any:
         """The trained model.
@@ -220,18 +246,36 @@ class Run:
         if name == "true" and not path.is_file():
             return None
         arrays = self.read_npz(f"{name}.npz", "codes", "hierarchy")
-        return arrays["codes"], Hierarchy.from_json(str(arrays["hierarchy"]))
+        try:
+            hierarchy = Hierarchy.from_json(str(arrays["hierarchy"]))
+            return hierarchy.validate(arrays["codes"]), hierarchy
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+            raise UserError(self._damaged(f"{name}.npz", error)) from None
 
     @property
     def metrics(self) -> dict[str, Any]:
         """The scores."""
-        return self.read_json("metrics.json")
+        return self._read("metrics.json", Metrics)
 
     @property
     def stages(self) -> dict[str, dict[str, Any]]:
-        """By name of each stage that is marked as finished: how many seconds it took."""
-        path = self.folder / "stages.json"
-        return read_json(path) if path.is_file() else {}
+        """By name of each stage that is marked as finished: how many seconds it took, and its files."""
+        try:
+            found = read_json(self.folder / "stages.json")
+        except UserError:  # it says what events.jsonl says too
+            found = {}
+            for event in self.read_events():
+                if event["event"] == "start":
+                    found.pop(event.get("stage"), None)
+                elif event["event"] == "done" and "files" in event:
+                    found[event.get("stage")] = {"seconds": event.get("seconds"), "files": event["files"]}
+        stages = {}
+        for name, record in found.items() if isinstance(found, dict) else ():
+            try:
+                stages[name] = StageRecord.model_validate(record).model_dump()
+            except ValidationError:  # as if it were not finished
+                continue
+        return stages
 
     @property
     def report_path(self) -> Path:
@@ -252,7 +296,10 @@ class Run:
         -------
         object
         """
-        return read_json(self.folder / name)
+        try:
+            return read_json(self.folder / name)
+        except UserError as error:
+            raise UserError(f"{error}: {self.advice}") from None
 
     def write_json(self, name: str, value: Any) -> None:
         """Write a JSON file of the folder.
@@ -280,15 +327,12 @@ class Run:
         -------
         dict of str to array
         """
-        path = self.folder / name
         try:
-            with path.open("rb") as file:
-                loaded = np.load(file, allow_pickle=False)
-                return {key: loaded[key] for key in needed or list(loaded)}
+            return read_arrays(self.folder / name, *needed)
         except FileNotFoundError:
-            raise UserError(f"{path} is missing; `disentree run` with the same settings makes it again") from None
-        except (ValueError, EOFError, KeyError, TypeError, zipfile.BadZipFile) as error:
-            raise UserError(_damaged(path, error)) from None
+            raise UserError(f"{self.folder / name} is missing: {self.advice}") from None
+        except UserError as error:
+            raise UserError(f"{error}: {self.advice}") from None
 
     def write_npz(self, name: str, **arrays: Any) -> None:
         """Write an npz file of the folder.
@@ -315,34 +359,19 @@ class Run:
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **more}
-        with (self.folder / "events.jsonl").open("a", encoding="utf-8") as file:
+        path = self.folder / "events.jsonl"
+        handle = open_without_links(path, os.O_WRONLY | os.O_APPEND)
+        with naming(path), os.fdopen(handle, "a", encoding="utf-8") as file:
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
     def read_events(self) -> list[dict[str, Any]]:
         """The lines of events.jsonl; lines that are cut short or damaged are left out."""
-        path = self.folder / "events.jsonl"
-        if not path.is_file():
-            return []
-        events = []
-        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-            try:
-                event = json.loads(line)
-            except (json.JSONDecodeError, RecursionError):
-                continue
-            if isinstance(event, dict) and "event" in event:
-                events.append(event)
-        return events
+        return read_events(self.folder)
 
+    @property
+    def advice(self) -> str:
+        """How files that are damaged or missing are made again."""
+        return f"`{self.config.command(self.folder)}` makes it again"
 
-def read_json(path: Path) -> Any:
-    """What a JSON file of a run holds, or an error that says how to get it back."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError(f"{path} is missing; `disentree run` with the same settings makes it again") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise UserError(_damaged(path, error)) from None
-
-
-def _damaged(path: Path, error: Exception) -> str:
-    return f"{path} is damaged ({error}): delete it, and the same `disentree run` makes it again"
+    def _damaged(self, name: str, problem: object) -> str:
+        return f"{self.folder / name} is damaged ({problem}): {self.advice}"

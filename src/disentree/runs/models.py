@@ -85,4 +85,15 @@ def load_model(name: str, folder: Path, device: str = "auto") -> Any:
     for file in ("model.safetensors", "model.json"):
         if not (folder / file).is_file():
             raise UserError(f"{folder / file} is missing; `disentree run` with the same settings makes it again")
-    return find_model(name).load_class().load(folder, device=device)
+    from disentree.training.session import pick_device
+
+    cls = find_model(name).load_class()
+    pick_device(device)  # an error if there is none
+    try:
+        return cls.load(folder, device=device)
+    except (UserError, OSError, MemoryError):
+        raise
+    except Exception as error:  # the files are not what a model of this class has saved
+        problem = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        again = "`disentree run` with the same settings makes it again"
+        raise UserError(f"the model in {folder} cannot be loaded ({problem.splitlines()[0]}): {again}") from None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from disentree.datasets.tables import csv_style, table_problem, zeros_and_ones
 from disentree.datasets.user_data import optional_module
 from disentree.errors import UserError
 from disentree.training.data import rows_per_block
+from disentree.utils.arrays import Layout, array_names, open_archive, open_array, open_member
 
 log = logging.getLogger(__name__)
 
@@ -25,12 +26,11 @@ def read_blocks(source: Path, about: dict[str, Any]) -> Iterator[Shaped[np.ndarr
     step = rows_per_block(tuple(about["shape"]))
     suffix = source.suffix.lower()
     if suffix == ".npy":
-        with source.open("rb") as file:
-            yield from _array_blocks(file, source, about, step)
+        with open_array(source) as (file, layout):
+            yield from _array_blocks(file, layout, source, about, step)
         return
     if suffix == ".npz":
-        with _open_npz(source) as file:
-            yield from _array_blocks(file, source, about, step)
+        yield from _archived_blocks(source, about, step)
         return
     levels = _levels_in_use(about)
     warned: set[str] = set()
@@ -49,46 +49,34 @@ def _standardized(block: Shaped[np.ndarray, "n ..."], about: dict[str, Any]) -> 
     return (block - np.array(about["center"])) / np.array(about["scale"])
 
 
-def npy_header(file: Any, path: Path) -> tuple[tuple[int, ...], np.dtype, int]:
-    """Shape, type and where the numbers begin."""
-    try:
-        version = np.lib.format.read_magic(file)
-    except ValueError:
-        raise UserError(f"{path} is not an {path.suffix[1:].lower()} file") from None
-    try:
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, fortran, dtype = read(file)
-    except ValueError as error:
-        raise UserError(f"{path} cannot be read: {error}") from None
-    if dtype.kind not in "biuf":
-        raise UserError(f"{path} must hold real numbers, got {'text' if dtype.kind in 'SU' else dtype}")
-    if fortran:
-        raise UserError(f"{path} is stored by columns and must be by rows: np.save(file, np.ascontiguousarray(X))")
-    return shape, dtype, file.tell()
-
-
-def open_rows(file: Any, path: Path, about: dict[str, Any]) -> tuple[int, np.dtype]:
-    """How many rows an array has and their type; the file then stands at the first of them. An error if they are
-    not of the kind that the run was made from."""
+def check_layout(layout: Layout, path: Path, about: dict[str, Any]) -> int:
+    """How many rows an array has, or an error if they are not of the kind that the run was made from."""
     if about["kind"] == "table":
         names = ", ".join(about["feature_names"][:3])
         raise UserError(f"the run was made from a table with columns {names} ...: give a table")
-    shape, dtype, _ = npy_header(file, path)
-    _check_shape(shape, about, path)
-    return shape[0], dtype
+    if layout.dtype.kind not in "biuf":
+        raise UserError(
+            f"{path} must hold real numbers, got {'text' if layout.dtype.kind in 'SU' else layout.dtype}"
+        )
+    if layout.by_columns and len(layout.shape) > 1:
+        raise UserError(f"{path} is stored by columns and must be by rows: np.save(file, np.ascontiguousarray(X))")
+    if not layout.shape:
+        raise UserError(f"{path} holds a single number")
+    _check_shape(layout.shape, about, path)
+    return layout.shape[0]
 
 
 def read_rows(
-    file: Any, path: Path, about: dict[str, Any], dtype: np.dtype, n: int, skip: int = 0
+    file: Any, layout: Layout, path: Path, about: dict[str, Any], n: int, skip: int = 0
 ) -> Shaped[np.ndarray, "n ..."]:
-    """The next `n` rows of an array after `skip` others, as the run's model knows them."""
-    row = dtype.itemsize * int(np.prod(about["shape"]))
+    """The next `n` rows of an array after `skip` others, prepared as they were for training."""
+    row = layout.dtype.itemsize * math.prod(layout.shape[1:])
     if skip:
         file.seek(skip * row, os.SEEK_CUR)
     data = file.read(n * row)
     if len(data) < n * row:
-        raise UserError(f"{path} ends before its last row")
-    return _standardized(np.frombuffer(data, dtype).reshape(n, *about["shape"]), about)
+        raise UserError(f"{path} is cut short: it ends before its last row")
+    return _standardized(np.frombuffer(data, layout.dtype).reshape(n, *layout.shape[1:]), about)
 
 
 def _check_shape(got: tuple[int, ...], about: dict[str, Any], path: Path) -> None:
@@ -107,26 +95,20 @@ def _check_width(n_columns: int, about: dict[str, Any], path: Path) -> None:
         raise UserError(f"{path} has {n_columns} column{'s' * (n_columns != 1)}, the run needs {asked}")
 
 
-def _array_blocks(file: Any, path: Path, about: dict[str, Any], step: int) -> Iterator[np.ndarray]:
-    n_rows, dtype = open_rows(file, path, about)
+def _array_blocks(file: Any, layout: Layout, path: Path, about: dict[str, Any], step: int) -> Iterator[np.ndarray]:
+    n_rows = check_layout(layout, path, about)
     for start in range(0, n_rows, step):
-        yield read_rows(file, path, about, dtype, min(step, n_rows - start))
+        yield read_rows(file, layout, path, about, min(step, n_rows - start))
 
 
-@contextmanager
-def _open_npz(path: Path) -> Iterator[Any]:
-    import zipfile
-
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = [n for n in archive.namelist() if n.endswith(".npy")]
-            name = "X.npy" if "X.npy" in names else names[0] if len(names) == 1 else None
-            if name is None:
-                raise UserError(f"{path} must have an array 'X', or only one array")
-            with archive.open(name) as file:
-                yield file
-    except zipfile.BadZipFile:
-        raise UserError(f"{path} is not an npz file, or a damaged one") from None
+def _archived_blocks(path: Path, about: dict[str, Any], step: int) -> Iterator[np.ndarray]:
+    with open_archive(path) as archive:
+        names = array_names(archive)
+        name = "X" if "X" in names else names[0] if len(names) == 1 else None
+        if name is None:
+            raise UserError(f"{path} must have an array 'X', or only one array")
+        with open_member(archive, name, path) as (file, layout):
+            yield from _array_blocks(file, layout, path, about, step)
 
 
 Levels = dict[str, list[str]]  # by column: its values, each of which is a feature of zeros and ones
@@ -137,7 +119,7 @@ def _levels_in_use(about: dict[str, Any]) -> Levels:
     names = about["feature_names"]
     return {
         column: values
-        for column, values in about.get("levels", {}).items()
+        for column, values in (about.get("levels") or {}).items()
         if any(f"{column}={value}" in names for value in values)
     }
 
@@ -150,7 +132,7 @@ def _columns_for(about: dict[str, Any], levels: Levels, path: Path, present: lis
     made = {f"{column}={value}" for column, values in levels.items() for value in values}
     columns = [*(name for name in about["feature_names"] if name not in made), *levels]
     missing = [column for column in columns if column not in present]
-    if missing and "=" in missing[0] and "levels" not in about:
+    if missing and "=" in missing[0] and about.get("levels") is None:
         raise UserError(f"the run is too old to know what {missing[0]!r} was made from: run it again to apply it")
     if missing:
         raise UserError(f"{path} has no column {missing[0]!r}, which the run was made from")

@@ -84,7 +84,7 @@ def render(run: Run) -> str:
     str
         A page of HTML; its pictures are part of it.
     """
-    about, metrics, structure = run.about_data, run.metrics, run.read_json("structure.json")
+    about, metrics, structure = run.about_data, run.metrics, run.structure
     hierarchy, labels = learned_tree(run)
     title = f"{about['name']}: {len(hierarchy.paths)} leaves" if len(hierarchy.paths) > 1 else about["name"]
     context = {

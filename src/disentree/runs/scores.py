@@ -38,8 +38,8 @@ def score_run(run: Run, options: StageOptions) -> str:
     if hierarchy == run.hierarchy:  # flat models do not know the paths
         own |= agreement(model.transform(data.X[train]), codes, hierarchy, rows)
     own["description_length"] = hierarchy.description_length(codes)
-    if "description_length" in (structure := run.read_json("structure.json")):
-        own["mimosa_description_length"] = structure["description_length"]
+    if (mimosa := run.structure["description_length"]) is not None:
+        own["mimosa_description_length"] = mimosa
     own |= dependence(result, codes, hierarchy, run.config.seed)
     result["leaves"] = leaves(hierarchy, rows["labels"]) if hierarchy == run.hierarchy else []
     shown = _some_of_each(hierarchy.path_of(codes))

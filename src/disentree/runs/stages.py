@@ -8,30 +8,31 @@ again with the same settings.
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from jaxtyping import Float
 from numpy import ndarray
 
-from disentree._version import __version__
 from disentree.errors import UserError
-from disentree.runs.config import RunConfig, check_settings
 from disentree.runs.data import check_data, describe_data
 from disentree.runs.figures import draw_figures
-from disentree.runs.folder import Run
+from disentree.runs.folder import LOCK, Run
+from disentree.runs.integrity import check_no_links, problem_of_file, record_files
 from disentree.runs.options import StageOptions
 from disentree.runs.report import write_report
 from disentree.runs.scores import score_run
 from disentree.runs.structure import REPRESENTATION, STRUCTURE_FILES, find_structure
 from disentree.runs.training import CHECKPOINT, seconds_in_checkpoint, train_model
+from disentree.utils.files import locked, remove_temporaries
+from disentree.utils.versions import build_versions, describe_build
 
 log = logging.getLogger(__name__)
+
+SUBFOLDERS = ("figures", "checkpoint")
 
 
 def prepare_data(run: Run, options: StageOptions) -> str:
@@ -55,21 +56,29 @@ class Stage:
     function : callable
         Does it, and returns a few words about the result.
     files : tuple of str
-        What it always writes. A stage whose files are gone is done again, and so are those after it.
+        What it always writes.
     optional_files : tuple of str, default=()
         What it writes for some data and models.
+    timed_files : tuple of str, default=()
+        Those of `files` that say how long it took, and so differ each time.
     """
 
     name: str
     function: Callable[[Run, StageOptions], str]
     files: tuple[str, ...]
     optional_files: tuple[str, ...] = ()
+    timed_files: tuple[str, ...] = ()
+
+    def same_result(self, files: dict[str, str], others: dict[str, str]) -> bool:
+        """Whether two records of its files stand for the same result."""
+        names = {*files, *others} - {*self.timed_files}
+        return bool(files and others) and all(files.get(name) == others.get(name) for name in names)
 
 
 STAGES = (
     Stage("data", prepare_data, ("data.json",)),
-    Stage("structure", find_structure, STRUCTURE_FILES, (REPRESENTATION,)),
-    Stage("model", train_model, ("model.safetensors", "model.json")),
+    Stage("structure", find_structure, STRUCTURE_FILES, (REPRESENTATION,), timed_files=("structure.json",)),
+    Stage("model", train_model, ("model.safetensors", "model.json"), timed_files=("model.json",)),
     Stage("scores", score_run, ("metrics.json", "learned.npz", "samples.npz"), ("true.npz",)),
     Stage(
         "figures",
@@ -80,56 +89,16 @@ STAGES = (
     Stage("report", write_report, ("report.html",)),
 )
 STAGE_NAMES = tuple(stage.name for stage in STAGES)
-FILES_OF_NO_STAGE = ("stages.json", "events.jsonl", "scores.json", ".lock")  # and config.json
 
-
-def start_run(config: RunConfig, folder: str | os.PathLike[str], *, force: bool = False) -> Run:
-    """Make a run, or open the one that is in the folder if its settings are the same.
-
-    Parameters
-    ----------
-    config : RunConfig
-        What the run computes.
-    folder : str or path
-        Where its files go. It may be empty or missing, or hold a run.
-    force : bool, default=False
-        Whether a run that is in the folder is removed first.
-
-    Returns
-    -------
-    Run
-        The run; `finish_run` does its stages.
-
-    Raises
-    ------
-    UserError
-        If the folder holds a run with other settings, or files that are not of a run.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from disentree.runs import RunConfig
-    >>> run = start_run(RunConfig.of("chopsticks-depth2-slope", n_samples=500), tempfile.mkdtemp())
-    >>> unfinished_stages(run)
-    ['data', 'structure', 'model', 'scores', 'figures', 'report']
-    """
-    folder = Path(folder)
-    check_settings(config)
-    if folder.exists() and not folder.is_dir():
-        raise UserError(f"{folder} is a file, not a folder")
-    if (folder / "config.json").is_file():
-        if not force:
-            run = Run.open(folder)
-            differences = run.config.differences(config)
-            if not differences:
-                return run
-            if "structure" in run.stages:  # else nothing was done that could be lost
-                held = f"{folder} holds a run with {'; '.join(differences)}"
-                raise UserError(f"{held}: choose another folder, or --force to start over")
-        clear_run(folder)
-    elif folder.is_dir() and any(not p.name.startswith(".") for p in folder.iterdir()):
-        raise UserError(f"{folder} is not empty and not a run folder: choose another folder")
-    return Run.create(config, folder)
+# All that a run writes to, and all that is removed when it is started over; `.lock` stays.
+WRITTEN = (
+    *(file for stage in STAGES for file in (*stage.files, *stage.optional_files)),
+    CHECKPOINT,
+    "stages.json",
+    "events.jsonl",
+    "scores.json",
+    "config.json",
+)
 
 
 def finish_run(
@@ -142,8 +111,12 @@ def finish_run(
     structure_from: Run | None = None,
     embedding: Float[ndarray, "n d"] | None = None,
     on_mimosa: Callable[[Any], None] | None = None,
+    redo: str | None = None,
 ) -> None:
     """Do every stage that is not finished yet, in order.
+
+    A stage is finished if its files are those that it wrote: their SHA-256 is recorded with it. A stage whose
+    files are missing or damaged is done again; those after it are too, unless it makes the same files as before.
 
     Parameters
     ----------
@@ -163,6 +136,13 @@ def finish_run(
         An initial representation of all rows, which MIMOSA takes as it is.
     on_mimosa : callable, default=None
         Called with MIMOSA once it is fitted; also if no component was found, with what it has by then.
+    redo : str, default=None
+        A stage that is done again in any case, and those after it.
+
+    Raises
+    ------
+    UserError
+        If another process is at work in the folder, or has started over in it.
 
     Examples
     --------
@@ -176,41 +156,67 @@ def finish_run(
     if until not in STAGE_NAMES:
         raise UserError(f"there is no stage {until!r}; a run has {', '.join(STAGE_NAMES)}")
     options = StageOptions(device, verbose, n_jobs, structure_from, embedding, on_mimosa)
-    with run.locked():
-        made_by = run.about.get("versions", {}).get("disentree")
-        if made_by != __version__:
-            log.warning("%s was begun with disentree %s; this is %s", run.folder, made_by, __version__)
+    with locked(run.folder / LOCK):
+        if Run.open(run.folder).about != run.about:
+            raise UserError(f"{run.folder} was started over by another process")
+        check_no_links(run.folder, WRITTEN)
+        for folder in (run.folder, *(run.folder / name for name in SUBFOLDERS)):
+            remove_temporaries(folder)
+        if (made_by := describe_build(run.about["versions"])) != (build := describe_build(build_versions())):
+            log.warning("%s was begun with disentree %s; this is %s", run.folder, made_by, build)
+        if redo is not None:
+            redo_from(run, redo)
         finished = finished_stages(run)
         if 0 < len(finished) < len(STAGES):
             log.info("%s: %s done, going on with %s", run.folder, ", ".join(finished), STAGE_NAMES[len(finished)])
-        for stage in STAGES[len(finished) : STAGE_NAMES.index(until) + 1]:
+        for stage in STAGES[: STAGE_NAMES.index(until) + 1]:
+            marked = run.stages.get(stage.name)
+            if marked is not None:
+                problems = _problems(run, stage, marked)
+                if not problems:
+                    continue
+                log.warning("%s; %s is done again", problems[0], stage.name)
             _do(run, stage, options)
 
 
 def _do(run: Run, stage: Stage, options: StageOptions) -> None:
-    if stage.name in run.stages:
-        redo_from(run, stage.name)
     run.log_event("start", stage=stage.name)
     began = time.perf_counter() - (seconds_in_checkpoint(run) if stage.name == "model" else 0.0)
     try:
         result = stage.function(run, options)
     except BaseException as error:  # Ctrl-C too; what is finished stays finished
         what = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-        run.log_event(what, stage=stage.name, error=f"{type(error).__name__}: {error}")
+        with suppress(OSError):  # the disk may be full
+            run.log_event(what, stage=stage.name, error=f"{type(error).__name__}: {error}")
         if isinstance(error, KeyboardInterrupt):
             log.info("stopped in stage %r", stage.name)
         raise
-    seconds = time.perf_counter() - began
-    run.write_json("stages.json", {**run.stages, stage.name: {"seconds": round(seconds, 3)}})
-    run.log_event("done", stage=stage.name, seconds=round(seconds, 3))
+    seconds = round(time.perf_counter() - began, 3)
+    files = record_files(run.folder, (*stage.files, *stage.optional_files))
+    before = run.stages
+    if stage.same_result(before.get(stage.name, {}).get("files", {}), files):  # so are those after it
+        kept = before
+    else:
+        kept = {name: before[name] for name in STAGE_NAMES[: STAGE_NAMES.index(stage.name)] if name in before}
+    marks = {**kept, stage.name: {"seconds": seconds, "files": files}}
+    run.write_json("stages.json", {name: marks[name] for name in STAGE_NAMES if name in marks})
+    run.log_event("done", stage=stage.name, seconds=seconds, files=files)
     log.info("%s: %.1f s%s", stage.name, seconds, f", {result}" if result else "")
 
 
+def _problems(run: Run, stage: Stage, marked: dict[str, Any]) -> list[str]:
+    """What is wrong with the files of a stage that is marked as finished, one sentence each."""
+    recorded = marked["files"]
+    names = dict.fromkeys((*stage.files, *(recorded if isinstance(recorded, dict) else ())))
+    found = ((name, problem_of_file(run.folder, name, recorded.get(name))) for name in names)
+    return [f"{run.folder / name} {problem}" for name, problem in found if problem is not None]
+
+
 def finished_stages(run: Run) -> list[str]:
-    """Names of the stages that need not be done again."""
+    """Names of the stages that need not be done again, up to the first that must be."""
     marked, finished = run.stages, []
     for stage in STAGES:
-        if stage.name not in marked or not all((run.folder / file).is_file() for file in stage.files):
+        if stage.name not in marked or _problems(run, stage, marked[stage.name]):
             break
         finished.append(stage.name)
     return finished
@@ -221,28 +227,23 @@ def unfinished_stages(run: Run) -> list[str]:
     return list(STAGE_NAMES[len(finished_stages(run)) :])
 
 
+def check_stages(run: Run, *names: str) -> None:
+    """Refuse a run in which one of some stages is not finished, or its files are missing or damaged."""
+    marked = run.stages
+    if left := [name for name in names if name not in marked]:
+        command = run.config.command(run.folder)
+        raise UserError(f"{run.folder} is not finished: {', '.join(left)} left; `{command}` goes on")
+    for stage in STAGES:
+        if stage.name in names and (problems := _problems(run, stage, marked[stage.name])):
+            raise UserError(f"{problems[0]}: {run.advice}")
+
+
 def check_scored(run: Run) -> None:
-    """Refuse a run that has no trained and scored model yet."""
-    needed = STAGE_NAMES[: STAGE_NAMES.index("scores") + 1]
-    if left := [name for name in unfinished_stages(run) if name in needed]:
-        raise UserError(f"{run.folder} is not finished: {', '.join(left)} left; `{run.about['command']}` goes on")
+    """Refuse a run without a trained and scored model, or with damaged files."""
+    check_stages(run, *STAGE_NAMES[: STAGE_NAMES.index("scores") + 1])
 
 
 def redo_from(run: Run, name: str) -> None:
     """Forget that a stage, and those that come after it, were done."""
     before = STAGE_NAMES[: STAGE_NAMES.index(name)]
     run.write_json("stages.json", {name: about for name, about in run.stages.items() if name in before})
-
-
-def clear_run(folder: Path) -> None:
-    """Remove the files of a run from a folder, and nothing else."""
-    names = [file for stage in STAGES for file in (*stage.files, *stage.optional_files)]
-    for name in (*FILES_OF_NO_STAGE, CHECKPOINT, *names):
-        (folder / name).unlink(missing_ok=True)
-    for picture in (folder / "figures").glob("*.png"):
-        picture.unlink()
-    for emptied in ("figures", (folder / CHECKPOINT).parent.name):
-        with suppress(OSError):  # someone's own files are in it
-            (folder / emptied).rmdir()
-    # last: what is left of a folder whose clearing was interrupted is still a run
-    (folder / "config.json").unlink(missing_ok=True)

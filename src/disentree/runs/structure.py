@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,10 @@ from disentree.errors import NoComponentFound, UserError
 from disentree.hierarchy import Hierarchy
 from disentree.runs.config import RunConfig
 from disentree.runs.folder import Run
+from disentree.runs.integrity import problem_of_file
 from disentree.runs.options import StageOptions
-from disentree.utils.files import atomic_path, check_numpy
+from disentree.utils.arrays import read_array, read_arrays
+from disentree.utils.files import atomic_path
 
 STRUCTURE_FILES = ("hierarchy.json", "labels.npz", "structure.json")
 REPRESENTATION = "representation.safetensors"  # only if it is an autoencoder
@@ -94,6 +95,9 @@ def _copy_structure(run: Run, other: Run) -> str:
         raise UserError(f"{other.folder} holds the structure of other data, or one found in another way")
     if "structure" not in other.stages:
         raise UserError(f"{other.folder} has not found its structure yet")
+    for name, checksum in other.stages["structure"]["files"].items():
+        if problem := problem_of_file(other.folder, name, checksum):
+            raise UserError(f"{other.folder / name} {problem}")
     has_representation = (other.folder / REPRESENTATION).is_file()
     for name in (*STRUCTURE_FILES, *([REPRESENTATION] if has_representation else [])):
         with atomic_path(run.folder / name) as temporary:
@@ -113,7 +117,7 @@ def _given_structure(run: Run) -> tuple[Hierarchy, Int[np.ndarray, " n"]]:
         raise UserError("a structure needs both --hierarchy and --labels")
     try:
         hierarchy = Hierarchy.from_json(Path(hierarchy_file).read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{hierarchy_file}: {error}") from None
     labels = _read_labels(Path(labels_file))
     if data.rows is not None and len(labels) > int(data.rows.max()):
@@ -129,19 +133,13 @@ def _given_structure(run: Run) -> tuple[Hierarchy, Int[np.ndarray, " n"]]:
 
 
 def _read_labels(path: Path) -> Int[np.ndarray, " n"]:
-    try:
-        with path.open("rb") as file:
-            check_numpy(file, path)
-            loaded = np.load(file, allow_pickle=False)
-            if not isinstance(loaded, np.ndarray):
-                name = next((n for n in ("labels", "paths") if n in loaded), None)
-                if name is None:
-                    raise UserError(f"{path} must have an array 'labels'")
-                loaded = loaded[name]
-    except UserError:
-        raise
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise UserError(f"{path} cannot be read: {error}") from None
+    if path.suffix.lower() == ".npy":
+        loaded = read_array(path)
+    else:
+        found = read_arrays(path, optional=("labels", "paths"))
+        if not found:
+            raise UserError(f"{path} must have an array 'labels'")
+        loaded = next(iter(found.values()))
     if loaded.ndim != 1 or loaded.dtype.kind not in "iu":
         raise UserError(f"{path} must hold one whole number for each row, got {loaded.dtype} of {loaded.shape}")
     return loaded.astype(np.int64)

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from disentree.errors import DamagedFile
 from disentree.runs.folder import Run
 from disentree.runs.models import find_model
 from disentree.runs.options import StageOptions
@@ -25,6 +26,7 @@ def train_model(run: Run, options: StageOptions) -> str:
     """Train the model, or go on with a training that was interrupted, and save it."""
     data, hierarchy = run.data, run.hierarchy
     rows = run.read_npz("labels.npz", "train", "labels")
+    _remove_damaged_checkpoint(run)
     model = make_model(run, options, is_image=data.X.ndim > 2)
     more: dict[str, Any] = {}
     if run.config.model == "cofhae" and (run.folder / REPRESENTATION).is_file():
@@ -87,6 +89,19 @@ def remove_checkpoint(run: Run) -> None:
     path.unlink(missing_ok=True)
     if path.parent.is_dir() and not os.listdir(path.parent):
         path.parent.rmdir()
+
+
+def _remove_damaged_checkpoint(run: Run) -> None:
+    from disentree.training.checkpoints import load_tensors
+
+    path = run.folder / CHECKPOINT
+    if not path.is_file():
+        return
+    try:
+        load_tensors(path)
+    except DamagedFile as error:
+        log.warning("%s; training starts from the beginning", error)
+        remove_checkpoint(run)
 
 
 def _epoch_logger() -> Callable[[dict[str, Any], Any], None]:

@@ -85,7 +85,7 @@ def read_result(folder: Path, task: Task) -> dict[str, Any] | None:
 
 def forget(folder: Path) -> None:
     """Remove the files of a run, so that it is repeated."""
-    from disentree.runs.stages import clear_run
+    from disentree.runs.starting import clear_run
 
     if folder.is_dir():
         with locked(folder / LOCK, patience=PATIENCE):
@@ -160,7 +160,7 @@ def _values(run: Any, task: Task) -> dict[str, Any]:
     from disentree.metrics import evaluate, h_error
     from disentree.runs.scores import structure_scores
 
-    structure, rows = run.read_json("structure.json"), run.read_npz("labels.npz")
+    structure, rows = run.structure, run.read_npz("labels.npz")
     data = run.data
     values: dict[str, Any] = {}
     if task.until == "structure":
@@ -177,7 +177,7 @@ def _values(run: Any, task: Task) -> dict[str, Any]:
         values |= {"epochs": len(model.history_), "diverged": bool(getattr(model, "diverged_", False))}
     values["components"] = len(run.hierarchy.paths)
     values["dimensions"] = [path.dimension for path in run.hierarchy.paths]
-    if "description_length" in structure:
+    if structure["description_length"] is not None:
         values.setdefault("mimosa_description_length", structure["description_length"])
     if "metrics" in task.extras:
         (V, v_tree), (Z, z_tree) = run.codes("true"), run.codes("learned")
@@ -197,7 +197,7 @@ def _nothing_found(run: Any) -> dict[str, Any]:
 
 def _structure_timings(run: Any) -> dict[str, float]:
     path = run.folder / "structure.json"
-    return run.read_json("structure.json").get("timings", {}) if path.is_file() else {}
+    return run.structure.get("timings", {}) if path.is_file() else {}
 
 
 def _keep_mimosa(run: Any, mimosa: Any, task: Task) -> None:

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from jaxtyping import Shaped
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
+from disentree.errors import DamagedFile
 from disentree.training.loop import State
 from disentree.utils.files import atomic_path
 
@@ -35,20 +37,45 @@ def fingerprint(blocks: Iterable[Shaped[np.ndarray, "_ ..."]]) -> str:
 
 
 def save_tensors(path: str | os.PathLike[str], tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
-    """Write one safetensors file; readers never see a partial one. `about` goes into its header as JSON."""
+    """Write one safetensors file with a checksum; readers never see a partial one.
+
+    `about` goes into its header as JSON.
+    """
+    whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    text = json.dumps(about)
+    content = save(whole, metadata={"about": text, "sha256": _checksum(whole, text)})
     with atomic_path(path) as temporary:
-        whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-        save_file(whole, temporary, metadata={"about": json.dumps(about)})
+        temporary.write_bytes(content)  # by Python, whose error for a full disk names the file
 
 
 def load_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what `save_tensors` wrote: the tensors, and `about`."""
+    """Read what `save_tensors` wrote: the tensors, and `about`.
+
+    Raises
+    ------
+    DamagedFile
+        If the file is not what was written.
+    """
     try:
         with safe_open(os.fspath(path), framework="pt") as file:
-            about = json.loads((file.metadata() or {}).get("about", "{}"))
-            return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118
-    except (SafetensorError, json.JSONDecodeError) as error:
-        raise ValueError(f"{os.fspath(path)} is cut short or damaged ({error})") from None
+            header = file.metadata() or {}
+            text = header.get("about", "{}")
+            about = json.loads(text)
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, ValueError, RecursionError) as error:
+        raise DamagedFile(f"{os.fspath(path)} is cut short or damaged ({error})") from None
+    if "sha256" in header and header["sha256"] != _checksum(tensors, text):  # not in files of older versions
+        raise DamagedFile(f"{os.fspath(path)} is cut short or damaged: its checksum differs")
+    return tensors, about
+
+
+def _checksum(tensors: Mapping[str, Tensor], text: str) -> str:
+    digest = hashlib.sha256(text.encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
 
 
 def below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

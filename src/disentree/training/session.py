@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from disentree.training.loop import Record
+from disentree.utils.files import naming
 from disentree.utils.progress import bar
 
 # Multiplications of a minibatch (weights times rows) below which several threads wait for each other longer than
@@ -97,7 +98,7 @@ def reporter(
         if events is not None:
             Path(events).parent.mkdir(parents=True, exist_ok=True)
             file = stack.enter_context(open(events, "a", encoding="utf-8", buffering=1))
-            calls.append(lambda record: _write_line(file, {"event": "epoch", **record}))
+            calls.append(lambda record: _write_line(file, events, {"event": "epoch", **record}))
         if tensorboard is not None:
             calls.append(stack.enter_context(_tensorboard(tensorboard)))
 
@@ -119,8 +120,9 @@ def _losses(record: Record) -> str:
     return "  ".join(f"{name} {value:.2e}" for name, value in terms.items())
 
 
-def _write_line(file: Any, record: Mapping[str, Any]) -> None:
-    file.write(json.dumps(record) + "\n")
+def _write_line(file: Any, path: str | os.PathLike[str], record: Mapping[str, Any]) -> None:
+    with naming(path):
+        file.write(json.dumps(record) + "\n")
 
 
 @contextmanager

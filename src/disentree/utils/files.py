@@ -1,22 +1,26 @@
-"""Files that readers never see in part, and the lock of a folder."""
+"""Files that readers never see in part and that survive a power cut, and the lock of a folder."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
 import os
+import stat
 import tempfile
 import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from disentree.errors import UserError
+
+TEMPORARY_PREFIX = ".tmp-"
 
 
 @contextmanager
@@ -24,20 +28,24 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary file to write to, in the same folder and with the same suffix.
 
     It takes the name `path` when the block succeeds, and is removed when it does not (an error, a full disk,
-    Ctrl-C).
+    Ctrl-C). Its content is on the disk before it has the name, so a power cut leaves the old file or the new one.
+    A link called `path` is replaced, not followed.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = None
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
+        prefix = f"{TEMPORARY_PREFIX}{path.stem}-"
+        handle, name = tempfile.mkstemp(prefix=prefix, suffix=path.suffix, dir=path.parent)
         os.close(handle)
         temporary = Path(name)
         yield temporary
         temporary.chmod(0o666 & ~_umask())  # mkstemp makes files that only their owner can read
+        sync(temporary)
         os.replace(temporary, path)
+        sync(path.parent)
     except OSError as error:
-        if error.filename is None or Path(os.fsdecode(error.filename)).parent == path.parent:
+        if error.filename is None or os.fsdecode(error.filename) == str(temporary):
             error.filename, error.filename2 = str(path), None  # the name the user knows
         raise
     finally:
@@ -45,9 +53,61 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def sync(path: str | os.PathLike[str]) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        if Path(path).is_dir():  # Windows cannot open folders
+            return
+        raise
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):  # file systems without it
+            error.filename = os.fspath(path)
+            raise
+    finally:
+        os.close(handle)
+
+
+def remove_temporaries(folder: Path) -> None:
+    """Remove what writers that were killed have left in a folder. No other process may be writing to it."""
+    for leftover in folder.glob(f"{TEMPORARY_PREFIX}*"):
+        if leftover.is_symlink() or leftover.is_file():
+            leftover.unlink(missing_ok=True)
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name `path` in errors of reading or writing it that name no file."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = os.fspath(path)
+        raise
+
+
+def open_without_links(path: Path, flags: int) -> int:
+    """Open a file, which is made if it does not exist, unless its name is that of a link or not of a file."""
+    try:
+        handle = os.open(path, flags | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EMLINK) or path.is_symlink():
+            raise UserError(f"{path} is a link, which is not followed: remove it") from None
+        raise
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise UserError(f"{path} is not a file: remove it")
+    return handle
+
+
 @contextmanager
 def locked(path: Path, *, shared: bool = False, patience: float = 0.0) -> Iterator[None]:
     """Hold the lock of a folder, which is the file `path` in it.
+
+    The file is made if need be and never removed: whoever removed it would free others of the lock.
 
     Parameters
     ----------
@@ -64,16 +124,19 @@ def locked(path: Path, *, shared: bool = False, patience: float = 0.0) -> Iterat
         yield
         return
     until = time.monotonic() + patience
-    with path.open("w") as file:
+    handle = open_without_links(path, os.O_RDWR)
+    try:
         while True:
             try:
-                fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+                fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
                 if time.monotonic() >= until:
                     raise UserError(f"{path.parent} is in use by another process") from None
             time.sleep(0.5)
         yield
+    finally:
+        os.close(handle)
 
 
 def write_json(path: str | os.PathLike[str], value: Any) -> None:
@@ -105,17 +168,6 @@ def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) ->
             entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
             with archive.open(entry, "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=False)
-
-
-def check_numpy(file: BinaryIO, path: Path) -> None:
-    """Refuse an open file that is neither an array nor an archive of arrays.
-
-    Numpy would take it for a pickle and ask whether it is to be trusted.
-    """
-    start = file.read(6)
-    file.seek(0)
-    if not start.startswith((b"\x93NUMPY", b"PK")):
-        raise UserError(f"{path} is not an {path.suffix[1:].lower() or 'npz'} file")
 
 
 def sha256_of(path: str | os.PathLike[str]) -> str:

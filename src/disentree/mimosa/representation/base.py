@@ -66,7 +66,7 @@ class Representation:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to one safetensors file."""
-        from safetensors.numpy import save_file
+        from safetensors.numpy import save
 
         arrays = {name: np.asarray(getattr(self, name)) for name in ("mean", "weights", "spectrum")}
         if self.noise is not None:
@@ -75,7 +75,7 @@ class Representation:
             arrays |= {f"network.{key}": value.numpy() for key, value in self.network.state_dict().items()}
         with atomic_path(path) as temporary:
             whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-            save_file(whole, temporary, metadata={"about": json.dumps(self._about())})
+            temporary.write_bytes(save(whole, metadata={"about": json.dumps(self._about())}))
 
     def _about(self) -> dict[str, Any]:
         # Products are the same to the last bit only if the weights are in the same order in memory.

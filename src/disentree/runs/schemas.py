@@ -1,0 +1,115 @@
+"""What the JSON files of a run folder hold. Files that hold anything else are reported as damaged."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, PositiveInt, model_validator
+
+Seconds = Annotated[FiniteFloat, Field(ge=0)]
+Score = FiniteFloat | None  # None for one that is not finite
+
+
+class _Schema(BaseModel):
+    """Keys that are not named here are kept as they are."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+
+class StageRecord(_Schema):
+    """A finished stage in ``stages.json``."""
+
+    seconds: Seconds
+    files: dict[str, str] = {}  # by name: the SHA-256 of its content; none in runs of older versions
+
+
+class DataDescription(_Schema):
+    """``data.json``."""
+
+    name: str
+    kind: Literal["table", "series", "images"]
+    n_rows: NonNegativeInt
+    shape: Annotated[list[PositiveInt], Field(min_length=1, max_length=3)]
+    policy: list[str]
+    feature_names: list[str]
+    levels: dict[str, list[str]] | None = None  # None in runs of older versions
+    center: list[FiniteFloat] | None = None
+    scale: list[FiniteFloat] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rename(cls, values: Any) -> Any:
+        if isinstance(values, dict) and "centre" in values:  # an older name
+            values = {**values, "center": values["centre"]}
+            del values["centre"]
+        return values
+
+    @model_validator(mode="after")
+    def _lengths_agree(self) -> DataDescription:
+        if (self.center is None) != (self.scale is None):
+            raise ValueError("center and scale must be given together")
+        width = self.shape[0]
+        for name, values in (
+            ("center", self.center),
+            ("scale", self.scale),
+            ("names", self.feature_names or None),
+        ):
+            if values is not None and (len(self.shape) > 1 or len(values) != width):
+                raise ValueError(f"{len(values)} {name} for rows of shape {self.shape}")
+        if self.scale is not None and 0.0 in self.scale:
+            raise ValueError("scale must not be 0")
+        return self
+
+
+class StructureDescription(_Schema):
+    """``structure.json``."""
+
+    source: Literal["mimosa", "mimosa-paper", "true", "given"] = Field(alias="from")
+    summary: str = ""
+    description_length: Score = None
+    timings: dict[str, Seconds] = {}
+
+
+class _Match(_Schema):
+    variable: str
+    where: str | None = None
+
+
+class _Factor(_Schema):
+    factor: str
+    score: FiniteFloat
+    matches: list[_Match]
+
+
+class _Leaf(_Schema):
+    path: str
+    dimension: NonNegativeInt
+    n_rows: NonNegativeInt
+    share: FiniteFloat
+
+
+class _Dependence(_Schema):
+    path: str
+    mean: FiniteFloat
+    worst: FiniteFloat
+    pair: list[str]
+
+
+class Metrics(_Schema):
+    """``metrics.json``."""
+
+    n_train: NonNegativeInt
+    n_test: NonNegativeInt
+    scores: dict[str, Score]
+    scores_without_truth: dict[str, Score]
+    factors: list[_Factor]
+    notes: list[str]
+    dependence: list[_Dependence]
+    leaves: list[_Leaf]
+    estimator: str | None = None
+
+    @model_validator(mode="after")
+    def _has_reconstruction(self) -> Metrics:
+        if "reconstruction_r2" not in self.scores_without_truth:
+            raise ValueError("reconstruction_r2 is missing")
+        return self

@@ -1,0 +1,114 @@
+"""A new run in a folder, or the one that is there."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from disentree.errors import UserError
+from disentree.runs.config import RunConfig, check_settings
+from disentree.runs.files import read_events, read_json
+from disentree.runs.folder import LOCK, Run
+from disentree.runs.stages import SUBFOLDERS, WRITTEN
+from disentree.utils.files import locked, remove_temporaries
+
+
+def start_run(config: RunConfig, folder: str | os.PathLike[str], *, force: bool = False) -> Run:
+    """Make a run, or open the one that is in the folder if its settings are the same.
+
+    Parameters
+    ----------
+    config : RunConfig
+        What the run computes.
+    folder : str or path
+        Where its files go. It may be empty or missing, or hold a run.
+    force : bool, default=False
+        Whether a run that is in the folder is removed first.
+
+    Returns
+    -------
+    Run
+        The run; `finish_run` does its stages.
+
+    Raises
+    ------
+    UserError
+        If the folder holds a run with other settings, or files that are not of a run.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from disentree.runs import RunConfig
+    >>> run = start_run(RunConfig.of("chopsticks-depth2-slope", n_samples=500), tempfile.mkdtemp())
+    >>> run.stages  # none is finished
+    {}
+    """
+    folder = Path(folder)
+    check_settings(config)
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is a file, not a folder")
+    _check_is_ours(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / LOCK):
+        _check_is_ours(folder)  # another process may have been here
+        if not _holds_run(folder):
+            return Run.create(config, folder)
+        if not force:
+            run = Run.open(folder)
+            differences = run.config.differences(config)
+            if not differences:
+                if not (folder / "config.json").is_file() or _is_damaged(folder / "config.json"):
+                    run.write_json("config.json", run.about)
+                return run
+            if "structure" in run.stages:  # else nothing was done that could be lost
+                held = f"{folder} holds a run with {'; '.join(differences)}"
+                raise UserError(f"{held}: choose another folder, or --force to start over")
+        _clear(folder)
+        return Run.create(config, folder)
+
+
+def _holds_run(folder: Path) -> bool:
+    """Whether the folder has the settings of a run, be it in the journal only."""
+    if (folder / "config.json").exists():
+        return True
+    return any(event["event"] == "created" and "about" in event for event in read_events(folder))
+
+
+def _check_is_ours(folder: Path) -> None:
+    """Refuse a folder that something else is in."""
+    if folder.is_dir() and not _holds_run(folder) and any(not p.name.startswith(".") for p in folder.iterdir()):
+        raise UserError(f"{folder} is not empty and not a run folder: choose another folder")
+
+
+def _is_damaged(path: Path) -> bool:
+    try:
+        read_json(path)
+    except UserError:
+        return True
+    return False
+
+
+def clear_run(folder: Path) -> None:
+    """Remove the files of a run from a folder, and nothing else; an error if another process works in it."""
+    with locked(folder / LOCK):
+        _clear(folder)
+
+
+def _clear(folder: Path) -> None:
+    """See `clear_run`. Links are removed and not followed."""
+    for name in SUBFOLDERS:
+        inside = folder / name
+        if inside.is_symlink():
+            inside.unlink()
+        elif inside.is_dir():
+            remove_temporaries(inside)
+            for picture in inside.glob("*.png"):
+                picture.unlink()
+    remove_temporaries(folder)
+    for name in WRITTEN:  # config.json last: until then it is still a run
+        if not (folder / name).is_dir():
+            (folder / name).unlink(missing_ok=True)
+    for name in SUBFOLDERS:
+        with suppress(OSError):  # someone's own files are in it
+            (folder / name).rmdir()
