@@ -196,7 +196,7 @@ def test_a_table_in_its_own_units(browse, exported, tmp_path):
     settled(page)
     row = page.evaluate("explorer.panels[0].row")
     shown = [float(t.replace("−", "-")) for t in page.locator(".bar-list td.was").all_text_contents()]
-    own = explored.X[row] * np.array(explored.scale) + np.array(explored.centre)
+    own = explored.X[row] * np.array(explored.scale) + np.array(explored.center)
     assert shown == pytest.approx(own, rel=1e-3, abs=1e-3)
     page.click("#mine")  # by name, in the units of the file, whatever else is there
     page.fill("textarea", "height,name,age,income\n0.5,somebody,1.25,1062.5\n")
@@ -205,7 +205,7 @@ def test_a_table_in_its_own_units(browse, exported, tmp_path):
     settled(page)
     shown = [float(t.replace("−", "-")) for t in page.locator(".bar-list td.was").all_text_contents()]
     assert shown == pytest.approx([1.25, 1062, 0.5], rel=1e-3)
-    X = (np.array([[1.25, 1062.5, 0.5]]) - explored.centre) / explored.scale
+    X = (np.array([[1.25, 1062.5, 0.5]]) - explored.center) / explored.scale
     code = np.array(page.evaluate("explorer.panels[0].original.code"), dtype=float)
     assert code == pytest.approx(explored.models[0].transform(X)[0], abs=1e-4)
     page.click("#mine")

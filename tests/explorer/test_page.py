@@ -146,7 +146,7 @@ def test_the_address_carries_the_state(browse, url):
 
 def test_nonsense_in_the_address_is_left_out(browse, file):
     page = browse(file + "#stick1=99&nobody=1&_row=abc&_1a.stick1=x&slope1=NaN&%E0%A4%A")
-    assert page.locator("#told").is_hidden()
+    assert page.locator("#message").is_hidden()
 
 
 def test_a_row_of_my_own(browse, url, explored):
@@ -262,8 +262,8 @@ def test_a_server_that_went_away_is_told(chromium, explored):
         page.goto(address)
         settled(page)
     page.click("#random")
-    page.wait_for_selector("#told:not([hidden])")
-    assert "does not answer" in page.locator("#told").inner_text()
+    page.wait_for_selector("#message:not([hidden])")
+    assert "does not answer" in page.locator("#message").inner_text()
     page.close()
 
 

@@ -14,7 +14,7 @@ def words(figure):
     return [text.get_text() for ax in figure.axes for text in ax.texts]
 
 
-def test_sweeps_go_from_the_1st_to_the_99th_percentile_through_the_same_centre(ships):
+def test_sweeps_go_from_the_1st_to_the_99th_percentile_through_the_same_center(ships):
     h = ships.hierarchy
     for path in h.paths:
         sweep = traversal_codes(ships.codes, h, path.index, n_steps=5)
@@ -39,9 +39,9 @@ def test_every_active_variable_of_every_path_has_a_row(ships):
     assert any(w.startswith("shape=ship, jet=jet  (") and w.endswith(", 4-D)") for w in shown)
     images = [image for ax in figure.axes for image in ax.images]
     assert len(images) == 13 * 5
-    centres = [images[5 * row + 2].get_array() for row in range(3)]
-    np.testing.assert_array_equal(centres[0], centres[1])
-    np.testing.assert_array_equal(centres[0], centres[2])
+    centers = [images[5 * row + 2].get_array() for row in range(3)]
+    np.testing.assert_array_equal(centers[0], centers[1])
+    np.testing.assert_array_equal(centers[0], centers[2])
 
 
 def test_series_are_lines_and_only_the_paths_asked_for(sticks):

@@ -54,8 +54,8 @@ class Explored:
         Their numbers in the data.
     feature_names : tuple of str
         Names of the columns of a table.
-    centre, scale : tuple of float or None
-        Columns of X times `scale` plus `centre` are in the units of the file.
+    center, scale : tuple of float or None
+        Columns of X times `scale` plus `center` are in the units of the file.
     what_rows : str
         How the page calls a row.
     commands : tuple of str
@@ -72,7 +72,7 @@ class Explored:
     X: Num[np.ndarray, "n ..."] | None = None  # a few rows, as the models take them
     rows: tuple[int, ...] = ()  # their numbers in the data
     feature_names: tuple[str, ...] = ()
-    centre: tuple[float, ...] | None = None  # columns of X times scale plus centre are in their own units
+    center: tuple[float, ...] | None = None  # columns of X times scale plus center are in their own units
     scale: tuple[float, ...] | None = None
     what_rows: str = "held-out row"
     commands: tuple[str, ...] = field(default=())
@@ -124,7 +124,7 @@ class Explored:
     def _units(self) -> dict[str, Any]:
         return {
             "names": list(self.feature_names),
-            "centre": None if self.centre is None else list(self.centre),
+            "center": None if self.center is None else list(self.center),
             "scale": None if self.scale is None else list(self.scale),
         }
 
@@ -141,8 +141,8 @@ class Explored:
             spread = shown.std(axis=0)
             out["middle"] = shown.mean(axis=0).tolist()
             out["spread"] = np.where(spread > 0, spread, 1.0).tolist()
-        if self.scale is not None and self.centre is not None:
-            shown = shown * np.array(self.scale) + np.array(self.centre)
+        if self.scale is not None and self.center is not None:
+            shown = shown * np.array(self.scale) + np.array(self.center)
         low, high = float(shown.min()), float(shown.max())
         return {**out, "low": low, "high": high if high > low else low + 1.0}
 
@@ -210,10 +210,10 @@ def from_run(run: Run, other: Run | None = None, device: str = "auto") -> Explor
     about = run.about_data
     samples = run.read_npz("samples.npz", "X", "rows")
     test = run.read_npz("labels.npz", "test")["test"]
-    centre, scale = about["center"], about["scale"]
+    center, scale = about["center"], about["scale"]
     X, keep = samples["X"], _that_fit(samples["X"])
     if about["kind"] == "series" and scale is not None:  # they are kept in the units of the file
-        X = (X - np.array(centre)) / np.array(scale)
+        X = (X - np.array(center)) / np.array(scale)
     first = Explored(
         title=about["name"],
         kind=about["kind"],
@@ -225,7 +225,7 @@ def from_run(run: Run, other: Run | None = None, device: str = "auto") -> Explor
         X=X[keep],
         rows=tuple(int(row) for row in test[samples["rows"][keep]]),
         feature_names=tuple(about["feature_names"]),
-        centre=None if centre is None else tuple(centre),
+        center=None if center is None else tuple(center),
         scale=None if scale is None else tuple(scale),
         commands=(run.about["command"],),
     )

@@ -67,8 +67,8 @@ def _step(op: Op, x: Tensor, weights: list[Tensor]) -> Tensor:
         case "ends":
             return torch.cat([x[:, : op["first"]], x[:, x.shape[1] - op["last"] :]], dim=1)
         case "nearness":
-            centres, bases = tensor("centres"), tensor("bases")
-            off = x[:, None, :] - centres
+            centers, bases = tensor("centers"), tensor("bases")
+            off = x[:, None, :] - centers
             off = off - torch.einsum("nfr,frd,fsd->nfs", off, bases, bases)
             near = (off.square().mean(2) + op["nearest"] ** 2).log() / math.log(op["nearest"] ** 2)
             return torch.cat([x, 4 * near - 2], dim=1)

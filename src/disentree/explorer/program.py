@@ -185,8 +185,8 @@ def ops_before(layer: InputLayer, tensors: Tensors) -> list[Op]:
     if layer.network is not None:
         ops += _embed(layer, tensors)
     if len(layer.subspace_centers):
-        centres, bases = tensors.add(layer.subspace_centers), tensors.add(layer.subspace_bases)
-        ops.append({"op": "nearness", "centres": centres, "bases": bases, "nearest": NEAREST})
+        centers, bases = tensors.add(layer.subspace_centers), tensors.add(layer.subspace_bases)
+        ops.append({"op": "nearness", "centers": centers, "bases": bases, "nearest": NEAREST})
     return ops
 
 

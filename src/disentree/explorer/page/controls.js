@@ -136,7 +136,7 @@ export class Controls {
     this.tree.variables.forEach((_, i) => this.show(i));
   }
 
-  // Histograms and percentiles of the present path, behind the sliders of active variables.
+  // Histograms and percentiles of the current path, behind the sliders of active variables.
   showPath(color) {
     this.element.style.setProperty("--path", color);
     for (const i of this.tree.continuous) {

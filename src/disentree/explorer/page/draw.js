@@ -46,19 +46,19 @@ export class Painter {
     this.data = data;
     this.kind = { images: "image", series: "line", table: "bars" }[data.kind];
     const size = data.shape.reduce((a, b) => a * b, 1);
-    this.centre = data.centre ?? new Array(size).fill(0);
+    this.center = data.center ?? new Array(size).fill(0);
     this.scale = data.scale ?? new Array(size).fill(1);
-    this.middle = data.middle ?? this.centre;
+    this.middle = data.middle ?? this.center;
     this.spread = data.spread ?? this.scale;
   }
 
   // In the units that people know: a table's own, not those of the model.
   units(x) {
-    return Array.from(x, (v, j) => v * this.scale[j] + this.centre[j]);
+    return Array.from(x, (v, j) => v * this.scale[j] + this.center[j]);
   }
 
   fromUnits(x) {
-    return Array.from(x, (v, j) => (v - this.centre[j]) / this.scale[j]);
+    return Array.from(x, (v, j) => (v - this.center[j]) / this.scale[j]);
   }
 
   describe(x) {

@@ -28,7 +28,7 @@ class Page {
     document.title = content.title;
     byId("title").textContent = content.title;
     byId("note").textContent = this.isCompared
-      ? content.models.map((m) => m.name).join(" beside ")
+      ? content.models.map((m) => m.name).join(" and ")
       : content.models[0].note;
     const main = byId("panels");
     main.classList.toggle("compared", this.isCompared);
@@ -192,7 +192,7 @@ class Page {
       element(
         "p",
         {},
-        "Every slider is a variable that the model learned, over the range it has in the data. Behind it stands the histogram of its values on the present leaf of the tree; dashes mark the 1st and the 99th percentile. Radio buttons choose the branch, and open the variables that only exist on it. Double-click a slider for the median, click a picture of a strip or a branch of the tree to go there.",
+        "Every slider is a variable that the model learned, over the range it has in the data. Behind it is the histogram of its values on the current leaf of the tree; dashes mark the 1st and the 99th percentile. Radio buttons choose the branch, and open the variables that only exist on it. Double-click a slider for the median, click a picture of a strip or a branch of the tree to go there.",
       ),
       element("dl", {}, ...list),
       element("p", { class: "dim" }, `disentree ${this.content.version}`),
@@ -203,10 +203,10 @@ class Page {
   }
 
   tell(problem) {
-    const told = byId("told");
-    if (!problem && told.hidden) return;
-    told.hidden = !problem;
-    told.textContent = problem ?? "";
+    const message = byId("message");
+    if (!problem && message.hidden) return;
+    message.hidden = !problem;
+    message.textContent = problem ?? "";
   }
 
   say(text) {
@@ -225,9 +225,9 @@ async function start() {
     globalThis.explorer = new Page(content);
     document.documentElement.dataset.ready = "yes";
   } catch (error) {
-    const told = byId("told");
-    told.hidden = false;
-    told.textContent = `the page could not start: ${error.message}`;
+    const message = byId("message");
+    message.hidden = false;
+    message.textContent = `the page could not start: ${error.message}`;
     throw error;
   }
 }

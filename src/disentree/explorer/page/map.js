@@ -1,4 +1,4 @@
-// The tree as ribbons whose width is the share of the data, with the present path lit.
+// The tree as ribbons whose width is the share of the data, with the current path highlighted.
 
 import { percent } from "./controls.js";
 import { element, svg } from "./draw.js";

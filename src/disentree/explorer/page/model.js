@@ -37,8 +37,8 @@ async function post(url, value) {
     throw new Error("the server does not answer: is `disentree explore` still running?");
   }
   if (answer.ok) return answer;
-  const told = await answer.json().catch(() => ({}));
-  throw new Error(told.error ?? `the server answered ${answer.status}`);
+  const problem = await answer.json().catch(() => ({}));
+  throw new Error(problem.error ?? `the server answered ${answer.status}`);
 }
 
 class LocalModel {

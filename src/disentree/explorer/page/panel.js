@@ -17,7 +17,7 @@ export class Panel {
     this.tree = new Tree(about);
     this.model = makeModel(number, this.tree, about);
     this.values = this.tree.start();
-    this.original = null; // {x, label, code}: the row that is shown beside its reconstruction
+    this.original = null; // {x, label, code}: the row that is shown with its reconstruction
     this.row = null; // its place among the rows that came with the page
     this.pins = [null, null];
     this.controls = new Controls(this);

@@ -239,9 +239,9 @@ function copyInto(x, out) {
 // How near a point is to each of some flats, as the logarithm of its distance, after the features themselves.
 function nearness(x, op, runtime) {
   const {
-    data: centres,
+    data: centers,
     shape: [flats, n],
-  } = runtime.tensor(op.centres);
+  } = runtime.tensor(op.centers);
   const {
     data: bases,
     shape: [, , d],
@@ -249,7 +249,7 @@ function nearness(x, op, runtime) {
   const out = new Float64Array(n + flats);
   out.set(x.data);
   for (let f = 0; f < flats; f++) {
-    const off = Float64Array.from({ length: n }, (_, i) => x.data[i] - centres[f * n + i]);
+    const off = Float64Array.from({ length: n }, (_, i) => x.data[i] - centers[f * n + i]);
     const along = new Float64Array(d);
     for (let i = 0; i < n; i++) for (let k = 0; k < d; k++) along[k] += off[i] * bases[(f * n + i) * d + k];
     let square = 0;

@@ -1,4 +1,4 @@
-// The decoded instance, the original beside it, and two codes pinned side by side.
+// The decoded instance, the original with it, and two codes pinned side by side.
 
 import { percent } from "./controls.js";
 import { BarList, element, number } from "./draw.js";

@@ -81,7 +81,7 @@ export class Tree {
     return this.statistics.ranges[i];
   }
 
-  // Percentiles and histogram of a variable on the present path; null where no row was on it.
+  // Percentiles and histogram of a variable on the current path; null where no row was on it.
   about(values, i) {
     return this.path(values)?.variables[i] ?? null;
   }
