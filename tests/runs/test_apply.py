@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from disentree import COFHAE, MIMOSA
-from disentree.datasets import load_dataset
+from disentree.datasets import load_dataset, load_file
 from disentree.errors import UserError
 from disentree.runs import Run, RunConfig, finish_run, start_run
 from disentree.runs.apply import apply_run
@@ -151,6 +151,62 @@ def test_separators_and_decimal_commas_are_seen_as_by_run(table_run, frame, tmp_
     result = invoke("apply", table_run.folder, tmp_path / name, "--out", tmp_path / "z.npy")
     assert result.exit_code == 0, result.stderr
     codes = table_run.model("cpu").transform(table_run.data.X)
+    np.testing.assert_allclose(np.load(tmp_path / "z.npy"), codes, rtol=1e-4, atol=1e-5)
+
+
+def test_files_are_read_as_they_were_for_training(table_run, frame, tmp_path):
+    """Trailing separators, header one short, ragged lines, an index: right or refused, and the same as by run."""
+    lines = frame.to_csv(index=False).splitlines()
+    codes = table_run.model("cpu").transform(table_run.data.X)
+
+    def apply(text):
+        (tmp_path / "t.csv").write_text(text)
+        out = tmp_path / "z.npy"
+        return invoke("apply", table_run.folder, tmp_path / "t.csv", "--out", out, "--force"), out
+
+    result, out = apply("\n".join([lines[0], *(f"{line}," for line in lines[1:])]))
+    assert result.exit_code == 0, result.stderr
+    assert "the separator at the end of lines is ignored" in result.stderr
+    np.testing.assert_allclose(np.load(out), codes, rtol=1e-4, atol=1e-5)
+    for text in (
+        "\n".join([lines[0], *(f"{i},{line}" for i, line in enumerate(lines[1:]))]),
+        "\n".join([*lines[:350], f"{lines[350]},1", *lines[351:]]),
+    ):
+        result, _ = apply(text)
+        assert (result.exit_code, is_one_sentence(result)) == (2, True)
+        with pytest.raises(UserError):
+            load_file(tmp_path / "t.csv")
+    indexed = frame.set_index(pd.Index(np.arange(400) + 0.5, name="key"))
+    indexed.to_parquet(tmp_path / "t.parquet")
+    result = invoke("apply", table_run.folder, tmp_path / "t.parquet", "--out", out, "--force")
+    assert result.exit_code == 0, result.stderr
+    np.testing.assert_allclose(np.load(out), codes, rtol=1e-4, atol=1e-5)
+
+
+def test_rows_too_far_out_have_no_path(table_run, frame, tmp_path):
+    other = frame.copy()
+    other.loc[3, "a"], other.loc[5, "b"], other.loc[9, "c"] = 1e200, -1e308, np.inf
+    other.to_csv(tmp_path / "t.csv", index=False)
+    result = invoke("apply", table_run.folder, tmp_path / "t.csv", "--out", tmp_path / "z.npy")
+    assert result.exit_code == 0, result.stderr
+    assert "3 rows without a path" in result.stdout
+    codes, paths = np.load(tmp_path / "z.npy"), np.load(tmp_path / "z.paths.npy")
+    assert np.flatnonzero(paths < 0).tolist() == [3, 5, 9]
+    hierarchy = table_run.hierarchy
+    assert np.isfinite(codes[hierarchy.active(codes) & (paths >= 0)[:, None]]).all()
+    assert np.isnan(codes[paths < 0]).all()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_columns_of_an_array_that_were_left_out_are_left_out(tmp_path, jobs):
+    rng = np.random.default_rng(0)
+    X = np.insert(rng.normal(size=(300, 2)) @ rng.normal(size=(2, 4)), 2, 7.0, axis=1)
+    np.save(tmp_path / "x.npy", X)
+    made = start_run(RunConfig.of(str(tmp_path / "x.npy"), preset="quick", epochs=1), tmp_path / "r")
+    finish_run(made, until="scores", device="cpu")
+    result = invoke("apply", made.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy", "--jobs", jobs)
+    assert result.exit_code == 0, result.stderr
+    codes = made.model("cpu").transform(made.data.X)
     np.testing.assert_allclose(np.load(tmp_path / "z.npy"), codes, rtol=1e-4, atol=1e-5)
 
 

@@ -36,4 +36,6 @@ def apply(
         raise UserError(f"--jobs must be 1 or more, got {jobs}")
     done = apply_run(Run.open(run), file, out, engine=engine, jobs=jobs, address=address, device=device)
     print(f"{done.n_rows:,} rows in {done.seconds:.1f} s ({done.n_rows / max(done.seconds, 1e-9):,.0f} rows/s)")
+    if done.n_without_path:
+        print(f"{done.n_without_path:,} rows without a path: a value is missing, or too far out to be encoded")
     print("written: " + ", ".join(map(str, done.files)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -35,8 +36,9 @@ def load_array(path: Path, suffix: str, max_missing: float, scaled: bool) -> Use
             X = X.astype(np.float64)
         width = len(str(X.shape[1] - 1))
         names = [f"column {j:0{width}d}" for j in range(X.shape[1])]
-        values, _, rows = without_missing(X.astype(np.float64), names, max_missing, policy, path)
-        return make_vectors(path, "series", values, names, rows, scaled, policy)
+        values, kept, rows = without_missing(X.astype(np.float64), names, max_missing, policy, path)
+        data = make_vectors(path, "series", values, [names[j] for j in kept], rows, scaled, policy)
+        return replace(data, columns=kept, n_columns=X.shape[1])
     if X.dtype.kind == "f" and not np.isfinite(X).all():
         what = "images" if X.ndim > 2 else "rows with ground truth"
         raise UserError(f"{path} has {int((~np.isfinite(X)).sum())} missing or infinite values among its {what}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +10,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from disentree.datasets.user_data import UserData, make_vectors, optional_module, without_missing
-from disentree.datasets.wording import columns_in_words, first_line, some_of
+from disentree.datasets.table_files import open_table
+from disentree.datasets.user_data import UserData, make_vectors, without_missing
+from disentree.datasets.wording import columns_in_words, some_of
 from disentree.errors import UserError
-
-TABLES = (".csv", ".tsv", ".parquet")
 
 MAX_LEVELS = 20  # text columns with more values than this are dropped even with categorical="onehot"
 FEWEST_COUNTED = 10  # fewer values may be one step apart by chance
@@ -23,15 +21,17 @@ FEWEST_COUNTED = 10  # fewer values may be one step apart by chance
 
 def load_table(
     path: Path,
-    suffix: str,
     categorical: str,
     drop: tuple[str, ...],
     max_missing: float,
     scaled: bool,
 ) -> UserData:
     """The numbers of a table; see `disentree.datasets.load_file` for the parameters."""
-    frame = _read_table(path, suffix)
-    policy: list[str] = []
+    table = open_table(path)
+    frame = next(table.frames(), None)
+    if frame is None or not len(frame.columns) or not len(frame):
+        raise UserError(f"{path} has no rows")
+    policy = list(table.notes)
     for name in drop:
         if name not in frame.columns:
             raise UserError(f"{path} has no column {name!r} to drop; it has {some_of(map(str, frame.columns))}")
@@ -41,6 +41,8 @@ def load_table(
     columns, names, levels = _numeric_columns(frame, categorical, policy)
     if not columns:
         raise UserError(f"{path} has no numeric column{'; ' + policy[-1] if policy else ''}")
+    if repeated := [name for i, name in enumerate(names) if name in names[:i]]:
+        raise UserError(f"{path}: two columns would be called {repeated[0]!r}: rename one")
     values = np.stack(columns, axis=1)
     X, kept, rows = without_missing(values, names, max_missing, policy, path)
     policy.extend(
@@ -50,44 +52,6 @@ def load_table(
     )
     data = make_vectors(path, "table", X, [names[i] for i in kept], rows, scaled, policy)
     return replace(data, levels=levels)
-
-
-def _read_table(path: Path, suffix: str) -> Any:
-    pandas = optional_module("pandas", path)
-    if suffix == ".parquet":
-        optional_module("pyarrow", path)
-    try:
-        frame = pandas.read_parquet(path) if suffix == ".parquet" else pandas.read_csv(path, **csv_style(path))
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        raise UserError(f"{path} cannot be read: {first_line(error)}") from None
-    except Exception as error:  # pandas and pyarrow raise errors of many kinds for damaged files
-        raise UserError(table_problem(path, error)) from None
-    if not len(frame.columns) or not len(frame):
-        raise UserError(f"{path} has no rows")
-    frame.columns = [str(c) for c in frame.columns]
-    return frame
-
-
-def table_problem(path: Path, error: Exception) -> str:
-    """Why a table cannot be read, in a sentence."""
-    if isinstance(error, UnicodeDecodeError):
-        return f"{path} is not UTF-8 text: save it as UTF-8"
-    if ragged := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error)):
-        expected, line, found = ragged.groups()
-        return f"{path}: line {line} has {found} fields where {expected} are expected"
-    return f"{path} cannot be read as {path.suffix[1:].lower()}: {first_line(error)}"
-
-
-def csv_style(path: Path) -> dict[str, str]:
-    """What pandas must know to read a .csv or .tsv: the separator, by the first line, and the decimal mark."""
-    if path.suffix.lower() == ".tsv":
-        return {"sep": "\t"}
-    with path.open(encoding="utf-8") as file:
-        head = file.readline()
-    sep = max(",;\t", key=head.count)  # the comma if none of them is there
-    return {"sep": sep, "decimal": "," if sep == ";" and "," not in head else "."}
 
 
 def _numeric_columns(

@@ -14,6 +14,10 @@ from disentree.datasets.wording import columns_in_words
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
 
+LARGEST = 1e307  # differences of larger values are not finite
+LARGEST_RAW, SMALLEST_RAW = 1e15, 1e-15  # of values that are not standardized: networks compute in float32
+RESOLUTION = 1e-8  # of a column: its middle half may not be a smaller part of the distance to its farthest value
+
 
 @dataclass(frozen=True, eq=False)
 class UserData:
@@ -33,6 +37,10 @@ class UserData:
         Names of the columns of a table.
     rows : array of shape (n,), optional
         Which rows of the file are in `X`; None for all.
+    columns : array of shape (d,), optional
+        Which columns of an array are in `X`; None for all.
+    n_columns : int, optional
+        How many columns the array has.
     center, scale : array of shape (d,), optional
         What was subtracted from each column, and what it was then divided by; None if it was not standardized.
     codes : array of shape (n, v), optional
@@ -54,6 +62,8 @@ class UserData:
     codes: Float[np.ndarray, "n v"] | None = None
     hierarchy: Hierarchy | None = None
     levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    columns: Int[np.ndarray, " d"] | None = None
+    n_columns: int | None = None
 
     @property
     def has_truth(self) -> bool:
@@ -116,7 +126,9 @@ def without_missing(
 
 
 def _is_constant(values: Float[np.ndarray, "n d"]) -> Bool[np.ndarray, " d"]:
-    return np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(axis=0)
+    """Columns whose values differ by rounding only."""
+    largest = np.abs(values).max(axis=0)
+    return values.max(axis=0) / 2 - values.min(axis=0) / 2 <= 4 * np.finfo(np.float64).eps * largest
 
 
 def make_vectors(
@@ -128,17 +140,57 @@ def make_vectors(
     scaled: bool,
     policy: list[str],
 ) -> UserData:
-    """Vectors as `UserData`, standardized if they are to be."""
+    """Vectors as `UserData`, standardized if they are to be.
+
+    Raises
+    ------
+    UserError
+        If a column has values that no calculation can tell apart.
+    """
+    _check_range(X, names, scaled, path)
     center = scale = None
     what = f"{X.shape[1]} column{'s' * (X.shape[1] != 1)}"
     if scaled:
-        center, scale = X.mean(axis=0), X.std(axis=0)
+        center, scale = center_and_scale(X)
         X = (X - center) / scale
         policy.append(f"{what} standardized: mean 0, standard deviation 1")
     else:
         policy.append(f"{what} taken as they are")
     given = tuple(names) if kind == "table" else ()
     return UserData(path.stem, kind, X, tuple(policy), given, rows, center, scale)
+
+
+def center_and_scale(X: Float[np.ndarray, "n d"]) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]:
+    """Mean and standard deviation of each column, whatever its magnitude.
+
+    Squares of 1e200 and 1e-200 are not numbers that float64 has, and a sum of values near 1e15 loses their
+    differences, so both are computed from differences to the first row in units of the largest.
+    """
+    off = X - X[0]
+    unit = np.abs(off).max(axis=0)
+    unit[unit == 0] = 1.0
+    relative = off / unit
+    return X[0] + unit * relative.mean(axis=0), unit * relative.std(axis=0)
+
+
+def _check_range(X: Float[np.ndarray, "n d"], names: list[str], scaled: bool, path: Path) -> None:
+    for j, name in enumerate(names):
+        low, high = float(X[:, j].min()), float(X[:, j].max())
+        advice = f"leave it out with --drop {name}, or change its unit" if " " not in name else "change its unit"
+        if high / 4 - low / 4 > LARGEST / 4:
+            raise UserError(f"{path}: column {name!r} has values from {low:.3g} to {high:.3g}: {advice}")
+        if not scaled and not SMALLEST_RAW <= max(abs(low), abs(high)) <= LARGEST_RAW:
+            raise UserError(
+                f"{path}: column {name!r} has values from {low:.3g} to {high:.3g}, which must be standardized"
+            )
+        first, middle, third = np.quantile(X[:, j], (0.25, 0.5, 0.75))
+        farthest = max(high - middle, middle - low)
+        if 0 < third - first < RESOLUTION * farthest:
+            outlier = high if high - middle > middle - low else low
+            raise UserError(
+                f"{path}: column {name!r} has values as far out as {outlier:.3g}, beside which half of its values "
+                f"do not differ ({first:.3g} to {third:.3g}): correct them, or leave the column out"
+            )
 
 
 def optional_module(module: str, path: Path) -> Any:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from disentree.datasets.arrays import ARRAYS, load_array
 from disentree.datasets.images import image_files, load_images
-from disentree.datasets.tables import TABLES, load_table
+from disentree.datasets.table_files import TABLES
+from disentree.datasets.tables import load_table
 from disentree.datasets.user_data import UserData
 from disentree.errors import UserError
 from disentree.utils.files import sha256_of
@@ -89,7 +90,7 @@ def load_file(
     if not path.is_file():
         raise UserError(f"there is no file {path}")
     if suffix in TABLES:
-        return load_table(path, suffix, categorical, tuple(drop), max_missing, standardize)
+        return load_table(path, categorical, tuple(drop), max_missing, standardize)
     if drop:
         raise UserError(f"{path} has no named columns to drop")
     return load_array(path, suffix, max_missing, standardize)

@@ -30,9 +30,10 @@ IN, OUT = (".npy", ".npz", ".csv", ".tsv", ".parquet"), (".npy", ".csv", ".parqu
 
 @dataclass(frozen=True)
 class Applied:
-    """What `apply_run` has done."""
+    """What `apply_run` has done. Rows without a path miss a value, or are too far out to be encoded."""
 
     n_rows: int
+    n_without_path: int
     seconds: float
     files: tuple[Path, ...]
 
@@ -84,44 +85,48 @@ def apply_run(
     began = time.perf_counter()
     arrays = source.suffix.lower() == out.suffix.lower() == ".npy"
     if arrays and (jobs > 1 or engine != "local"):
-        n_rows = _apply_parts(run, source, out, engine, jobs, address, device)
+        counts = _apply_parts(run, source, out, engine, jobs, address, device)
     else:
         if engine != "local" or jobs > 1:
             raise UserError(
                 "several processes and --engine dask are for .npy to .npy; leave --engine and --jobs out"
             )
-        n_rows = _apply_in_order(run, source, out, device)
-    return Applied(n_rows, time.perf_counter() - began, out_files(out))
+        counts = _apply_in_order(run, source, out, device)
+    return Applied(*counts, time.perf_counter() - began, out_files(out))
 
 
 # ------------------------------------------------------------------ one block after the other
 
 
-def _apply_in_order(run: Run, source: Path, out: Path, device: str) -> int:
+def _apply_in_order(run: Run, source: Path, out: Path, device: str) -> tuple[int, int]:
     model = run.model(device)
     about = run.about_data
-    n_rows = 0
+    n_rows = n_without_path = 0
     with ExitStack() as stack:
         write = open_writer(stack, out, model.hierarchy_)
         for block in read_blocks(source, about):
             codes, paths = _codes_and_paths(model, block)
             write(codes, paths)
             n_rows += len(block)
-    return n_rows
+            n_without_path += int((paths < 0).sum())
+    return n_rows, n_without_path
 
 
 def _codes_and_paths(
     model: Any, block: Shaped[np.ndarray, "n ..."]
 ) -> tuple[Float[np.ndarray, "n v"], Int[np.ndarray, " n"]]:
-    whole = np.isfinite(block.reshape(len(block), -1)).all(axis=1) if block.dtype.kind == "f" else None
-    if whole is None or whole.all():
-        codes = model.transform(block)
-        return codes, model.hierarchy_.path_of(codes)
-    codes = np.full((len(block), model.hierarchy_.n_variables), np.nan)
+    """Codes and paths of rows; -1 and no codes for those that miss a value or are too far out to be encoded."""
+    hierarchy = model.hierarchy_
+    codes = np.full((len(block), hierarchy.n_variables), np.nan)
     paths = np.full(len(block), -1)
-    if whole.any():
-        codes[whole] = model.transform(block[whole])
-        paths[whole] = model.hierarchy_.path_of(codes[whole])
+    usable = np.ones(len(block), dtype=bool)
+    if block.dtype.kind == "f":
+        usable = np.isfinite(block.reshape(len(block), -1)).all(axis=1)
+    if usable.any():
+        found = model.transform(block if usable.all() else block[usable])
+        encoded = (np.isfinite(found) | ~hierarchy.active(found)).all(axis=1)
+        rows = np.flatnonzero(usable)[encoded]
+        codes[rows], paths[rows] = found[encoded], hierarchy.path_of(found[encoded])
     return codes, paths
 
 
@@ -130,7 +135,7 @@ def _codes_and_paths(
 
 def _apply_parts(
     run: Run, source: Path, out: Path, engine: str, jobs: int, address: str | None, device: str
-) -> int:
+) -> tuple[int, int]:
     """Every process reads blocks of its own and writes them where they belong."""
     about = run.about_data
     with open_array(source) as (_, layout):
@@ -144,15 +149,15 @@ def _apply_parts(
             create_npy(target, whole, dtype)
         where = [str(path.resolve()) for path in (run.folder, source, *targets)]
         calls = [(*where, device, start, min(step, n_rows - start)) for start in range(0, n_rows, step)]
-        in_processes(apply_part, calls, engine, jobs, address)
-    return n_rows
+        n_without_path = sum(in_processes(apply_part, calls, engine, jobs, address))
+    return n_rows, n_without_path
 
 
 _models: dict[tuple[str, str], Any] = {}  # of this process, by folder and device
 
 
 def apply_part(folder: str, source: str, codes_to: str, paths_to: str, device: str, start: int, n: int) -> int:
-    """Codes and paths of rows `start` to `start + n`, written to their place in both files."""
+    """Write codes and paths of rows `start` to `start + n` to their place; returns how many have no path."""
     run, path = Run.open(folder), Path(source)
     if (folder, device) not in _models:
         _models[folder, device] = run.model(device)
@@ -162,4 +167,4 @@ def apply_part(folder: str, source: str, codes_to: str, paths_to: str, device: s
     codes, paths = _codes_and_paths(_models[folder, device], block)
     write_rows(Path(codes_to), start, codes)
     write_rows(Path(paths_to), start, paths)
-    return n
+    return int((paths < 0).sum())

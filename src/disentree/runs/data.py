@@ -88,6 +88,8 @@ def describe_data(data: UserData) -> dict[str, Any]:
         "policy": list(data.policy),
         "feature_names": list(data.feature_names),
         "levels": data.levels,
+        "columns": None if data.columns is None else data.columns.tolist(),
+        "n_columns": data.n_columns,
         "center": None if data.center is None else data.center.tolist(),
         "scale": None if data.scale is None else data.scale.tolist(),
         "has_truth": data.has_truth,

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from disentree.datasets.tables import csv_style, table_problem, zeros_and_ones
-from disentree.datasets.user_data import optional_module
+from disentree.datasets.table_files import open_table
+from disentree.datasets.tables import zeros_and_ones
 from disentree.errors import UserError
 from disentree.training.data import rows_per_block
 from disentree.utils.arrays import Layout, array_names, open_archive, open_array, open_member
@@ -32,11 +32,7 @@ def read_blocks(source: Path, about: dict[str, Any]) -> Iterator[Shaped[np.ndarr
     if suffix == ".npz":
         yield from _archived_blocks(source, about, step)
         return
-    levels = _levels_in_use(about)
-    warned: set[str] = set()
-    for frame in (_parquet_frames if suffix == ".parquet" else _csv_frames)(source, about, levels, step):
-        _warn_of_new_values(frame, levels, source, warned)
-        block = _numbers(frame, about, levels, source)
+    for block in _table_blocks(source, about, step):
         _check_shape(block.shape, about, source)
         yield _standardized(block, about)
 
@@ -44,6 +40,8 @@ def read_blocks(source: Path, about: dict[str, Any]) -> Iterator[Shaped[np.ndarr
 def _standardized(block: Shaped[np.ndarray, "n ..."], about: dict[str, Any]) -> Shaped[np.ndarray, "n ..."]:
     if about["kind"] != "images":  # whole numbers too, as in training
         block = block.astype(np.float64, copy=False)
+    if about.get("columns") is not None:  # of an array, some of whose columns were left out
+        block = block[:, about["columns"]]
     if about["scale"] is None:
         return block
     return (block - np.array(about["center"])) / np.array(about["scale"])
@@ -80,7 +78,7 @@ def read_rows(
 
 
 def _check_shape(got: tuple[int, ...], about: dict[str, Any], path: Path) -> None:
-    asked = tuple(about["shape"])
+    asked = tuple(about["shape"]) if about.get("n_columns") is None else (about["n_columns"],)
     if got[1:] != asked:
         raise UserError(f"{path} has rows of shape {got[1:]}; the run was made from rows of shape {asked}")
 
@@ -90,7 +88,7 @@ def _check_width(n_columns: int, about: dict[str, Any], path: Path) -> None:
     if len(about["shape"]) > 1:
         size = "x".join(map(str, about["shape"]))
         raise UserError(f"{path} is a table, the run needs images of {size}")
-    (asked,) = about["shape"]
+    asked = about.get("n_columns") or about["shape"][0]
     if n_columns != asked:
         raise UserError(f"{path} has {n_columns} column{'s' * (n_columns != 1)}, the run needs {asked}")
 
@@ -124,11 +122,11 @@ def _levels_in_use(about: dict[str, Any]) -> Levels:
     }
 
 
-def _columns_for(about: dict[str, Any], levels: Levels, path: Path, present: list[str]) -> list[str] | None:
-    """The columns of a table that the run's features are made from; None for all, if features have no names."""
+def _check_columns(about: dict[str, Any], levels: Levels, path: Path, present: list[str]) -> None:
+    """Refuse a table without the columns that the run's features are made from."""
     if not about["feature_names"]:
         _check_width(len(present), about, path)
-        return None
+        return
     made = {f"{column}={value}" for column, values in levels.items() for value in values}
     columns = [*(name for name in about["feature_names"] if name not in made), *levels]
     missing = [column for column in columns if column not in present]
@@ -136,37 +134,24 @@ def _columns_for(about: dict[str, Any], levels: Levels, path: Path, present: lis
         raise UserError(f"the run is too old to know what {missing[0]!r} was made from: run it again to apply it")
     if missing:
         raise UserError(f"{path} has no column {missing[0]!r}, which the run was made from")
-    return columns
 
 
-def _csv_frames(path: Path, about: dict[str, Any], levels: Levels, step: int) -> Iterator[Any]:
-    pd = optional_module("pandas", path)
-    try:
-        style = csv_style(path)
-        columns = _columns_for(about, levels, path, list(pd.read_csv(path, nrows=0, **style).columns))
-        as_text = dict.fromkeys(levels, str)  # whatever the values of a single block look like
-        with pd.read_csv(path, usecols=columns, dtype=as_text, chunksize=step, **style) as frames:
-            for frame in frames:
-                for column, values in levels.items():
-                    if set(values) <= {"True", "False"}:  # pandas takes true and TRUE for the same
-                        frame[column] = frame[column].str.capitalize()
-                yield frame
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise UserError(table_problem(path, error)) from None
-
-
-def _parquet_frames(path: Path, about: dict[str, Any], levels: Levels, step: int) -> Iterator[Any]:
-    try:
-        from pyarrow import ArrowInvalid, parquet
-    except ImportError:
-        raise UserError("parquet files need pyarrow: pip install 'disentree[files]'") from None
-    try:
-        with parquet.ParquetFile(path) as file:
-            columns = _columns_for(about, levels, path, file.schema_arrow.names)
-            for batch in file.iter_batches(batch_size=step, columns=columns):
-                yield batch.to_pandas()
-    except ArrowInvalid as error:
-        raise UserError(f"{path} cannot be read: {error}") from None
+def _table_blocks(path: Path, about: dict[str, Any], step: int) -> Iterator[Float[np.ndarray, "n p"]]:
+    """The run's features of a table, by the same reader that training used."""
+    levels = _levels_in_use(about)
+    table = open_table(path)
+    _check_columns(about, levels, path, list(table.columns))
+    for note in table.notes:
+        log.info("%s: %s", path, note)
+    for note in table.notes:
+        log.info("%s: %s", path, note)
+    warned: set[str] = set()
+    truth_values = [column for column, values in levels.items() if set(values) <= {"True", "False"}]
+    for frame in table.frames(step, as_text=levels):
+        for column in truth_values if not table.is_parquet else ():  # pandas reads true and TRUE alike
+            frame[column] = frame[column].str.capitalize()
+        _warn_of_new_values(frame, levels, path, warned)
+        yield _numbers(frame, about, levels, path)
 
 
 def _warn_of_new_values(frame: Any, levels: Levels, path: Path, warned: set[str]) -> None:

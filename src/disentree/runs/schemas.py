@@ -33,6 +33,8 @@ class DataDescription(_Schema):
     policy: list[str]
     feature_names: list[str]
     levels: dict[str, list[str]] | None = None  # None in runs of older versions
+    columns: list[NonNegativeInt] | None = None
+    n_columns: PositiveInt | None = None
     center: list[FiniteFloat] | None = None
     scale: list[FiniteFloat] | None = None
 
@@ -56,6 +58,10 @@ class DataDescription(_Schema):
         ):
             if values is not None and (len(self.shape) > 1 or len(values) != width):
                 raise ValueError(f"{len(values)} {name} for rows of shape {self.shape}")
+        if self.columns is not None and (len(self.columns) != width or self.n_columns is None):
+            raise ValueError(f"{len(self.columns)} columns for rows of shape {self.shape}")
+        if self.columns and max(self.columns) >= (self.n_columns or 0):
+            raise ValueError(f"there is no column {max(self.columns)}")
         if self.scale is not None and 0.0 in self.scale:
             raise ValueError("scale must not be 0")
         return self

@@ -78,10 +78,18 @@ def in_processes(
     engine: str,
     jobs: int,
     address: str | None = None,
-) -> None:
-    """Call `function` with each of `calls`, in any order; a call whose process died is made once more."""
+) -> list[Any]:
+    """Call `function` with each of `calls`, in any order; a call whose process died is made once more.
+
+    Returns
+    -------
+    list
+        The results, in the order of `calls`.
+    """
+    work = _Calls(function, calls)
     with open_pool(engine, jobs, address) as pool:
-        run_jobs(pool, _Calls(function, calls))
+        run_jobs(pool, work)
+    return [work.results[i] for i in range(len(calls))]
 
 
 class _Calls:
@@ -90,6 +98,7 @@ class _Calls:
     def __init__(self, function: Callable[..., Any], calls: Sequence[Sequence[Any]]) -> None:
         self._function, self._calls = function, calls
         self._next = iter(range(len(calls)))
+        self.results: dict[int, Any] = {}
 
     def next_ready(self) -> int | None:
         return next(self._next, None)
@@ -108,7 +117,8 @@ class _Calls:
 
     def started(self, key: int) -> None: ...
 
-    def done(self, key: int, result: Any) -> None: ...
+    def done(self, key: int, result: Any) -> None:
+        self.results[key] = result
 
     def retried(self, key: int, problem: str) -> None: ...
 

@@ -1,0 +1,203 @@
+"""Reading tables, whole or in blocks of rows: the same code for training and for application.
+
+Nothing shifts silently: a .csv must have as many names as values, and numbers in place of names are noticed.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import warnings
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from disentree.datasets.user_data import optional_module
+from disentree.datasets.wording import columns_in_words, first_line
+from disentree.errors import UserError
+from disentree.utils.files import naming
+
+TABLES = (".csv", ".tsv", ".parquet")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table on disk.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    columns : tuple of str
+        Names of its columns.
+    notes : tuple of str
+        One sentence for everything in the file that is ignored or doubtful.
+    """
+
+    path: Path
+    columns: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether it is a .parquet file, and not text."""
+        return self.path.suffix.lower() == ".parquet"
+
+    def frames(self, step: int | None = None, as_text: Collection[str] = ()) -> Iterator[Any]:
+        """Its rows as data frames.
+
+        Parameters
+        ----------
+        step : int, default=None
+            Rows of a frame; None for all rows in one.
+        as_text : collection of str, default=()
+            Columns of a .csv that are read as text, whatever their values look like.
+
+        Yields
+        ------
+        pandas.DataFrame
+        """
+        with _problems_of(self.path):
+            yield from self._parquet_frames(step) if self.is_parquet else self._csv_frames(step, as_text)
+
+    def _csv_frames(self, step: int | None, as_text: Collection[str]) -> Iterator[Any]:
+        pandas = optional_module("pandas", self.path)
+        types = {name: str for name in as_text if name in self.columns}
+        style = csv_style(self.path)
+        with pandas.read_csv(
+            self.path, dtype=types, chunksize=step or 2**62, index_col=False, low_memory=False, **style
+        ) as frames:
+            while True:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error", pandas.errors.ParserWarning)
+                    frame = next(frames, None)
+                if frame is None:
+                    return
+                frame.columns = [str(name) for name in frame.columns]
+                yield frame
+
+    def _parquet_frames(self, step: int | None) -> Iterator[Any]:
+        from pyarrow import Table as ArrowTable
+        from pyarrow import parquet
+
+        with parquet.ParquetFile(self.path) as file:
+            if step is None:
+                yield file.read(columns=list(self.columns)).to_pandas(ignore_metadata=True)
+                return
+            for batch in file.iter_batches(batch_size=step, columns=list(self.columns)):
+                yield ArrowTable.from_batches([batch]).to_pandas(ignore_metadata=True)
+
+
+def open_table(path: Path) -> Table:
+    """The names of a table's columns, and what is to be said about it.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be read, or its names and values do not agree.
+    """
+    with _problems_of(path):
+        if path.suffix.lower() == ".parquet":
+            return _open_parquet(path)
+        return _open_csv(path)
+
+
+def _open_parquet(path: Path) -> Table:
+    optional_module("pandas", path)
+    optional_module("pyarrow", path)
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        schema = file.schema_arrow
+        described = schema.pandas_metadata or {}
+        stored = [name for name in described.get("index_columns", []) if isinstance(name, str)]
+        index = [name for name in stored if name in schema.names]
+        columns = tuple(name for name in schema.names if name not in index)
+    _check_names(columns, path)
+    notes = (f"left out {columns_in_words(index)}: the index of the data frame",) if index else ()
+    return Table(path, columns, notes)
+
+
+def _open_csv(path: Path) -> Table:
+    pandas = optional_module("pandas", path)
+    style = csv_style(path)
+    columns = tuple(str(name) for name in pandas.read_csv(path, nrows=0, index_col=False, **style).columns)
+    notes: list[str] = []
+    header, first = _first_records(path, style["sep"])
+    if len(first) > len(header):
+        if any(value.strip() for value in first[len(header) :]):
+            raise UserError(_disagree(path, len(header), len(first)))
+        notes.append("the separator at the end of lines is ignored")
+    notes += _doubts_about(header, path)
+    return Table(path, columns, tuple(notes))
+
+
+def _first_records(path: Path, separator: str) -> tuple[list[str], list[str]]:
+    """The fields of the header and of the line after it."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        records = (record for record in csv.reader(file, delimiter=separator) if any(map(str.strip, record)))
+        return next(records, []), next(records, [])
+
+
+def _doubts_about(header: list[str], path: Path) -> list[str]:
+    """Names that are all numbers may be a first row of values."""
+    names = [name.strip() for name in header if name.strip()]
+    if not names or not all(re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", name) for name in names):
+        return []
+    numbers = [float(name) for name in names]
+    if numbers in (list(range(len(numbers))), list(range(1, len(numbers) + 1))):
+        return []  # as data frames and spreadsheets number their columns
+    if any(b <= a for a, b in pairwise(numbers)):
+        raise UserError(f"{path}: the first line holds numbers, not the names of columns: add a line with names")
+    return ["the names of all columns are numbers: if the first line is a row of values, add one with names"]
+
+
+def _check_names(columns: tuple[str, ...], path: Path) -> None:
+    repeated = next((name for i, name in enumerate(columns) if name in columns[:i]), None)
+    if repeated is not None:
+        raise UserError(f"{path} has two columns called {repeated!r}")
+
+
+def csv_style(path: Path) -> dict[str, str]:
+    """What pandas must know to read a .csv or .tsv: the separator, by the first line, and the decimal mark."""
+    if path.suffix.lower() == ".tsv":
+        return {"sep": "\t"}
+    with path.open(encoding="utf-8") as file:
+        head = next((line for line in file if line.strip()), "")
+    sep = max(",;\t", key=head.count)  # the comma if none of them is there
+    return {"sep": sep, "decimal": "," if sep == ";" and "," not in head else "."}
+
+
+def _disagree(path: Path, n_names: int, n_values: int) -> str:
+    names = f"{n_names} name{'s' * (n_names != 1)}"
+    return f"{path}: the header has {names} and lines have {n_values} values: give every column a name"
+
+
+@contextmanager
+def _problems_of(path: Path) -> Iterator[None]:
+    """Every error of a damaged table as one sentence; pandas and pyarrow raise errors of many kinds."""
+    try:
+        with naming(path):
+            yield
+    except (UserError, MemoryError):
+        raise
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise UserError(f"{path} cannot be read: {first_line(error)}") from None
+    except Exception as error:
+        raise UserError(_problem(path, error)) from None
+
+
+def _problem(path: Path, error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"{path} is not UTF-8 text: save it as UTF-8"
+    if isinstance(error, Warning):  # pandas': "Length of header or names does not match length of data"
+        return f"{path}: lines have more values than the header has names: give every column a name"
+    if ragged := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error)):
+        expected, line, found = ragged.groups()
+        return f"{path}: line {line} has {found} fields where {expected} are expected"
+    return f"{path} cannot be read as {path.suffix[1:].lower()}: {first_line(error)}"
