@@ -239,11 +239,11 @@ def test_what_is_not_a_run(runs, tmp_path):
     (copy / "model.json").write_text(json.dumps({**about, "format": 99, "version": "9.0"}))
     result = invoke("explore", copy, "--no-browser")
     assert is_one_sentence(result)
-    assert "9.0" in result.stderr
+    assert "model.json is damaged: its checksum differs" in result.stderr
     (copy / "model.json").unlink()
     result = invoke("explore", copy, "--no-browser")
     assert is_one_sentence(result)
-    assert "is not finished" in result.stderr
+    assert "model.json is missing" in result.stderr
     config = json.loads((copy / "config.json").read_text())
     (copy / "config.json").write_text(json.dumps({**config, "format": 99}))
     assert "newer" in invoke("explore", copy).stderr

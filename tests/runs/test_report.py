@@ -55,7 +55,7 @@ def test_the_report_has_everything_and_needs_nothing(finished):
     for words in (
         "The tree", "What each variable does", "reconstructions", "True against learned", "Scores", "Timings",
         "Training", "To repeat it", run.about["command"], f"numpy {np.__version__}", "H-error", "part of R4c",
-        f"{run.metrics['scores']['r4c']:.3f}", "600 samples of the benchmark chopsticks-depth2-inter, seed 0",
+        f"{run.metrics['scores']['r4c']:.3f}", "600 samples of chopsticks-depth2-inter, seed 0",
         "inter2", "540 to learn from, 60 held out",
     ):  # fmt: skip
         assert words in page.text, words
