@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
+import queue
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -34,8 +35,8 @@ class Api:
         self.explored = explored
         self.variables = [variables(model.hierarchy_) for model in explored.models]
         self.columns = [{v["id"]: i for i, v in enumerate(own)} for own in self.variables]
-        self.lock = threading.Lock()
-        self.batches = [Batches(model, self.lock) for model in explored.models]
+        self.worker = Worker()  # for all models: they share the processor
+        self.batches = [Batches(model, self.worker) for model in explored.models]
         longest = max((len(v["id"]) for own in self.variables for v in own), default=0)
         most_variables = max(len(own) for own in self.variables)
         numbers = max(math.prod(explored.shape), MOST_CODES * most_variables)
@@ -56,8 +57,11 @@ class Api:
             raise BadRequest(f"at most {MOST_CODES} codes are decoded at once, got {len(codes)}")
         return number, np.stack([self._code(number, code) for code in codes])
 
-    def encode(self, request: Any) -> dict[str, Any]:
+    async def encode(self, request: Any) -> dict[str, Any]:
         """The code of a row, in the units of the model."""
+        return await self.worker.call(self._encode, request)
+
+    def _encode(self, request: Any) -> dict[str, Any]:
         number = self._model(request)
         row, shape = request.get("row"), self.explored.shape
         if not isinstance(row, list) or len(row) != math.prod(shape):
@@ -67,8 +71,7 @@ class Api:
             raise BadRequest("row must hold finite numbers only")
         layer = getattr(self.explored.models[number], "input_", None)
         kind = np.float64 if getattr(layer, "config", {}).get("dtype") == "float64" else np.float32
-        with self.lock:
-            code = self.explored.models[number].transform(np.array(row, dtype=kind).reshape(1, *shape))[0]
+        code = self.explored.models[number].transform(np.array(row, dtype=kind).reshape(1, *shape))[0]
         named = zip(self.variables[number], code, strict=True)
         return {"code": {v["id"]: float(value) for v, value in named if not np.isnan(value)}}
 
@@ -94,17 +97,17 @@ class Api:
 class Batches:
     """Decode requests of one model, joined while it is busy."""
 
-    def __init__(self, model: Any, lock: threading.Lock):
-        self.model, self.lock = model, lock
+    def __init__(self, model: Any, worker: Worker):
+        self.model, self.worker = model, worker
         self._waiting: list[tuple[Float[np.ndarray, "n v"], asyncio.Future[np.ndarray]]] = []
-        self._worker: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
 
     async def decode(self, Z: Float[np.ndarray, "n v"]) -> np.ndarray:
         """What `inverse_transform` gives, in one call for all requests that are waiting."""
         future: asyncio.Future[np.ndarray] = asyncio.get_running_loop().create_future()
         self._waiting.append((Z, future))
-        if self._worker is None or self._worker.done():
-            self._worker = asyncio.create_task(self._work())
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._work())
         return await future
 
     async def _work(self) -> None:
@@ -112,7 +115,7 @@ class Batches:
         while self._waiting:
             batch = self._take()
             try:
-                answers = await in_thread(self._decode, [Z for Z, _ in batch])
+                answers = await self.worker.call(self._decode, [Z for Z, _ in batch])
             except Exception as error:
                 answers = [error] * len(batch)
             for (_, future), answer in zip(batch, answers, strict=True):
@@ -138,8 +141,7 @@ class Batches:
             answers = [_misfit(self.model.hierarchy_, [Z]) for Z in requests]
         good = [i for i, problem in enumerate(answers) if problem is None]
         if good:
-            with self.lock:
-                X = np.asarray(self.model.inverse_transform(np.concatenate([requests[i] for i in good])))
+            X = np.asarray(self.model.inverse_transform(np.concatenate([requests[i] for i in good])))
             start = 0
             for i in good:
                 answers[i] = X[start : start + len(requests[i])]
@@ -155,25 +157,43 @@ def _misfit(hierarchy: Hierarchy, codes: list[Float[np.ndarray, "_ v"]]) -> BadR
     return None
 
 
-async def in_thread(function: Callable[..., T], *args: Any) -> T:
-    """What a function returns, called in a thread that does not keep the process from ending."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[T] = loop.create_future()
+class Worker:
+    """A thread that makes calls one after the other, and does not keep the process from ending.
 
-    def settle(set_value: Callable[[Any], None], value: Any) -> None:
-        if not future.done():
-            set_value(value)
+    It is one thread for good: torch sets up its own threads for every new one that calls it, which takes longer
+    than to decode a code.
+    """
 
-    def run() -> None:
-        try:
-            outcome: tuple[Callable[[Any], None], Any] = future.set_result, function(*args)
-        except Exception as error:
-            outcome = future.set_exception, error
-        with contextlib.suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(settle, *outcome)
+    def __init__(self) -> None:
+        self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
 
-    threading.Thread(target=run, daemon=True).start()
-    return await future
+    async def call(self, function: Callable[..., T], *args: Any) -> T:
+        """What a function returns."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+
+        def settle(set_value: Callable[[Any], None], value: Any) -> None:
+            if not future.done():
+                set_value(value)
+
+        def run() -> None:
+            try:
+                outcome: tuple[Callable[[Any], None], Any] = future.set_result, function(*args)
+            except Exception as error:
+                outcome = future.set_exception, error
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(settle, *outcome)
+
+        self._calls.put(run)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, daemon=True)
+            self._thread.start()
+        return await future
+
+    def _run(self) -> None:
+        while True:
+            self._calls.get()()
 
 
 def _is_number(value: Any) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from disentree.errors import UserError
-from disentree.explorer.api import Api, in_thread
+from disentree.explorer.api import Api, Worker
 from disentree.explorer.connections import limited_connections
 from disentree.explorer.content import Explored
 from disentree.explorer.export import MODULES, asset
@@ -35,6 +35,7 @@ class App:
 
     def __init__(self, explored: Explored) -> None:
         self.api = Api(explored)
+        self._parser = Worker()
         content = json.dumps(explored.to_json(), ensure_ascii=False, allow_nan=False).encode()
         self._files = {"/": (asset("index.html").encode(), "text/html; charset=utf-8"),
                        "/content.json": (content, "application/json")}  # fmt: skip
@@ -67,7 +68,7 @@ class App:
             return file[0], {"content-type": file[1]}
         assert call is not None
         body = (await receive())["body"]
-        return await call(parsed(body) if len(body) <= SMALL_BODY else await in_thread(parsed, body))
+        return await call(parsed(body) if len(body) <= SMALL_BODY else await self._parser.call(parsed, body))
 
     async def _decode(self, request: Any) -> tuple[bytes, dict[str, str]]:
         X = await self.api.decode(request)
@@ -76,7 +77,7 @@ class App:
         return X.astype(dtype).tobytes(), {"content-type": "application/octet-stream", "x-dtype": kind}
 
     async def _encode(self, request: Any) -> tuple[bytes, dict[str, str]]:
-        return _json(await in_thread(self.api.encode, request))
+        return _json(await self.api.encode(request))
 
 
 def _json(value: Any) -> tuple[bytes, dict[str, str]]:
