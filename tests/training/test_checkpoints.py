@@ -28,3 +28,18 @@ def test_tensors_and_notes_come_back(tmp_path):
     (tmp_path / "a.safetensors").write_bytes(b"\x00" * 20)
     with pytest.raises(ValueError, match=r"a\.safetensors is cut short or damaged"):
         load_tensors(tmp_path / "a.safetensors")
+
+
+def test_the_same_tensors_are_the_same_bytes(tmp_path):
+    contents = set()
+    for i in range(20):
+        save_tensors(
+            tmp_path / f"{i}.safetensors", {"x": torch.arange(3.0), "a": torch.ones(2)}, {"b": 1, "c": (2, 3)}
+        )
+        contents.add((tmp_path / f"{i}.safetensors").read_bytes())
+    assert len(contents) == 1
+    content = contents.pop()
+    (tmp_path / "0.safetensors").write_bytes(content.replace(b'\\"b\\": 1', b'\\"b\\": 2'))
+    assert (tmp_path / "0.safetensors").read_bytes() != content
+    with pytest.raises(ValueError, match="its checksum differs"):
+        load_tensors(tmp_path / "0.safetensors")

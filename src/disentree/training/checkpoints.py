@@ -42,8 +42,9 @@ def save_tensors(path: str | os.PathLike[str], tensors: Mapping[str, Tensor], ab
     `about` goes into its header as JSON.
     """
     whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    text = json.dumps(about)
-    content = save(whole, metadata={"about": text, "sha256": _checksum(whole, text)})
+    # One entry only: safetensors writes several in an order that differs from call to call.
+    text = json.dumps({**about, "sha256": _checksum(whole, about)})
+    content = save(whole, metadata={"about": text})
     with atomic_path(path) as temporary:
         temporary.write_bytes(content)  # by Python, whose error for a full disk names the file
 
@@ -58,19 +59,20 @@ def load_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[
     """
     try:
         with safe_open(os.fspath(path), framework="pt") as file:
-            header = file.metadata() or {}
-            text = header.get("about", "{}")
-            about = json.loads(text)
+            about = json.loads((file.metadata() or {}).get("about", "{}"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, ValueError, RecursionError) as error:
         raise DamagedFile(f"{os.fspath(path)} is cut short or damaged ({error})") from None
-    if "sha256" in header and header["sha256"] != _checksum(tensors, text):  # not in files of older versions
+    if not isinstance(about, dict):
+        raise DamagedFile(f"{os.fspath(path)} is damaged: its header is not a table")
+    checksum = about.pop("sha256", None)  # not in files of older versions
+    if checksum is not None and checksum != _checksum(tensors, about):
         raise DamagedFile(f"{os.fspath(path)} is cut short or damaged: its checksum differs")
     return tensors, about
 
 
-def _checksum(tensors: Mapping[str, Tensor], text: str) -> str:
-    digest = hashlib.sha256(text.encode())
+def _checksum(tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> str:
+    digest = hashlib.sha256(json.dumps(about).encode())
     for name in sorted(tensors):
         tensor = tensors[name]
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
