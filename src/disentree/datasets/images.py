@@ -2,21 +2,64 @@
 
 from __future__ import annotations
 
-import importlib
+import warnings
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from disentree.datasets.user_data import UserData, optional_module
 from disentree.datasets.wording import first_line, size_in_words
 from disentree.errors import UserError
+from disentree.utils.files import naming
 
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
+# Whatever a file is called, nothing else is read: some formats of Pillow start other programs.
+FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP")
 
 MAX_SIDE = 128  # larger images are scaled down
 SIDE = 64  # to this, which the default networks are made for
+
+GRAY_MODES = ("1", "L", "LA", "La", "F")  # and the deep ones
+ALPHA_MODES = ("LA", "La", "RGBA", "RGBa", "PA")
+
+
+@dataclass
+class _Folder:
+    """What is known of the images once each was looked at."""
+
+    sizes: Counter[tuple[int, int]] = field(default_factory=Counter)
+    color: bool = False
+    lowest: float = 0.0  # of images with more than 8 bits
+    highest: float = 0.0
+    n_deep: int = 0
+    n_alpha: int = 0
+    n_animated: int = 0
+
+    @property
+    def top(self) -> float:
+        """The value of white in images with more than 8 bits."""
+        return next((top for top in (1.0, 255.0, 65535.0) if self.highest <= top), self.highest)
+
+    def sentences(self) -> list[str]:
+        """What is ignored, or scaled, one sentence each."""
+        out = []
+        if self.n_deep:
+            out.append(
+                f"{_images(self.n_deep)} with more than 8 bits: values from 0 to {self.top:g} scaled to 8 bits"
+            )
+        if self.lowest < 0:
+            out.append("negative values of images became 0")
+        if self.n_alpha:
+            out.append(f"the transparency of {_images(self.n_alpha)} was ignored")
+        if self.n_animated:
+            out.append(f"of {_images(self.n_animated)} with several frames the first was taken")
+        return out
 
 
 def image_files(folder: Path) -> list[Path]:
@@ -29,50 +72,87 @@ def load_images(folder: Path, image_size: int | None) -> UserData:
     files = image_files(folder)
     if not files:
         raise UserError(f"{folder} holds no images ({', '.join(IMAGES)})")
-    image = optional_module("PIL.Image", folder)
     ops = optional_module("PIL.ImageOps", folder)
-    policy: list[str] = []
-    sizes, color = Counter(), False
+    seen = _Folder()
     for file in files:
-        with _opened(image, file) as picture:
-            sizes[picture.size] += 1
-            color |= picture.mode not in ("1", "L", "LA", "I", "I;16", "F")
-    (width, height), _ = sizes.most_common(1)[0]
+        with _opened(file) as picture:
+            _look_at(picture, seen)
+    policy = seen.sentences()
+    (width, height), _ = seen.sizes.most_common(1)[0]
     if image_size is not None:
         width = height = image_size
-    elif len(sizes) > 1 or max(width, height) > MAX_SIDE:
+    elif len(seen.sizes) > 1 or max(width, height) > MAX_SIDE:
         width = height = SIDE
-    if set(sizes) != {(width, height)}:
-        were = f"{len(sizes)} sizes" if len(sizes) > 1 else "{}x{} pixels".format(*next(iter(sizes)))
+    if set(seen.sizes) != {(width, height)}:
+        several = len(seen.sizes) > 1
+        were = f"{len(seen.sizes)} sizes" if several else "{}x{} pixels".format(*next(iter(seen.sizes)))
         policy.append(f"images had {were}: scaled and cut around the middle to {width}x{height} pixels")
-    X = np.empty((len(files), height, width, 3) if color else (len(files), height, width), dtype=np.uint8)
+    shape = (len(files), height, width, 3) if seen.color else (len(files), height, width)
+    X = np.empty(shape, dtype=np.uint8)
     for row, file in enumerate(files):
-        with _opened(image, file) as picture:
-            try:
-                plain = _eight_bit(picture, color)
-                fitted = plain if plain.size == (width, height) else ops.fit(plain, (width, height))
-            except (OSError, ValueError, SyntaxError) as error:
-                raise UserError(f"{file} cannot be read as an image: {first_line(error)}") from None
-            X[row] = np.asarray(fitted)
-    policy.append(
-        f"{len(files):,} {'color' if color else 'gray'} images of {size_in_words(X)} pixels, in order of name"
-    )
+        with _opened(file) as picture:
+            plain = _eight_bit(picture, seen)
+            X[row] = np.asarray(plain if plain.size == (width, height) else ops.fit(plain, (width, height)))
+    kind = "color" if seen.color else "gray"
+    policy.append(f"{len(files):,} {kind} images of {size_in_words(X)} pixels, in order of name")
     return UserData(folder.name, "images", X, tuple(policy))
 
 
-def _opened(image: Any, file: Path) -> Any:
+@contextmanager
+def _opened(file: Path) -> Iterator[Any]:
+    """An image; every error of a damaged file is one sentence, of which Pillow has many kinds."""
+    image = optional_module("PIL.Image", file)
     try:
-        return image.open(file)
-    except (OSError, ValueError, SyntaxError) as error:
-        if isinstance(error, PermissionError):
+        with naming(file), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about metadata
+            warnings.simplefilter("error", image.DecompressionBombWarning)
+            with image.open(file, formats=FORMATS) as picture:
+                yield picture
+    except (UserError, MemoryError):
+        raise
+    except (image.DecompressionBombWarning, image.DecompressionBombError):
+        raise UserError(f"{file} has too many pixels: more than {image.MAX_IMAGE_PIXELS:,}") from None
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise UserError(f"{file} cannot be read as an image") from None
+        if isinstance(error, image.UnidentifiedImageError):
+            raise UserError(f"{file} cannot be read as an image: it is none of {', '.join(FORMATS)}") from None
+        raise UserError(f"{file} cannot be read as an image: {first_line(error)}") from None
 
 
-def _eight_bit(picture: Any, color: bool) -> Any:
-    if picture.mode in ("I", "I;16", "F"):  # sixteen bits: Pillow would clip them
-        values = np.asarray(picture, dtype=np.float64)
-        top = 255.0 if values.max() <= 255 else 65535.0
-        module = importlib.import_module("PIL.Image")
-        picture = module.fromarray(np.clip(values * (255 / top), 0, 255).astype(np.uint8))
-    return picture.convert("RGB" if color else "L")
+def _look_at(picture: Any, seen: _Folder) -> None:
+    seen.sizes[picture.size] += 1
+    deep = _is_deep(picture)
+    seen.color |= picture.mode not in GRAY_MODES and not deep
+    seen.n_alpha += picture.mode in ALPHA_MODES or "transparency" in picture.info
+    seen.n_animated += getattr(picture, "n_frames", 1) > 1
+    if deep:
+        values = _values(picture)
+        seen.n_deep += 1
+        seen.lowest, seen.highest = min(seen.lowest, float(values.min())), max(seen.highest, float(values.max()))
+
+
+def _is_deep(picture: Any) -> bool:
+    """Whether it has more than 8 bits: Pillow would clip them."""
+    return picture.mode in ("I", "F") or picture.mode.startswith("I;16")
+
+
+def _values(picture: Any) -> Float[np.ndarray, "h w"]:
+    values = np.asarray(picture).astype(np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError("it has pixels that are no numbers")
+    return values
+
+
+def _eight_bit(picture: Any, seen: _Folder) -> Any:
+    """The first frame with 8 bits, in color if any image of the folder is."""
+    if getattr(picture, "n_frames", 1) > 1:
+        picture.seek(0)
+    if _is_deep(picture):
+        image = optional_module("PIL.Image", Path(picture.filename))
+        picture = image.fromarray(np.clip(_values(picture) * (255 / seen.top), 0, 255).astype(np.uint8))
+    return picture.convert("RGB" if seen.color else "L")
+
+
+def _images(n: int) -> str:
+    return f"{n:,} image{'s' * (n != 1)}"

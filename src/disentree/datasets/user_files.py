@@ -97,10 +97,9 @@ def load_file(
 
 
 def digest_of(path: str | os.PathLike[str]) -> str:
-    """What changes when the data does: of a file its SHA-256, of a folder that of its images' names and
-    sizes."""
+    """What changes when the data does: the SHA-256 of a file, or of names and contents of a folder's images."""
     path = Path(path)
     if not path.is_dir():
         return sha256_of(path)
-    listing = "\n".join(f"{p.name} {p.stat().st_size}" for p in image_files(path))
+    listing = "\n".join(f"{p.name} {sha256_of(p)}" for p in image_files(path))
     return hashlib.sha256(listing.encode()).hexdigest()

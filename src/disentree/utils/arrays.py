@@ -7,6 +7,7 @@ zipfile and the decompressors raise errors of a dozen kinds; here they are all t
 from __future__ import annotations
 
 import ast
+import errno
 import lzma
 import math
 import os
@@ -185,7 +186,7 @@ def _faults_of(path: Path, kind: str) -> Iterator[None]:
     except MemoryError as error:
         raise MemoryError(f"{path} does not fit: {error}" if str(error) else f"{path} does not fit") from None
     except OSError as error:
-        if error.errno is not None:
+        if error.errno not in (None, errno.EINVAL):  # seeking to where a damaged archive points
             raise
         raise UserError(f"{path} cannot be read as {kind}: {_reason(error)}") from None
     except _FAULTS as error:
