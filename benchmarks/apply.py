@@ -1,14 +1,15 @@
-"""Paths and codes for ten million rows: speed and memory of `disentree apply`.
+"""`disentree apply` on files of several sizes: memory does not grow with them, two processes are faster than one.
 
-    python benchmarks/apply.py [--rows 10000000] [--run FOLDER] [--jobs 1] [--engine local] [--folder DIR]
+    python benchmarks/apply.py                                  # 0.5, 2 and 6 million rows; some minutes
+    python benchmarks/apply.py --rows 500000 --jobs 1
 
-Trains a quick run of a Chopsticks data set unless it is given one, writes rows of it to a file in a temporary
-folder (512 bytes a row), applies the run to it in a process of its own, and compares the first 200,000 rows with
-`transform` in memory. Prints rows per second and the peak of resident memory.
+It ends with an error if the largest file needs more than 20 MiB more than the smallest, or if results differ from
+`transform` in memory. Whether two processes are worth it is said, not checked: it needs two idle cores.
 """
 
+from __future__ import annotations
+
 import argparse
-import resource
 import subprocess
 import sys
 import tempfile
@@ -21,22 +22,50 @@ from disentree.datasets import load_dataset
 from disentree.runs import Run, RunConfig, finish_run, start_run
 
 NAME = "chopsticks-depth2-either"
-BLOCK, COMPARED = 200_000, 200_000
+BLOCK, COMPARED = 100_000, 100_000
+MOST_GROWTH = 20  # MiB
+
+MEASURE = """
+import resource, subprocess, sys
+subprocess.run([sys.executable, *sys.argv[1:]], check=True, stdout=subprocess.DEVNULL)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2))  # of the largest process, in MiB
+"""
 
 
 def write_rows(path: Path, n_rows: int) -> None:
+    """Rows of the benchmark, a block at a time."""
     rows = np.lib.format.open_memmap(path, mode="w+", dtype="<f8", shape=(n_rows, 64))
     for seed, start in enumerate(range(0, n_rows, BLOCK)):
         X = load_dataset(NAME, min(BLOCK, n_rows - start), seed=1000 + seed).X
         rows[start : start + len(X)] = X
 
 
+def apply(run: Path, source: Path, out: Path, jobs: int) -> tuple[float, float]:
+    """Seconds with start-up, and MiB of the largest process."""
+    command = ["-m", "disentree", "-q", "apply", str(run), str(source), "--out", str(out), "--force"]
+    began = time.perf_counter()
+    measured = subprocess.run(
+        [sys.executable, "-c", MEASURE, *command, "--jobs", str(jobs)], check=True, capture_output=True, text=True
+    )
+    return time.perf_counter() - began, float(measured.stdout)
+
+
+def check(run: Path, source: Path, out: Path) -> None:
+    """The first rows must have the codes that the model gives them in memory."""
+    X = np.asarray(np.load(source, mmap_mode="r")[:COMPARED])
+    model = Run.open(run).model("cpu")
+    codes = model.transform(X)
+    np.testing.assert_allclose(np.load(out, mmap_mode="r")[:COMPARED], codes, rtol=1e-5, atol=1e-6)
+    paths = np.load(out.with_name("z.paths.npy"), mmap_mode="r")[:COMPARED]
+    assert (paths == model.hierarchy_.path_of(codes)).all()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--run", type=Path, help="a run of " + NAME)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--engine", default="local")
+    parser.add_argument("--rows", type=int, nargs="+", default=[500_000, 2_000_000, 6_000_000])
+    parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--run", type=Path, help=f"a run of {NAME}; without it one is trained")
     parser.add_argument("--folder", type=Path, help="where the temporary folder is made")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=args.folder) as name:
@@ -45,29 +74,22 @@ def main() -> None:
         if run is None:
             run = folder / "run"
             finish_run(start_run(RunConfig.of(NAME, preset="quick"), run), until="scores", device="cpu")
-        began = time.perf_counter()
-        write_rows(folder / "x.npy", args.rows)
-        print(f"{args.rows:,} rows written in {time.perf_counter() - began:.0f} s", flush=True)
-        command = [sys.executable, "-m", "disentree", "apply", str(run), str(folder / "x.npy")]
-        command += ["--out", str(folder / "z.npy"), "--jobs", str(args.jobs), "--engine", args.engine]
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        began = time.perf_counter()
-        subprocess.run(command, check=True)
-        seconds = time.perf_counter() - began
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        peak = used.ru_maxrss / (1024**2 if sys.platform != "darwin" else 1024**3)  # of one process
-        print(f"{args.rows / seconds:,.0f} rows/s with start-up, {used.ru_utime - before:.0f} s of processor time")
-        print(f"peak memory of a process {peak:.2f} GiB, {args.jobs} process{'es' * (args.jobs > 1)}")
-        n = min(COMPARED, args.rows)
-        X = np.load(folder / "x.npy", mmap_mode="r")[:n]
-        model = Run.open(run).model("cpu")
-        codes = model.transform(np.asarray(X))
-        got = np.load(folder / "z.npy", mmap_mode="r")
-        assert got.shape[0] == args.rows
-        np.testing.assert_allclose(got[:n], codes, rtol=1e-5, atol=1e-6)
-        paths = np.load(folder / "z.paths.npy", mmap_mode="r")[:n]
-        assert (paths == model.hierarchy_.path_of(codes)).all()
-        print(f"the first {n:,} rows are equal to transform in memory")
+        print("rows jobs seconds rows/s MiB")
+        memory: dict[int, list[float]] = {}
+        seconds: dict[tuple[int, int], float] = {}
+        for n_rows in args.rows:
+            write_rows(folder / "x.npy", n_rows)
+            for jobs in args.jobs:
+                seconds[n_rows, jobs], peak = apply(run, folder / "x.npy", folder / "z.npy", jobs)
+                memory.setdefault(jobs, []).append(peak)
+                rate = n_rows / seconds[n_rows, jobs]
+                print(f"{n_rows} {jobs} {seconds[n_rows, jobs]:.1f} {rate:.0f} {peak:.0f}", flush=True)
+                check(run, folder / "x.npy", folder / "z.npy")
+        for peaks in memory.values():
+            assert max(peaks) - min(peaks) < MOST_GROWTH, f"memory grows with the file: {peaks} MiB"
+        if {1, 2} <= set(args.jobs):
+            largest = max(args.rows)
+            print(f"two processes: {seconds[largest, 1] / seconds[largest, 2]:.2f} times as fast as one")
 
 
 if __name__ == "__main__":

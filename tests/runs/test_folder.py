@@ -24,7 +24,7 @@ def test_everything_is_in_the_folder(finished):
             assert (folder / file).stat().st_size > 0
     pictures = {"tree", "traversals", "reconstructions", "pairwise", "training"}
     assert {p.stem for p in (folder / "figures").iterdir()} == pictures
-    assert not list(folder.rglob(".*-*"))  # no temporary file is left
+    assert not list(folder.rglob(".tmp-*"))  # no temporary file is left
     about = json.loads((folder / "config.json").read_text())
     assert about["config"]["n_samples"] == 600
     assert set(about["versions"]) >= {"disentree", "numpy", "torch"}

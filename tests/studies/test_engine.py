@@ -159,9 +159,10 @@ def test_what_a_kill_left_behind_blocks_nothing(tmp_path):
     """A folder with nothing but the half of a first file."""
     run = tmp_path / "runs" / plan(ONE)[0].name
     run.mkdir(parents=True)
-    (run / ".config-abcd.json").write_text("{")
-    (tmp_path / ".study-abcd.json").write_text("{")
-    assert not run_study(STUDY, ONE, tmp_path, jobs=0, only=[0]).failed
+    (run / ".tmp-config-abcd.json").write_text("{")
+    (tmp_path / ".tmp-study-abcd.json").write_text("{")
+    assert not run_study(STUDY, ONE, tmp_path, jobs=0).failed
+    assert not list(tmp_path.rglob(".tmp-*"))
 
 
 def test_more_metrics_leave_the_others_as_they_are(inline, tmp_path):

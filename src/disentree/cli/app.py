@@ -12,8 +12,10 @@ from __future__ import annotations
 import functools
 import importlib
 import logging
+import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -122,4 +124,7 @@ for _name in COMMANDS:
 
 
 def main() -> None:
+    """Run the command line. A request to end is an exception, so that no temporary file is left behind."""
+    with suppress(ValueError, AttributeError):  # not in the main thread, or not on this system
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     app()

@@ -79,6 +79,9 @@ def apply_run(
             raise UserError(f"{path} must end in {', '.join(known[:-1])} or {known[-1]}")
     if not source.is_file():
         raise UserError(f"there is no file {source}")
+    for path in out_files(out):
+        if path.exists() and path.samefile(source):
+            raise UserError(f"{path} is the file that is read: choose another name for --out")
     if address is not None and engine != "dask":
         raise UserError("--address is that of a Dask scheduler and needs --engine dask")
     check_stages(run, "data", "model")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 from jaxtyping import Shaped
 
 from disentree.errors import UserError
-from disentree.utils.files import atomic_path
+from disentree.utils.files import atomic_path, naming
 
 CODE_DTYPE, PATH_DTYPE = np.dtype("<f8"), np.dtype("<i8")
 
@@ -67,8 +68,15 @@ def npy_layouts(n_rows: int, n_variables: int) -> list[tuple[tuple[int, ...], np
 
 
 def create_npy(path: Path, shape: tuple[int, ...], dtype: np.dtype) -> None:
-    """A file of zeros, for `write_rows` to fill."""
+    """A file of zeros, for `write_rows` to fill.
+
+    Its room is taken at once: writing to a map of a file that finds the disk full would kill the process.
+    """
     np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+    if not hasattr(os, "posix_fallocate"):
+        return
+    with naming(path), path.open("r+b") as file:
+        os.posix_fallocate(file.fileno(), 0, max(1, path.stat().st_size))
 
 
 def write_rows(path: Path, start: int, values: Shaped[np.ndarray, "n ..."]) -> None:

@@ -18,7 +18,7 @@ from disentree.studies.progress import Progress, duration, time_for
 from disentree.studies.results import Results, write_tables
 from disentree.studies.task import Study, Task
 from disentree.studies.worker import PATIENCE, forget, read_result
-from disentree.utils.files import locked
+from disentree.utils.files import locked, remove_temporaries
 from disentree.utils.pools import open_pool
 
 log = logging.getLogger(__name__)
@@ -101,6 +101,8 @@ def run_study(
     check_folder(study, options, folder)
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder / ".lock", shared=only is not None):
+        if only is None:  # no other process writes here
+            remove_temporaries(folder)
         if force:
             for i in range(len(tasks)) if only is None else only:
                 forget(folder / "runs" / tasks[i].name)
