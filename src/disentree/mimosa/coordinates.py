@@ -14,8 +14,10 @@ from disentree.mimosa.precision import precision_of
 from disentree.mimosa.representation.base import Representation
 
 ROUNDING = 1e-9  # deviations below this part of the largest are rounding: no coordinate
-# Columns whose deviations differ by more than this factor are not in the same unit, and are standardized.
+# Columns whose ranges differ by more than this factor are not in the same unit, and are standardized. Ranges, and
+# not deviations: a pixel that is rarely set varies little, and in the same unit as the others.
 SAME_UNIT = 30.0
+RARE = 0.1  # share of columns whose ranges may be smaller
 MOST = 100  # coordinates: what the others hold is too little, and too much like noise, to tell leaves apart
 PRECISION_ROWS = 20_000  # rows that the grid of a column is looked for in
 
@@ -51,8 +53,9 @@ def table_coordinates(X: Float[np.ndarray, "n p"], rng: np.random.Generator) -> 
         return Coordinates(
             Representation("linear", mean, none, np.zeros(0)), np.zeros(0), Columns(mean, none.T, precision)
         )
-    own = deviation[varies]
-    scale = np.where(varies, deviation if own.max() > SAME_UNIT * own.min() else 1.0, np.inf)
+    ranges = np.sort(np.ptp(X[:, varies], axis=0))
+    same_unit = ranges[-1] <= SAME_UNIT * ranges[int(RARE * len(ranges))]
+    scale = np.where(varies, 1.0 if same_unit else deviation, np.inf)
     axes = principal_axes((X - mean) / scale, MOST, solver="auto", random_state=rng)
     s = axes.singular_values
     kept = int((s > ROUNDING * s[0]).sum())

@@ -59,7 +59,7 @@ class Verdict:
         return float(np.nanmean(self.bits))
 
 
-def splits(n: int, rng: np.random.Generator) -> list[Int[np.ndarray, " m"]]:
+def splits(n: int, rng: np.random.Generator) -> list[Int[np.ndarray, " _"]]:
     """Rows to hold out: folds for few rows, one part for many."""
     order = rng.permutation(n)
     if n < FEW:
@@ -71,7 +71,7 @@ def held_out_bits(
     fits: Callable[[np.ndarray], Sequence[Candidate]],
     Z: Float[np.ndarray, "n D"],
     floor: Float[np.ndarray, " D"],
-    held: list[Int[np.ndarray, " m"]],
+    held: list[Int[np.ndarray, " _"]],
 ) -> dict[str, Verdict]:
     """Bits of each row under candidates that were fitted without it. `fits` gives a list of named candidates."""
     out: dict[str, Verdict] = {}

@@ -39,6 +39,7 @@ FEWEST = 30  # rows, to look for structure in
 # A candidate with more leaves must save this many times the bits of one with fewer: cutting a leaf in pieces
 # always describes a little better how dense it is along itself, which is not structure.
 MORE = 1.05
+WHOLE = 5000  # rows below which mixtures, which are quick, are found on all rows
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,15 @@ class Finder:
         Candidates from rows.
     again : callable
         The same candidates fitted to a part of the rows, given those of all rows.
+    whole : int, default=FEW
+        With fewer rows than this, structure is found on all of them, and judged by candidates fitted again to a
+        part; with more it is found on that part.
     """
 
     name: str
     find: Callable[[Float[np.ndarray, "n D"], np.random.Generator], Sequence[Any]]
     again: Callable[[Float[np.ndarray, "n D"], np.random.Generator, Sequence[Any]], Sequence[Any]]
+    whole: int = FEW
 
 
 def table_finders(
@@ -98,9 +103,7 @@ def table_finders(
         return mixture.find(dithered(Z, rng), wide_enough(Z), rng, columns)
 
     def fit_mixture(Z: np.ndarray, rng: np.random.Generator, found: Sequence[Any]) -> Sequence[Any]:
-        families = tuple(c.details["family"] for c in found if c.finder == "mixture")
-        with_margins = any("margins" in c.finder for c in found)
-        return mixture.find(dithered(Z, rng), wide_enough(Z), rng, columns, families, with_margins, merged=False)
+        return mixture.refit(dithered(Z, rng), wide_enough(Z), rng, columns, found)
 
     def find_atlas(Z: np.ndarray, rng: np.random.Generator) -> Sequence[Any]:
         found = atlas.find(Z, floor, rng)
@@ -120,7 +123,7 @@ def table_finders(
         Finder("subspaces", find_subspaces, lambda Z, rng, found: find_subspaces(Z, rng)),
         Finder("noisy subspaces", find_in_noise, lambda Z, rng, found: find_in_noise(Z, rng)),
         Finder("atlas", find_atlas, lambda Z, rng, found: find_atlas(Z, rng)),
-        Finder("mixture", find_mixture, fit_mixture),
+        Finder("mixture", find_mixture, fit_mixture, WHOLE),
     ]
 
 
@@ -172,7 +175,10 @@ def search(
     fitted = Z if few else np.delete(Z, held[0], axis=0)
     with step("models without structure"):
         found: dict[str, Any] = {c.finder: c for c in structureless(fitted, floor, columns)}
-        verdicts = held_out_bits(lambda part: structureless(part, floor, columns), Z, floor, held)
+        plain = list(found.values())
+        verdicts = held_out_bits(
+            lambda part: structureless(part, floor, columns) if few else plain, Z, floor, held
+        )
     needless: set[str] = set()
     for finder, own in zip(finders, seeds, strict=False):
         if finder.name in needless:
@@ -181,14 +187,17 @@ def search(
         try:
             with step(finder.name):
                 start = time.perf_counter()
-                new = finder.find(fitted, np.random.default_rng(find_seed))
+                whole = len(Z) < finder.whole
+                new = finder.find(Z if whole else fitted, np.random.default_rng(find_seed))
                 seconds = time.perf_counter() - start
                 found |= {c.finder: c for c in new}
                 if not new:
                     continue
                 needless.update(name for c in new for name in c.details.get("needless", ()))
                 fits = (
-                    partial(_fold, finder, new, np.random.default_rng(fold_seed)) if few else lambda part, n=new: n
+                    partial(_fold, finder, new, np.random.default_rng(fold_seed))
+                    if whole
+                    else lambda part, n=new: n
                 )
                 scored = held_out_bits(fits, Z, floor, held)
                 for name, verdict in scored.items():
@@ -211,14 +220,13 @@ def choose(found: dict[str, Any], verdicts: dict[str, Verdict], n_dims: int) -> 
     doubt it is the best model without structure."""
     order = sorted(verdicts.values(), key=lambda v: v.mean)
     plain = next(v for v in order if v.finder in STRUCTURELESS)
-    best = order[0]
-    for other in order[1:]:
+    clouds = {name for name, c in found.items() if len(c.components) == 1 and c.dimensions[0] == n_dims}
+    structured = [v for v in order if v.finder not in clouds and v is not plain and beyond_doubt(v, plain)]
+    best = structured[0] if structured else plain
+    for other in structured[1:]:
         fewer = len(found[other.finder].components) < len(found[best.finder].components)
-        if fewer and saving(other, plain)[0] * MORE >= saving(order[0], plain)[0]:
+        if fewer and saving(other, plain)[0] * MORE >= saving(structured[0], plain)[0]:
             best = other
-    one_cloud = len(found[best.finder].components) == 1 and found[best.finder].dimensions[0] == n_dims
-    if one_cloud or not beyond_doubt(best, plain):
-        best = plain
     mean, doubt = saving(best, plain)
     table = [
         {

@@ -23,6 +23,8 @@ import numpy as np
 from jaxtyping import Float
 
 LOG_2PI = float(np.log(2 * np.pi))
+GAP = 10.0  # a direction is wide if its variance is this many times that of the widest residual direction
+FLAT = 4.0  # residual variances differ by no more than this factor, beside what few rows make of equal ones
 
 
 def log_sum(joint: Float[np.ndarray, "n k"]) -> Float[np.ndarray, " n"]:
@@ -232,3 +234,24 @@ def expectation_maximization(
 def bic(mixture: Mixture, likelihood: float, n: float) -> float:
     """Higher is better, in nats."""
     return likelihood - 0.5 * mixture.parameters * float(np.log(n))
+
+
+def dimension_of(covariance: Float[np.ndarray, "D D"], floor: Float[np.ndarray, " D"], count: float) -> int:
+    """Directions of a leaf that are clearly wider than its narrowest ones, if those are all alike.
+
+    A blob has no such residual directions and the full dimension; a cluster no wider than the precision has none.
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    least = (floor**2) @ vectors**2
+    if np.all(values <= 4 * least):
+        return 0
+    values = np.maximum(values, least)
+    D = len(values)
+    for d in range(1, D):
+        rest = values[d:]
+        ratio = min(np.sqrt(len(rest) / max(count, 1.0)), 0.9)
+        chance = ((1 + ratio) / (1 - ratio)) ** 2
+        if values[d - 1] >= GAP * rest.max() and rest.max() <= FLAT * chance * rest.min():
+            return d
+    return D

@@ -15,9 +15,13 @@ from disentree.mimosa.finders.gaussians import Mixture, bic, expectation_maximiz
 
 FEWEST = 8  # rows of a component, at least: a mean and a variance need some
 SPLIT_ROWS = 2000  # rows of a component that splits are looked for in
+FIRST_ROWS = 700  # of these, rows that all starts are tried on
 MAX_COMPONENTS = 60
 EXTREMES = 3  # directions at either end of the spectrum of fourth moments
-FINALISTS = 2
+RAW = 3  # leading directions that two-means starts from
+# Starts that are followed, and steps of EM: all for two steps on few rows, the best of them further.
+ROUNDS = ((6, 2), (2, 4))
+LAST_STEPS = 20  # of EM for the finalists, on all rows of the component
 SAME = 0.97  # starts that agree on this part of the rows are one
 GROWTH_STEPS = 10  # of EM on all rows after a split
 
@@ -67,6 +71,21 @@ def starts(U: Float[np.ndarray, "n q"], w: Float[np.ndarray, " n"], leading: Flo
     return masks
 
 
+def two_means(y: Float[np.ndarray, "n q"], w: Float[np.ndarray, " n"], along: Float[np.ndarray, " q"]):
+    """Two-means from the halves along a direction: a mask."""
+    u = y @ along
+    mask = u > two_means_1d(u, w)
+    for _ in range(10):
+        if not w[mask].sum() or not w[~mask].sum():
+            break
+        a, b = np.average(y[mask], axis=0, weights=w[mask]), np.average(y[~mask], axis=0, weights=w[~mask])
+        new = y @ (a - b) > (a + b) @ (a - b) / 2
+        if (new == mask).all():
+            break
+        mask = new
+    return mask
+
+
 def best_split(Y, weights, mixture: Mixture, k: int, n: float, floor, family, fewest):
     """The best division of component k in two: gain in BIC, and the two as (weights on rows, rows)."""
     rows = np.flatnonzero(weights > 0.02)
@@ -91,28 +110,34 @@ def best_split(Y, weights, mixture: Mixture, k: int, n: float, floor, family, fe
         y, np.ones((len(y), 1)), floor, family, w * scale, n, elsewhere, steps=1
     )
     reference = bic(one, likelihood, n)
-    tried = []
+    few = np.arange(0, len(y), max(1, len(y) // FIRST_ROWS))
     seen: list = []
-    for mask in starts(U, w, leading):
+    for mask in [*starts(U, w, leading), *(two_means(y - mean, w, v) for v in vectors[:, -RAW:].T)]:
         if min(w[mask].sum(), w[~mask].sum()) * scale < fewest:
             continue
-        if any(abs((mask == other).mean() - 0.5) > SAME - 0.5 for other in seen):
-            continue
-        seen.append(mask)
-        R = np.where(mask[:, None], [0.9, 0.1], [0.1, 0.9])
-        try:
-            two, likelihood, R = expectation_maximization(
-                y, R, floor, family, w * scale, n, elsewhere, steps=4, fewest=fewest
-            )
-        except np.linalg.LinAlgError:
-            continue
-        if len(two) == 2:
-            tried.append((bic(two, likelihood, n), R))
-    tried.sort(key=lambda t: -t[0])
+        if not any(abs((mask == other).mean() - 0.5) > SAME - 0.5 for other in seen):
+            seen.append(mask)
+    followed = [np.where(mask[few, None], [0.9, 0.1], [0.1, 0.9]) for mask in seen]
+    mixtures: list[Mixture] = []
+    few_scale = weights.sum() / w[few].sum()
+    for keep, steps in ROUNDS:
+        tried = []
+        for R in followed:
+            try:
+                two, likelihood, R = expectation_maximization(
+                    y[few], R, floor, family, w[few] * few_scale, n, elsewhere, steps=steps, fewest=fewest
+                )
+            except np.linalg.LinAlgError:
+                continue
+            if len(two) == 2:
+                tried.append((bic(two, likelihood, n), two, R))
+        tried.sort(key=lambda t: -t[0])
+        followed = [R for _, _, R in tried[:keep]]
+        mixtures = [two for _, two, _ in tried[:keep]]
     best, chosen = -np.inf, None
-    for _, R in tried[:FINALISTS]:
-        two, likelihood, R = expectation_maximization(
-            y, R, floor, family, w * scale, n, elsewhere, steps=20, fewest=fewest
+    for start in mixtures:
+        two, likelihood, _ = expectation_maximization(
+            y, start.posteriors(y), floor, family, w * scale, n, elsewhere, steps=LAST_STEPS, fewest=fewest
         )
         if len(two) == 2 and bic(two, likelihood, n) > best:
             best, chosen = bic(two, likelihood, n), two
@@ -134,17 +159,23 @@ def inserted(Y, mixture: Mixture, splits: dict, floor, family, fewest):
     return mixture, R, bic(mixture, likelihood, len(Y)), kept
 
 
-def grow(Y: Float[np.ndarray, "n q"], floor: Float[np.ndarray, " q"], family: str, most: int = MAX_COMPONENTS):
-    """A mixture that no split improves, its BIC and its posteriors.
+def grow(
+    Y: Float[np.ndarray, "n q"],
+    floor: Float[np.ndarray, " q"],
+    family: str,
+    most: int = MAX_COMPONENTS,
+    R: Float[np.ndarray, "n k"] | None = None,
+):
+    """A mixture that no split improves, its BIC and its posteriors; `R` are those of a smaller one to go on from.
 
     All components whose split promises a good part of the best gain are divided at once, and one alone if that
     fails.
     """
     n, q = Y.shape
     fewest = float(max(FEWEST, (q + 1) if family == "full" else 0))
-    mixture, likelihood, R = expectation_maximization(Y, np.ones((n, 1)), floor, family)
+    mixture, likelihood, R = expectation_maximization(Y, np.ones((n, 1)) if R is None else R, floor, family)
     score = bic(mixture, likelihood, n)
-    found: list = [None]
+    found: list = [None] * len(mixture)
     while len(mixture) < most:
         for k in range(len(mixture)):
             if found[k] is None:

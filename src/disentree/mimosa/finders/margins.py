@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float
 from scipy.interpolate import PchipInterpolator
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 KNOTS = (0, 3, 6, 12, 24)  # inner knots that are tried for each column; none is a straight line (normal as it is)
 INNER_FOLDS = 4
+CHOOSING = 4000  # rows that the number of knots is chosen on
 LOG_2PI = float(np.log(2 * np.pi))
 
 
@@ -21,21 +23,28 @@ class MonotoneMap:
 
     at: Float[np.ndarray, " k"]
     scores: Float[np.ndarray, " k"]
-    curve: PchipInterpolator | None
-    ends: tuple[float, float]  # slopes outside
+    below: float  # slopes outside
+    above: float
+
+    @property
+    def straight(self) -> bool:
+        """One line, through one point."""
+        return len(self.at) == 1
+
+    @cached_property
+    def curve(self) -> PchipInterpolator:
+        return PchipInterpolator(self.at, self.scores)
 
     def __call__(self, x: Float[np.ndarray, " n"]) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
         """Scores and the log of the slope."""
-        if self.curve is None:
-            return self.scores[0] + self.ends[0] * (x - self.at[0]), np.full(len(x), np.log(self.ends[0]))
+        if self.straight:
+            return self.scores[0] + self.below * (x - self.at[0]), np.full(len(x), np.log(self.below))
         low, high = self.at[0], self.at[-1]
         inside = np.clip(x, low, high)
         scores = self.curve(inside)
-        slope = np.where(x < low, self.ends[0], np.where(x > high, self.ends[1], self.curve(inside, 1)))
+        slope = np.where(x < low, self.below, np.where(x > high, self.above, self.curve(inside, 1)))
         scores = (
-            scores
-            + np.where(x < low, self.ends[0] * (x - low), 0)
-            + np.where(x > high, self.ends[1] * (x - high), 0)
+            scores + np.where(x < low, self.below * (x - low), 0) + np.where(x > high, self.above * (x - high), 0)
         )
         # a slope of zero would be a density of zero
         return scores, np.log(np.maximum(slope, 1e-3 * (self.scores[-1] - self.scores[0]) / (high - low)))
@@ -46,23 +55,20 @@ def monotone_map(x: Float[np.ndarray, " n"], knots: int, precision: float) -> Mo
     n = len(x)
     if knots == 0:
         deviation = max(float(x.std()), precision, 1e-300)
-        return MonotoneMap(np.array([x.mean()]), np.array([0.0]), None, (1 / deviation, 1 / deviation))
+        return MonotoneMap(np.array([x.mean()]), np.array([0.0]), 1 / deviation, 1 / deviation)
     outer = -ndtri(max(2.0 / n, 0.005))
     scores = np.linspace(-outer, outer, knots + 2)
-    from scipy.special import ndtr
-
     at = np.quantile(x, ndtr(scores))
     keep = np.concatenate([[True], np.diff(at) > max(precision * 0.2, 1e-9 * (at[-1] - at[0]))])
     at, scores = at[keep], scores[keep]
     if len(at) < 3:
         return monotone_map(x, 0, precision)
-    curve = PchipInterpolator(at, scores)
     chords = np.diff(scores) / np.diff(at)
     # Straight tails as steep as the outer rows say: score of the mean excess beyond the outer knots.
     below, above = at[0] - x[x < at[0]], x[x > at[-1]] - at[-1]
     low = min(chords[0], 0.35 / max(below.mean(), precision)) if len(below) else chords[0]
     high = min(chords[-1], 0.35 / max(above.mean(), precision)) if len(above) else chords[-1]
-    return MonotoneMap(at, scores, curve, (float(low), float(high)))
+    return MonotoneMap(at, scores, float(low), float(high))
 
 
 def log_margin(x, m: MonotoneMap) -> Float[np.ndarray, " n"]:
@@ -73,7 +79,8 @@ def log_margin(x, m: MonotoneMap) -> Float[np.ndarray, " n"]:
 def chosen_map(x: Float[np.ndarray, " n"], precision: float) -> MonotoneMap:
     """The map with the number of knots that describes held-out rows best; a straight line unless another
     clearly does."""
-    n = len(x)
+    some = x[:: max(1, len(x) // CHOOSING)]
+    n = len(some)
     fold = np.arange(n) % INNER_FOLDS
     each = {}
     for knots in KNOTS:
@@ -81,8 +88,8 @@ def chosen_map(x: Float[np.ndarray, " n"], precision: float) -> MonotoneMap:
             continue
         each[knots] = np.empty(n)
         for f in range(INNER_FOLDS):
-            m = monotone_map(x[fold != f], knots, precision)
-            each[knots][fold == f] = log_margin(x[fold == f], m)
+            m = monotone_map(some[fold != f], knots, precision)
+            each[knots][fold == f] = log_margin(some[fold == f], m)
     best = 0
     for knots in each:
         gain = each[knots] - each[best]
@@ -103,7 +110,7 @@ class Margins:
 
     @property
     def straight(self) -> bool:
-        return all(m.curve is None for m in self.maps)
+        return all(m.straight for m in self.maps)
 
     def __call__(self, X: Float[np.ndarray, "n p"]) -> tuple[Float[np.ndarray, "n p"], Float[np.ndarray, " n"]]:
         """Scores, and the log of the Jacobian of each row."""

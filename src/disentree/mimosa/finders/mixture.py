@@ -1,25 +1,41 @@
-"""The mixture finder: clusters, few rows, real tables."""
+"""The mixture finder: clusters, few rows, real tables.
+
+Mixtures of Gaussians are grown in the principal components and, if some column is not normal, among the columns
+with normal margins, each with parsimonious covariances (`mixture`) and with free ones (`gmm`). Pieces without a
+valley between them are one leaf.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import Float
+from threadpoolctl import threadpool_limits
 
 from disentree.mimosa.candidate import Candidate
 from disentree.mimosa.finders.gaussians import Mixture, expectation_maximization, maximized
-from disentree.mimosa.finders.growth import grow
+from disentree.mimosa.finders.growth import MAX_COMPONENTS, grow
 from disentree.mimosa.finders.margins import Margins
-from disentree.mimosa.finders.mixture_leaf import MixtureLeaf, Space, dimension_of, leaf_covariance
+from disentree.mimosa.finders.mixture_leaf import GatedLeaf, MixtureLeaf, Space, leaf_dimension
 from disentree.mimosa.finders.pieces import merge_pieces
-from disentree.mimosa.finders.structureless import Columns
+from disentree.mimosa.finders.structureless import SCORE_FLOOR, Columns, fit_gaussian, fit_margins
 
 SEARCHED = 6000  # rows that mixtures are grown on; all rows are used in the end
 # principal components that a mixture is looked for in, at most: in more, few odd rows decide splits (digits: 20
 # gives ARI .77, 50 gives .18)
 LEADING = 20
+MARGINS_LEADING = 40  # columns with normal margins that free covariances are fitted to, at most
 MOST_COLUMNS = 100  # that normal margins are fitted to
-SCORE_FLOOR = 0.01  # standard deviation of scores, at least
 ROWS_PER_AXIS = 5  # and no more than the rows can say something about
+# Growth pauses at so many pieces, and goes on if at least this part of them are leaves: pieces of a curved leaf,
+# which have no valleys between them, are no reason for more pieces.
+FIRST_PIECES, LEAVES = 24, 0.5
+# Mixtures among normal margins are tried if margins alone save this part of what the mixture of components saves.
+WORTH = 0.1
+
+FAMILIES = {"mixture": ("pooled", "lowrank"), "gmm": ("full",)}
+MARGINS_FAMILIES = {"margins-mixture": "pooled", "margins-gmm": "full"}
 
 
 def find(
@@ -27,58 +43,114 @@ def find(
     precision: Float[np.ndarray, " D"] | float,
     rng: np.random.Generator,
     columns: Columns | None = None,
-    families: tuple[str, ...] = ("pooled", "lowrank"),
-    margins: bool = True,
-    merged: bool = True,
 ) -> list[Candidate]:
-    """Mixtures in the principal components, and in the columns with normal margins if some column is not
-    normal."""
+    """Mixtures of the rows, their pieces joined to leaves.
+
+    Parameters
+    ----------
+    Z : array of shape (n, D)
+        Principal components.
+    precision : array of shape (D,) or float
+        Of each coordinate: no deviation is taken below it.
+    rng : Generator
+    columns : Columns or None, default=None
+        The table's own columns; None for no mixtures among columns with normal margins.
+
+    Returns
+    -------
+    list of Candidate
+        `mixture` and `gmm`, and those of `mixture-with-margins`, `margins-mixture` and `margins-gmm` that may
+        matter.
+    """
     n, D = Z.shape
     floor = np.broadcast_to(np.asarray(precision, float), (D,))
-    out = [in_components(Z, floor, rng, families, merged)]
-    if margins and columns is not None and D <= MOST_COLUMNS and n >= ROWS_PER_AXIS * D:
+    with threadpool_limits(1, user_api="blas"):  # on small matrices threads cost more than they save
+        out = [in_components("mixture", Z, floor, rng, FAMILIES["mixture"])]
+        shattered = is_shattered(out[0])
+        out.append(in_components("gmm", Z, floor, rng, FAMILIES["gmm"], FIRST_PIECES // 2 if shattered else None))
+        if columns is None or D > MOST_COLUMNS or n < ROWS_PER_AXIS * D or shattered:
+            return out
         own = columns.independent()
-        maps = Margins.fit(own.of(Z), own.precision)
-        if not maps.straight and len(out[0].details["groups"]) > 1:
-            out.append(with_margins(Z, own, maps, out[0]))
-        if not maps.straight and D <= LEADING:
-            out.append(in_margins(Z, own, maps, rng, merged))
-    return out
+        alone = fit_margins(Z, own)
+        if alone.margins.straight:
+            return out
+        one = fit_gaussian(Z, floor).log_density(Z).mean()
+        if alone.log_density(Z).mean() - one < WORTH * (max(c.log_density(Z).mean() for c in out) - one):
+            return out
+        if out[0].details["pieces"] > 1:
+            out.append(with_margins(Z, own, alone.margins, out[0]))
+        for name, family in MARGINS_FAMILIES.items():
+            most = LEADING if family == "pooled" else MARGINS_LEADING
+            if most >= D:
+                out.append(in_margins(name, Z, own, alone.margins, rng, family))
+        return out
 
 
-def in_components(Z, floor, rng, families, merged) -> Candidate:
+def refit(
+    Z: Float[np.ndarray, "n D"],
+    precision: Float[np.ndarray, " D"] | float,
+    rng: np.random.Generator,
+    columns: Columns | None,
+    found: Sequence[Candidate],
+) -> list[Candidate]:
+    """The same kinds of mixtures, of a part of the rows: densities for the judge, so that leaves need not be told
+    apart."""
+    floor = np.broadcast_to(np.asarray(precision, float), (Z.shape[1],))
+    out: dict[str, Candidate] = {}
+    with threadpool_limits(1, user_api="blas"):
+        own, maps = None, None
+        if columns is not None and len(found) > len(FAMILIES):
+            own = columns.independent()
+            maps = Margins.fit(own.of(Z), own.precision)
+        for candidate in found:
+            name, family = candidate.finder, candidate.details["family"]
+            if name in FAMILIES:
+                out[name] = in_components(name, Z, floor, rng, (family,), merged=False)
+            elif own is not None and name in MARGINS_FAMILIES:
+                out[name] = in_margins(name, Z, own, maps, rng, family, merged=False)
+            elif own is not None:
+                out[name] = with_margins(Z, own, maps, out["mixture"])
+    return list(out.values())
+
+
+def is_shattered(found: Candidate) -> bool:
+    """Whether a mixture is pieces of something else, for which no other mixture will do better."""
+    return len(found.components) < LEAVES * found.details["pieces"] and found.details["pieces"] >= FIRST_PIECES
+
+
+def in_components(name, Z, floor, rng, families, most=None, merged=True) -> Candidate:
+    """A mixture of the leading principal components, of so many pieces at most."""
     n, D = Z.shape
     q = max(1, min(D, LEADING, n // ROWS_PER_AXIS))
     rest = np.maximum(np.sqrt((Z[:, q:] ** 2).mean(axis=0) * (n / max(n - 1, 1))), floor[q:])
-    return fitted("mixture", Z, Space(q, rest), floor[:q], rng, families, merged)
+    return fitted(name, Z, Space(q, rest), floor[:q], rng, families, most, merged)
 
 
-def in_margins(Z, columns, maps, rng, merged) -> Candidate:
-    slopes = []
+def in_margins(name, Z, columns, maps, rng, family, merged=True) -> Candidate:
+    """A mixture of the columns' scores."""
     X = columns.of(Z)
-    for j, m in enumerate(maps.maps):
-        slopes.append(np.exp(np.median(m(X[:, j])[1])))
-    floor = np.maximum(1e-4, np.array(slopes) * columns.precision)
+    slopes = np.array([np.exp(np.median(m(X[:, j])[1])) for j, m in enumerate(maps.maps)])
+    floor = np.maximum(SCORE_FLOOR, slopes * columns.precision)
     space = Space(Z.shape[1], np.ones(0), columns, maps)
-    return fitted("margins-mixture", Z, space, floor, rng, ("pooled",), merged)
+    return fitted(name, Z, space, floor, rng, (family,), None, merged)
 
 
 def with_margins(Z, columns, maps, found: Candidate) -> Candidate:
-    """The same leaves, described by Gaussians of the columns' scores.
+    """The same leaves, with a density of the columns' scores.
 
     A model with normal margins gains much where columns heap (pixels that are mostly 0). Leaves that were found
-    without it are compared with it on equal terms if they may use the same margins.
+    without it are compared with it on equal terms if they may use the same margins. Which leaf a row is on is for
+    the mixture to say that found them.
     """
     space = Space(Z.shape[1], np.ones(0), columns, maps)
     S, _ = space(Z)
-    groups = found.details["groups"]
-    Y, _ = found.components[0].space(Z)
-    R = found.details["mixture"].posteriors(Y)
-    mixture = maximized(S, R, len(Z), np.full(S.shape[1], SCORE_FLOOR), "pooled")
-    shares = np.array([mixture.shares[groups == g].sum() for g in range(groups.max() + 1)])
+    groups, gate, gate_space = found.details["groups"], found.details["mixture"], found.components[0].space
+    R = gate.posteriors(gate_space(Z)[0])
+    density = maximized(S, R, len(Z), np.full(S.shape[1], SCORE_FLOOR), "pooled")
+    shares = np.array([R[:, groups == g].sum() for g in range(groups.max() + 1)]) / len(Z)
     leaves = [
-        MixtureLeaf(space, part(mixture, groups == g), found.components[g].dimension)
-        for g in range(groups.max() + 1)
+        GatedLeaf(space, density, gate_space, gate, groups == g, float(share), found.components[g].dimension)
+        for g, share in enumerate(shares)
     ]
     return Candidate("mixture-with-margins", leaves, shares, dict(found.details))
 
@@ -91,21 +163,27 @@ def part(mixture: Mixture, chosen) -> Mixture:
     )
 
 
-def fitted(name, Z, space, floor, rng, families, merged) -> Candidate:
+def fitted(name, Z, space, floor, rng, families, most, merged) -> Candidate:
+    """The mixture of the family with the best BIC, as leaves."""
     Y, _ = space(Z)
     n = len(Y)
     searched = Y if n <= SEARCHED else Y[np.sort(rng.permutation(n)[:SEARCHED])]
-    grown = [(*grow(searched, floor, family), family) for family in families]
+    normal = space.margins is not None and "full" in families
+    grown = [(*grow(searched, floor, family, most or FIRST_PIECES), family) for family in families]
     mixture, score, R, family = max(grown, key=lambda one: one[1])
-    # the judge scores densities, for which leaves need not be told apart
-    groups = merge_pieces(searched, mixture, R, floor, family) if merged else np.zeros(len(mixture), int)
+    groups = np.zeros(len(mixture), int)
+    if merged:
+        groups = merge_pieces(searched, mixture, R, floor, family, normal)
+    if merged and not most and len(mixture) >= FIRST_PIECES and groups.max() + 1 >= LEAVES * len(mixture):
+        mixture, score, R = grow(searched, floor, family, MAX_COMPONENTS, R)
+        groups = merge_pieces(searched, mixture, R, floor, family, normal)
     if n > SEARCHED:
         mixture, _, R = expectation_maximization(Y, mixture.posteriors(Y), floor, family, steps=10)
     leaves, shares = [], []
     for g in range(groups.max() + 1):
         pieces = part(mixture, groups == g)
         share = mixture.shares[groups == g].sum()
-        leaves.append(MixtureLeaf(space, pieces, dimension_of(leaf_covariance(pieces), floor, n * share)))
+        leaves.append(MixtureLeaf(space, pieces, leaf_dimension(pieces, space, floor, n * share)))
         shares.append(share)
     details = {"family": family, "pieces": len(mixture), "bic": score, "groups": groups, "mixture": mixture}
     return Candidate(name, leaves, np.array(shares), details)

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
-from disentree.mimosa.finders.gaussians import LOG_2PI, Mixture
+from disentree.mimosa.finders.gaussians import LOG_2PI, Mixture, dimension_of, log_sum
 from disentree.mimosa.finders.margins import Margins
 from disentree.mimosa.finders.structureless import Columns
-
-GAP = 10.0  # a direction is wide if its variance is this many times that of the widest residual direction
-FLAT = 4.0  # residual variances differ by no more than this factor, beside what few rows make of equal ones
 
 
 @dataclass(frozen=True)
@@ -45,27 +42,49 @@ class MixtureLeaf:
         return self.pieces.log_density(Y) + extra
 
 
-def dimension_of(covariance: Float[np.ndarray, "D D"], floor: Float[np.ndarray, " D"], count: float) -> int:
-    """Directions of a leaf that are clearly wider than its narrowest ones, if those are all alike.
+@dataclass(frozen=True)
+class GatedLeaf:
+    """A leaf that one mixture tells from the others, in a density that is another mixture's.
 
-    A blob has no such residual directions and the full dimension; a cluster no wider than the precision has none.
+    The density of rows on it is that of all rows times its probability: p(z, k) = p(k | z) p(z).
+
+    Attributes
+    ----------
+    space, density : Space, Mixture
+        The density of all rows.
+    gate_space, gate : Space, Mixture
+        Tell the leaves apart.
+    own : array of shape (pieces,)
+        Which pieces of the gate are the leaf's.
+    share : float
+        Of rows on the leaf.
+    dimension : int
     """
-    values, vectors = np.linalg.eigh(covariance)
-    values, vectors = values[::-1], vectors[:, ::-1]
-    least = (floor**2) @ vectors**2
-    if np.all(values <= 4 * least):
-        return 0
-    values = np.maximum(values, least)
-    D = len(values)
-    for d in range(1, D):
-        rest = values[d:]
-        ratio = min(np.sqrt(len(rest) / max(count, 1.0)), 0.9)
-        chance = ((1 + ratio) / (1 - ratio)) ** 2
-        if values[d - 1] >= GAP * rest.max() and rest.max() <= FLAT * chance * rest.min():
-            return d
-    return D
+
+    space: Space
+    density: Mixture
+    gate_space: Space
+    gate: Mixture
+    own: Bool[np.ndarray, " pieces"]
+    share: float
+    dimension: int
+
+    def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
+        S, extra = self.space(Z)
+        joint = self.gate.joint(self.gate_space(Z)[0])
+        probability = log_sum(joint[:, self.own]) - log_sum(joint)
+        return self.density.log_density(S) + extra + probability - np.log(self.share)
 
 
 def leaf_covariance(pieces: Mixture) -> Float[np.ndarray, "q q"]:
     """Covariance within pieces, on average: the local spread, which curvature between pieces does not widen."""
     return np.einsum("k,kij->ij", pieces.shares, pieces.within)
+
+
+def leaf_dimension(pieces: Mixture, space: Space, floor: Float[np.ndarray, " q"], count: float) -> int:
+    """The dimension of a leaf, with the axes that the mixture left out."""
+    rest = space.rest_deviations
+    q = len(floor)
+    covariance = np.diag(np.concatenate([np.zeros(q), rest**2]))
+    covariance[:q, :q] = leaf_covariance(pieces)
+    return dimension_of(covariance, np.concatenate([floor, rest / 3]), count)

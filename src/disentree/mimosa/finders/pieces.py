@@ -26,6 +26,9 @@ CROSSING = 1.0  # pieces cross if they meet within so many standard deviations o
 SADDLE = 0.25  # two peaks are one if the density between them is at least this part of the lower
 SHALLOW = 0.5  # no valley where the fitted density keeps this part of the lower peak
 SURE = 5.0  # rows alone decide beyond this
+# Among columns with normal margins a cloud is not uniform along any of them, and free covariances bend around
+# what is skewed: valleys between pieces are shallower there by chance, and fewer deviations will do.
+NORMAL_VALLEY, NORMAL_SHALLOW = 2.3, 0.7
 FOLDS = 5
 CROSS_STEPS = 10  # of EM on the rows of the other folds
 
@@ -139,13 +142,21 @@ def group_moments(mixture: Mixture, pieces: list[int]):
     return mean, np.einsum("k,kij->ij", w, mixture.covariances[pieces]) + (off * w[:, None]).T @ off
 
 
-def is_valley(depth: float, z: float) -> bool:
-    """Whether the fitted density and the rows agree that there is one."""
+def is_valley(depth: float, z: float, normal: bool = False) -> bool:
+    """Whether the fitted density and the rows agree that there is one; `normal`: between free covariances, in
+    columns with normal margins."""
+    if normal and depth < NORMAL_SHALLOW and z > NORMAL_VALLEY:
+        return True
     return z > SURE or (depth < SHALLOW and z > VALLEY) or (depth < DEEP and z > LIKELY)
 
 
 def merge_pieces(
-    Y: Float[np.ndarray, "n q"], mixture: Mixture, R: Float[np.ndarray, "n k"], floor, family: str
+    Y: Float[np.ndarray, "n q"],
+    mixture: Mixture,
+    R: Float[np.ndarray, "n k"],
+    floor,
+    family: str,
+    normal: bool = False,
 ) -> Int[np.ndarray, " k"]:
     """The leaf of each piece.
 
@@ -163,11 +174,12 @@ def merge_pieces(
     fell = np.ones((k, k))
     for i in range(k):
         for j in range(i + 1, k):
-            if different_manifolds(mixture, i, j):
+            # normal margins bend thin leaves, so that their pieces look like different ones
+            if not normal and different_manifolds(mixture, i, j):
                 continue
             fall, z = valleys.between([i], [j])
             fell[i, j] = fell[j, i] = fall
-            if not is_valley(fall, z):
+            if not is_valley(fall, z, normal):
                 links.append((min(height[i], height[j]), -z, i, j))
     links.sort(key=lambda t: (-t[0], -t[1]))
     group = np.arange(k)
@@ -180,7 +192,7 @@ def merge_pieces(
         if level < lower + np.log(SADDLE):
             continue
         A, B = np.flatnonzero(group == a).tolist(), np.flatnonzero(group == b).tolist()
-        if len(A) + len(B) > 2 and fell[i, j] < SHALLOW and is_valley(*valleys.between(A, B)):
+        if len(A) + len(B) > 2 and fell[i, j] < SHALLOW and is_valley(*valleys.between(A, B), normal):
             continue
         group[group == b] = a
         peak[a] = max(peak[a], peak[b])

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from disentree.mimosa.finders.gaussians import log_gaussians, not_below
+from disentree.mimosa.finders.gaussians import dimension_of, log_gaussians, not_below
 from disentree.mimosa.finders.margins import Margins
+
+SCORE_FLOOR = 1e-3  # standard deviation of normal scores in any direction, at least
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,8 @@ class Gaussian:
 
 
 def fit_gaussian(Z, floor) -> Gaussian:
-    return Gaussian(Z.mean(axis=0), shrunk_covariance(Z, floor), Z.shape[1])
+    covariance = shrunk_covariance(Z, floor)
+    return Gaussian(Z.mean(axis=0), covariance, dimension_of(covariance, floor, len(Z)))
 
 
 def fit_ppca(Z, floor) -> Gaussian:
@@ -85,7 +88,8 @@ def fit_ppca(Z, floor) -> Gaussian:
     cost = d * D - d * (d + 1) / 2 + d + 1
     best = int(np.argmin(n * (logs + (D - d) * np.log(tail)) + cost * np.log(n)))
     spectrum = np.concatenate([values[:best], np.full(D - best, tail[best])])
-    return Gaussian(mean, not_below((vectors * spectrum) @ vectors.T, floor), best if best < D - 1 else D)
+    covariance = not_below((vectors * spectrum) @ vectors.T, floor)
+    return Gaussian(mean, covariance, dimension_of(covariance, floor, n))
 
 
 @dataclass(frozen=True)
@@ -107,4 +111,6 @@ def fit_margins(Z, columns: Columns, margins: Margins | None = None) -> MarginsG
     X = columns.of(Z)
     margins = Margins.fit(X, columns.precision) if margins is None else margins
     S, _ = margins(X)
-    return MarginsGaussian(columns, margins, fit_gaussian(S, np.full(S.shape[1], 1e-3)), Z.shape[1])
+    D = S.shape[1]
+    dimension = dimension_of(np.atleast_2d(np.cov(Z.T, bias=True)), np.zeros(D), len(Z))
+    return MarginsGaussian(columns, margins, fit_gaussian(S, np.full(D, SCORE_FLOOR)), dimension)
