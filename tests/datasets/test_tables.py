@@ -162,3 +162,18 @@ def test_a_column_of_mostly_one_value_is_welcome(tmp_path):
     values = np.zeros(300)
     values[:20] = 1e12
     assert one_column(tmp_path, values).feature_names == ("a", "b")
+
+
+def test_columns_of_lists_are_left_out(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2.0, 4.0], "lists": [[1, 2], [3], []]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    data = load_file(tmp_path / "t.parquet", categorical="onehot")
+    assert data.feature_names == ("a",)
+    assert "left out column 'lists': not numbers" in data.policy
+
+
+def test_errors_of_parquet_keep_their_sentence(tmp_path):
+    (tmp_path / "t.parquet").write_bytes(b"PAR1" + b"\x07" * 100 + b"\x40\0\0\0PAR1")
+    with pytest.raises(UserError, match=r"t\.parquet cannot be read") as caught:
+        load_file(tmp_path / "t.parquet")
+    assert "None" not in str(caught.value)

@@ -414,3 +414,15 @@ def test_dask_arrays_of_images():
     model = COFHAE.quick(epochs=1, device="cpu").fit(X)
     codes = model.transform(da.from_array(X, chunks=(20, 4, 8))).compute(scheduler="synchronous")
     np.testing.assert_allclose(codes, model.transform(X), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int64, np.uint8])
+def test_images_are_numbers_as_in_training(tmp_path, dtype):
+    """Of any type, and also with an axis for their only channel."""
+    X = np.random.default_rng(0).integers(0, 255, (120, 4, 4, 1)).astype(dtype) / (7 if dtype == np.float64 else 1)
+    np.save(tmp_path / "x.npy", X.astype(dtype))
+    data = load_file(tmp_path / "x.npy")
+    about = {"kind": "images", "shape": [4, 4], "columns": None, "n_columns": None, "scale": None}
+    block = next(read_blocks(tmp_path / "x.npy", about))
+    assert block.dtype == data.X.dtype
+    np.testing.assert_array_equal(block, data.X)

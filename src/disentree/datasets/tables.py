@@ -70,7 +70,7 @@ def _numeric_columns(
                 raise UserError(f"column {name!r} holds complex numbers; give real and imaginary parts")
             columns.append(column.to_numpy(dtype=np.float64, na_value=np.nan))
             names.append(name)
-        elif categorical == "onehot" and not types.is_datetime64_any_dtype(column):
+        elif categorical == "onehot" and not types.is_datetime64_any_dtype(column) and not _holds_lists(column):
             levels = sorted(map(str, column.dropna().unique()))
             if len(levels) > MAX_LEVELS:
                 policy.append(f"left out column {name!r}: {len(levels)} different values, more than {MAX_LEVELS}")
@@ -89,6 +89,11 @@ def _numeric_columns(
         hint = hint.format("it" if len(skipped) == 1 else "them")
         policy.append(f"left out {columns_in_words(skipped)}: not numbers{hint}")
     return columns, names, hot
+
+
+def _holds_lists(column: Any) -> bool:
+    """Whether cells have lists or tables in them, as a .parquet may."""
+    return any(isinstance(value, list | dict | np.ndarray) for value in column)
 
 
 def _counts_rows(column: Float[np.ndarray, " n"]) -> bool:

@@ -40,6 +40,8 @@ def read_blocks(source: Path, about: dict[str, Any]) -> Iterator[Shaped[np.ndarr
 def _standardized(block: Shaped[np.ndarray, "n ..."], about: dict[str, Any]) -> Shaped[np.ndarray, "n ..."]:
     if about["kind"] != "images":  # whole numbers too, as in training
         block = block.astype(np.float64, copy=False)
+    elif block.dtype != np.uint8:
+        block = block.astype(np.float32)
     if about.get("columns") is not None:  # of an array, some of whose columns were left out
         block = block[:, about["columns"]]
     if about["scale"] is None:
@@ -74,13 +76,19 @@ def read_rows(
     data = file.read(n * row)
     if len(data) < n * row:
         raise UserError(f"{path} is cut short: it ends before its last row")
-    return _standardized(np.frombuffer(data, layout.dtype).reshape(n, *layout.shape[1:]), about)
+    block = np.frombuffer(data, layout.dtype).reshape(n, *layout.shape[1:])
+    return _standardized(block.reshape(n, *about["shape"]) if _is_one_channel(layout.shape) else block, about)
 
 
 def _check_shape(got: tuple[int, ...], about: dict[str, Any], path: Path) -> None:
     asked = tuple(about["shape"]) if about.get("n_columns") is None else (about["n_columns"],)
-    if got[1:] != asked:
+    if (got[1:-1] if _is_one_channel(got) else got[1:]) != asked:
         raise UserError(f"{path} has rows of shape {got[1:]}; the run was made from rows of shape {asked}")
+
+
+def _is_one_channel(shape: tuple[int, ...]) -> bool:
+    """Of images with an axis for their only channel, which training leaves out."""
+    return len(shape) == 4 and shape[3] == 1
 
 
 def _check_width(n_columns: int, about: dict[str, Any], path: Path) -> None:
@@ -141,8 +149,6 @@ def _table_blocks(path: Path, about: dict[str, Any], step: int) -> Iterator[Floa
     levels = _levels_in_use(about)
     table = open_table(path)
     _check_columns(about, levels, path, list(table.columns))
-    for note in table.notes:
-        log.info("%s: %s", path, note)
     for note in table.notes:
         log.info("%s: %s", path, note)
     warned: set[str] = set()

@@ -80,11 +80,11 @@ def remove_temporaries(folder: Path) -> None:
 
 @contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Name `path` in errors of reading or writing it that name no file."""
+    """Name `path` in the system's errors of reading or writing it that name no file."""
     try:
         yield
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None and error.errno is not None:  # those of libraries would lose their sentence
             error.filename = os.fspath(path)
         raise
 
