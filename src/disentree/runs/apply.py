@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ def apply_run(
     engine : {"local", "dask"}, default="local"
         Where the processes are. Dask is for .npy to .npy; other files are read from front to back.
     jobs : int, default=1
-        How many processes; more than one for .npy to .npy only.
+        How many processes, each with one thread; more than one for .npy to .npy only.
     address : str, default=None
         Of a Dask scheduler.
     device : str, default="auto"
@@ -94,8 +95,20 @@ def apply_run(
             raise UserError(
                 "several processes and --engine dask are for .npy to .npy; leave --engine and --jobs out"
             )
-        counts = _apply_in_order(run, source, out, device)
+        with _one_thread():
+            counts = _apply_in_order(run, source, out, device)
     return Applied(*counts, time.perf_counter() - began, out_files(out))
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """As in each of several processes: on busy cores, threads of small networks take ten times as long."""
+    from threadpoolctl import threadpool_limits
+
+    from disentree.training.session import torch_threads
+
+    with threadpool_limits(1), torch_threads(1):
+        yield
 
 
 # ------------------------------------------------------------------ one block after the other
