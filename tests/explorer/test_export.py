@@ -245,6 +245,7 @@ def test_what_is_not_a_run(runs, tmp_path):
     assert is_one_sentence(result)
     assert "model.json is missing" in result.stderr
     config = json.loads((copy / "config.json").read_text())
+    del config["sha256"]
     (copy / "config.json").write_text(json.dumps({**config, "format": 99}))
     assert "newer" in invoke("explore", copy).stderr
     assert is_one_sentence(invoke("explore", runs[0].folder, "--export", tmp_path / "page.txt"))

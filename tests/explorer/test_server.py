@@ -178,7 +178,7 @@ def test_no_other_file_can_be_read(address, path):
 def test_only_the_page_itself_may_call(address, explored):
     own, codes = address.rstrip("/"), [code_of(explored)]
     assert decode(address, codes, origin=own)[0] == 200
-    for origin in ("http://evil.example", "null", "https://127.0.0.1:1", "http://localhost:9"):
+    for origin in ("http://evil.example", "null", "https://127.0.0.1:1", "http://localhost:9", "http://["):
         status, body, headers = decode(address, codes, origin=origin)
         assert status == 403
         assert "may not call" in json.loads(body)["error"]

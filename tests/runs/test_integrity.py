@@ -9,8 +9,10 @@ import pytest
 
 from disentree.errors import UserError
 from disentree.runs import Run, RunConfig, finish_run, start_run
+from disentree.runs.files import read_sealed
 from disentree.runs.stages import STAGES, finished_stages, unfinished_stages
 from disentree.runs.starting import clear_run
+from disentree.runs.training import seconds_in_checkpoint
 from disentree.utils import files
 from disentree.utils.files import locked
 from shell import invoke, is_one_sentence
@@ -55,7 +57,7 @@ def test_what_is_damaged_is_made_again(name, damage, finished, copy_of_finished,
     assert unfinished_stages(Run.open(copy_of_finished)) == []
     for same in ("data.json", "hierarchy.json", "labels.npz", "model.safetensors", "metrics.json", "learned.npz"):
         assert (copy_of_finished / same).read_bytes() == (finished[0] / same).read_bytes(), same
-    assert json.loads((copy_of_finished / "config.json").read_text()) == Run.open(finished[0]).about
+    assert read_sealed(copy_of_finished / "config.json") == Run.open(finished[0]).about
 
 
 @pytest.mark.parametrize("damage", [flip, remove])
@@ -90,6 +92,19 @@ def test_a_run_of_an_older_version_has_no_checksums(copy_of_finished):
     assert len(finished_stages(run)) == len(STAGES)
     empty(copy_of_finished / "model.safetensors")
     assert finished_stages(run) == ["data", "structure"]
+
+
+@pytest.mark.parametrize("name", ["config.json", "stages.json"])
+def test_a_changed_digit_is_noticed(name, copy_of_finished):
+    """These two vouch for the other files, and for themselves."""
+    before, path = Run.open(copy_of_finished), copy_of_finished / name
+    stages = before.stages
+    text = path.read_text()
+    changed = text.replace('"seed": 0', '"seed": 3').replace('"seconds": ', '"seconds": 1')
+    assert changed != text
+    path.write_text(changed)
+    after = Run.open(copy_of_finished)
+    assert (after.config, after.stages) == (before.config, stages)
 
 
 def test_settings_that_no_file_has_any_more_are_named(copy_of_finished):
@@ -243,6 +258,33 @@ def test_files_are_on_the_disk_before_their_stage_counts(tmp_path, fakes, one_pi
         assert ("sync", str(tmp_path / "r")) in log[:mark]
 
 
+@pytest.mark.parametrize(
+    "left", [b"", b'{"ti', b'{"time": "2026-01-01T00:00:00.000+00:00", "event": "created", "ab']
+)
+def test_a_run_that_was_cut_off_at_its_first_line_starts_anew(left, tmp_path, fakes):
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "events.jsonl").write_bytes(left)
+    assert invoke(*RUN, tmp_path / "r", "--no-report").exit_code == 0
+    (tmp_path / "r" / "config.json").unlink()  # the first line must be whole again
+    assert Run.open(tmp_path / "r").config.seed == 0
+
+
+@pytest.mark.parametrize("mine", [b"my own events", b'{"time": 5}\n'])
+def test_an_event_file_of_another_kind_is_not_touched(mine, tmp_path, fakes):
+    (tmp_path / "events.jsonl").write_bytes(mine)
+    assert "is not empty and not a run folder" in invoke(*RUN, tmp_path).stderr
+    assert (tmp_path / "events.jsonl").read_bytes() == mine
+
+
+def test_a_line_that_was_cut_off_takes_no_other_with_it(copy_of_finished):
+    run = Run.open(copy_of_finished)
+    n_events = len(run.read_events())
+    with (copy_of_finished / "events.jsonl").open("ab") as file:
+        file.write(b'{"time": "2026')
+    run.log_event("next")
+    assert [event["event"] for event in run.read_events()[n_events:]] == ["next"]
+
+
 def test_what_a_killed_writer_left_is_removed(copy_of_finished):
     for place in ("", "figures/"):
         (copy_of_finished / f"{place}.tmp-metrics-abcd.json").write_text("{")
@@ -278,3 +320,66 @@ def test_a_damaged_checkpoint_restarts_the_training(damage, real, tmp_path, monk
     assert "checkpoint.safetensors is cut short or damaged" in result.stderr
     assert "training starts from the beginning" in result.stderr
     assert (tmp_path / "r" / "learned.npz").read_bytes() == (folder / "learned.npz").read_bytes()
+
+
+# ------------------------------------------------------------------ found by fuzzing
+
+
+def vouched(folder, name):
+    """stages.json says that the file is as it was written."""
+    run = Run.open(folder)
+    stages = run.stages
+    for stage in stages.values():
+        if name in stage["files"]:
+            stage["files"][name] = files.sha256_of(folder / name)
+    run.write_sealed("stages.json", stages)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "value", "problem"),
+    [
+        ("labels.npz", "labels", np.array("x"), "labels must be whole numbers, got <U1 of shape ()"),
+        ("labels.npz", "labels", np.full(540, 10**9), "labels must be from -1 to 1, got 1000000000"),
+        ("labels.npz", "test", np.full(60, -1), "test must be from 0 to 599"),
+        ("labels.npz", "core_labels", np.zeros(3, dtype=int), "arrays differ in length"),
+        ("samples.npz", "rows", np.zeros(24), "rows must be whole numbers, got float64"),
+        ("samples.npz", "X", np.array(5.0), "X must be rows of shape (64,), got float64 of shape ()"),
+        ("samples.npz", "X", np.full((24, 64), np.nan), "X must be finite"),
+    ],
+)
+def test_arrays_that_stages_json_vouches_for(name, array, value, problem, copy_of_finished):
+    run = Run.open(copy_of_finished)
+    run.write_npz(name, **{**run.read_npz(name), array: value})
+    vouched(copy_of_finished, name)
+    with pytest.raises(UserError) as caught:
+        run.read_npz(name)
+    assert f"{name} is damaged ({problem}" in str(caught.value)
+    result = invoke("report", copy_of_finished)
+    assert result.exit_code == 2 or array in ("test", "core_labels")  # which a report does not show
+    assert "unexpected" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"event": "done"},
+        {"event": "start", "stage": {}},
+        {"event": "done", "stage": [], "files": {}},
+        {"event": "epoch"},
+    ],
+)
+def test_events_of_the_wrong_kind_are_ignored(event, copy_of_finished):
+    run = Run.open(copy_of_finished)
+    run.log_event(**event)
+    (copy_of_finished / "stages.json").unlink()
+    assert len(finished_stages(run)) == len(STAGES)
+    assert seconds_in_checkpoint(run) == 0
+
+
+def test_a_report_that_is_made_again_is_the_same(copy_of_finished):
+    before = (copy_of_finished / "report.html").read_text()
+    (copy_of_finished / "report.html").unlink()
+    finish_run(Run.open(copy_of_finished))
+    after = (copy_of_finished / "report.html").read_text()
+    original = Run.open(copy_of_finished).about["command"].split(" --out ")[1].split()[0]
+    assert after.replace(str(copy_of_finished), original) == before

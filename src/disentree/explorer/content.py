@@ -210,6 +210,10 @@ def from_run(run: Run, other: Run | None = None, device: str = "auto") -> Explor
     about = run.about_data
     samples = run.read_npz("samples.npz", "X", "rows")
     test = run.read_npz("labels.npz", "test")["test"]
+    if len(samples["rows"]) and samples["rows"].max() >= len(test):
+        raise UserError(
+            f"{run.folder / 'samples.npz'} is damaged: it has rows that were not held out: {run.advice}"
+        )
     center, scale = about["center"], about["scale"]
     X, keep = samples["X"], _that_fit(samples["X"])
     if about["kind"] == "series" and scale is not None:  # they are kept in the units of the file

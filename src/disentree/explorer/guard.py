@@ -100,7 +100,7 @@ class Guard:
         if not is_own_name(host, self.host, (scope.get("server") or ("",))[0]):
             raise BadRequest(f"this server does not go by the name {host!r}", 403)
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        if origin is not None and _name_in(origin) != host.lower():
             raise BadRequest(f"pages of {origin!r} may not call this server", 403)
         site = headers.get("sec-fetch-site", "none")
         opened = headers.get("sec-fetch-mode") == "navigate" and scope["path"] == "/"
@@ -111,7 +111,7 @@ class Guard:
         if scope["method"] == "POST" and headers.get("content-type", "").split(";")[0] != "application/json":
             raise BadRequest("a request must be of type application/json", 415)
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > self.most_bytes:
+        if not length.isdecimal() or len(length) > 18 or int(length) > self.most_bytes:
             raise self._too_large()
 
     async def _body(self, scope: Scope, receive: Any) -> bytes:
@@ -182,6 +182,14 @@ def is_own_name(host: str, served: str, local_address: str = "") -> bool:
         hostname = socket.gethostname().lower()
         names = {*LOOPBACK, local_address.lower(), hostname, f"{hostname}.local"}
     return bool(name) and name in names
+
+
+def _name_in(origin: str) -> str:
+    """The host and port of an Origin header; empty if it has none."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
 
 
 async def _answer(send: Callable[[Message], Awaitable[None]], error: BadRequest) -> None:

@@ -1,12 +1,16 @@
-"""Reading the JSON files of a run folder."""
+"""Reading the JSON files of a run folder, and the seal of those that vouch for the others."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 from disentree.errors import UserError
+from disentree.utils.files import json_text
+
+SEAL = "sha256"  # the key of a file's checksum of all its other keys
 
 
 def read_events(folder: Path) -> list[dict[str, Any]]:
@@ -20,9 +24,22 @@ def read_events(folder: Path) -> list[dict[str, Any]]:
             event = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        if isinstance(event, dict) and isinstance(event.get("event"), str):
+        if isinstance(event, dict) and _is_event(event):
             events.append(event)
     return events
+
+
+def _is_event(event: dict[str, Any]) -> bool:
+    """Whether an event has the keys that its kind always has, and they are of their types."""
+    kind = event.get("event")
+    if not isinstance(kind, str) or not isinstance(event.get("stage", ""), str):
+        return False
+    if kind in ("start", "done") and "stage" not in event:
+        return False
+    if kind != "epoch":
+        return True
+    seconds = event.get("seconds")
+    return type(event.get("epoch")) is int and isinstance(seconds, int | float) and seconds >= 0
 
 
 def read_json(path: Path) -> Any:
@@ -35,3 +52,20 @@ def read_json(path: Path) -> Any:
         raise UserError(f"{path} is missing") from None
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is damaged: {error}") from None
+
+
+def sealed(value: dict[str, Any]) -> dict[str, Any]:
+    """The value with a checksum of itself."""
+    return {**value, SEAL: _checksum(value)}
+
+
+def read_sealed(path: Path) -> Any:
+    """What a JSON file that was sealed holds; files of older versions are not, and are taken as they are."""
+    value = read_json(path)
+    if isinstance(value, dict) and SEAL in value and value.pop(SEAL) != _checksum(value):
+        raise UserError(f"{path} is damaged: its checksum differs")
+    return value
+
+
+def _checksum(value: dict[str, Any]) -> str:
+    return hashlib.sha256(json_text(value).encode("utf-8", "surrogatepass")).hexdigest()

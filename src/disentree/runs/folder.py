@@ -39,9 +39,15 @@ from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
 from disentree.runs.config import RunConfig
 from disentree.runs.data import load_data, split_rows
-from disentree.runs.files import read_events, read_json
+from disentree.runs.files import read_events, read_json, read_sealed, sealed
 from disentree.runs.models import load_model
-from disentree.runs.schemas import DataDescription, Metrics, StageRecord, StructureDescription
+from disentree.runs.schemas import (
+    DataDescription,
+    Metrics,
+    StageRecord,
+    StructureDescription,
+    problem_of_arrays,
+)
 from disentree.utils.arrays import read_arrays
 from disentree.utils.files import atomic_path, naming, open_without_links, write_json, write_npz
 from disentree.utils.versions import build_versions
@@ -108,7 +114,7 @@ class Run:
         }
         run = cls(folder, config, about)
         run.log_event("created", about=about)  # first: config.json can be restored from it
-        run.write_json("config.json", about)
+        run.write_sealed("config.json", about)
         return run
 
     @classmethod
@@ -133,7 +139,7 @@ class Run:
         if not folder.is_dir():
             raise UserError(f"there is no folder {folder}")
         try:
-            return cls._from_about(folder, read_json(folder / "config.json"))
+            return cls._from_about(folder, read_sealed(folder / "config.json"))
         except UserError as error:
             for event in reversed(read_events(folder)):
                 if event["event"] == "created" and "about" in event:
@@ -261,14 +267,14 @@ class Run:
     def stages(self) -> dict[str, dict[str, Any]]:
         """By name of each stage that is marked as finished: how many seconds it took, and its files."""
         try:
-            found = read_json(self.folder / "stages.json")
+            found = read_sealed(self.folder / "stages.json")
         except UserError:  # it says what events.jsonl says too
             found = {}
             for event in self.read_events():
                 if event["event"] == "start":
-                    found.pop(event.get("stage"), None)
+                    found.pop(event["stage"], None)
                 elif event["event"] == "done" and "files" in event:
-                    found[event.get("stage")] = {"seconds": event.get("seconds"), "files": event["files"]}
+                    found[event["stage"]] = {"seconds": event.get("seconds"), "files": event["files"]}
         stages = {}
         for name, record in found.items() if isinstance(found, dict) else ():
             try:
@@ -313,6 +319,18 @@ class Run:
         """
         write_json(self.folder / name, value)
 
+    def write_sealed(self, name: str, value: dict[str, Any]) -> None:
+        """Write a JSON file of the folder with a checksum of itself, as no other file has one of it.
+
+        Parameters
+        ----------
+        name : str
+            The file.
+        value : dict
+            What it holds.
+        """
+        write_json(self.folder / name, sealed(value))
+
     def read_npz(self, name: str, *needed: str) -> dict[str, np.ndarray]:
         """The arrays of an npz file of the folder.
 
@@ -328,11 +346,18 @@ class Run:
         dict of str to array
         """
         try:
-            return read_arrays(self.folder / name, *needed)
+            arrays = read_arrays(self.folder / name, *needed)
         except FileNotFoundError:
             raise UserError(f"{self.folder / name} is missing: {self.advice}") from None
         except UserError as error:
             raise UserError(f"{error}: {self.advice}") from None
+        if name in ("labels.npz", "samples.npz"):
+            about, learned = self.about_data, self.codes("learned") if name == "samples.npz" else None
+            hierarchy = self.hierarchy if learned is None else learned[1]  # a flat model has its own
+            expected = {"n_rows": about["n_rows"], "n_paths": len(hierarchy.paths), "shape": tuple(about["shape"])}
+            if problem := problem_of_arrays(arrays, **expected):
+                raise UserError(self._damaged(name, problem))
+        return arrays
 
     def write_npz(self, name: str, **arrays: Any) -> None:
         """Write an npz file of the folder.
@@ -360,9 +385,12 @@ class Run:
         self.folder.mkdir(parents=True, exist_ok=True)
         line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **more}
         path = self.folder / "events.jsonl"
-        handle = open_without_links(path, os.O_WRONLY | os.O_APPEND)
-        with naming(path), os.fdopen(handle, "a", encoding="utf-8") as file:
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        handle = open_without_links(path, os.O_RDWR | os.O_APPEND)
+        with naming(path), os.fdopen(handle, "ab") as file:
+            size = os.fstat(handle).st_size
+            cut = size > 0 and os.pread(handle, 1, size - 1) != b"\n"  # the last line, by a kill or a power cut
+            text = json.dumps(line, ensure_ascii=False)
+            file.write(b"\n" * cut + text.encode("utf-8", "replace") + b"\n")
 
     def read_events(self) -> list[dict[str, Any]]:
         """The lines of events.jsonl; lines that are cut short or damaged are left out."""

@@ -135,7 +135,7 @@ def _cards(run: Run, metrics: dict[str, Any], hierarchy: Hierarchy) -> list[tupl
     shown += [("leaves", len(hierarchy.paths), 0), ("reconstruction R²", own["reconstruction_r2"], 4)]
     if not metrics["scores"] and "dependence" in own:
         shown.append(("dependence left", own["dependence"], 3))
-    total = sum(stage["seconds"] for stage in run.stages.values())
+    total = sum(_seconds_by_stage(run).values())
     cards = [(name, _number(value, places)) for name, value, places in shown if value is not None]
     return [*cards, ("time", _seconds(total))]
 
@@ -193,8 +193,13 @@ def _scores(metrics: dict[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def _timings(run: Run) -> list[tuple[str, str]]:
-    rows = [(stage, _seconds(about["seconds"])) for stage, about in run.stages.items()]
-    return [*rows, ("together", _seconds(sum(about["seconds"] for about in run.stages.values())))]
+    seconds = _seconds_by_stage(run)
+    return [*((name, _seconds(s)) for name, s in seconds.items()), ("together", _seconds(sum(seconds.values())))]
+
+
+def _seconds_by_stage(run: Run) -> dict[str, float]:
+    """Without the report itself: how long it takes is not known while it is written for the first time."""
+    return {name: stage["seconds"] for name, stage in run.stages.items() if name != "report"}
 
 
 def _leaf(path: str) -> str:

@@ -1,9 +1,11 @@
-"""What the JSON files of a run folder hold. Files that hold anything else are reported as damaged."""
+"""What the JSON files and arrays of a run folder hold. Files that hold anything else are reported as damaged."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, PositiveInt, model_validator
 
 Seconds = Annotated[FiniteFloat, Field(ge=0)]
@@ -119,3 +121,41 @@ class Metrics(_Schema):
         if "reconstruction_r2" not in self.scores_without_truth:
             raise ValueError("reconstruction_r2 is missing")
         return self
+
+
+ROWS, LABELS = ("train", "test", "rows"), ("labels", "core_labels", "test_labels", "paths")
+
+
+def problem_of_arrays(
+    arrays: Mapping[str, np.ndarray], *, n_rows: int, n_paths: int, shape: tuple[int, ...]
+) -> str | None:
+    """What is wrong with arrays of ``labels.npz`` or ``samples.npz``; None if nothing is.
+
+    Parameters
+    ----------
+    arrays : mapping of str to array
+        Those that were read, by name.
+    n_rows : int
+        Rows of the data.
+    n_paths : int
+        Paths of the hierarchies that labels may be of.
+    shape : tuple of int
+        Shape of a row.
+    """
+    for name, array in arrays.items():
+        if name in (*ROWS, *LABELS):
+            low, high = (0, n_rows) if name in ROWS else (-1, n_paths)
+            if array.ndim != 1 or array.dtype.kind not in "iu":
+                return f"{name} must be whole numbers, got {array.dtype} of shape {array.shape}"
+            if len(array) and (array.min() < low or array.max() >= high):
+                return f"{name} must be from {low} to {high - 1}, got {array.min()} to {array.max()}"
+        elif array.dtype.kind not in "biuf" or array.shape[1:] != shape or not array.ndim:
+            return f"{name} must be rows of shape {shape}, got {array.dtype} of shape {array.shape}"
+        elif array.dtype.kind == "f" and not np.isfinite(array).all():
+            return f"{name} must be finite"
+    groups = (("train", "labels", "core_labels"), ("test", "test_labels"), ("rows", "paths", "X", "X_again"))
+    for group in groups:
+        lengths = {name: len(arrays[name]) for name in group if name in arrays}
+        if len({*lengths.values()}) > 1:
+            return "arrays differ in length: " + ", ".join(f"{name} {n}" for name, n in lengths.items())
+    return None

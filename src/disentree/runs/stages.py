@@ -199,7 +199,7 @@ def _do(run: Run, stage: Stage, options: StageOptions) -> None:
     else:
         kept = {name: before[name] for name in STAGE_NAMES[: STAGE_NAMES.index(stage.name)] if name in before}
     marks = {**kept, stage.name: {"seconds": seconds, "files": files}}
-    run.write_json("stages.json", {name: marks[name] for name in STAGE_NAMES if name in marks})
+    run.write_sealed("stages.json", {name: marks[name] for name in STAGE_NAMES if name in marks})
     run.log_event("done", stage=stage.name, seconds=seconds, files=files)
     log.info("%s: %.1f s%s", stage.name, seconds, f", {result}" if result else "")
 
@@ -246,4 +246,4 @@ def check_scored(run: Run) -> None:
 def redo_from(run: Run, name: str) -> None:
     """Forget that a stage, and those that come after it, were done."""
     before = STAGE_NAMES[: STAGE_NAMES.index(name)]
-    run.write_json("stages.json", {name: about for name, about in run.stages.items() if name in before})
+    run.write_sealed("stages.json", {name: about for name, about in run.stages.items() if name in before})

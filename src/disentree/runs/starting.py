@@ -8,10 +8,12 @@ from pathlib import Path
 
 from disentree.errors import UserError
 from disentree.runs.config import RunConfig, check_settings
-from disentree.runs.files import read_events, read_json
+from disentree.runs.files import read_events, read_sealed
 from disentree.runs.folder import LOCK, Run
 from disentree.runs.stages import SUBFOLDERS, WRITTEN
 from disentree.utils.files import locked, remove_temporaries
+
+FIRST_WORD = b'{"time": '  # of events.jsonl
 
 
 def start_run(config: RunConfig, folder: str | os.PathLike[str], *, force: bool = False) -> Run:
@@ -53,13 +55,14 @@ def start_run(config: RunConfig, folder: str | os.PathLike[str], *, force: bool 
     with locked(folder / LOCK):
         _check_is_ours(folder)  # another process may have been here
         if not _holds_run(folder):
+            _clear(folder)
             return Run.create(config, folder)
         if not force:
             run = Run.open(folder)
             differences = run.config.differences(config)
             if not differences:
                 if not (folder / "config.json").is_file() or _is_damaged(folder / "config.json"):
-                    run.write_json("config.json", run.about)
+                    run.write_sealed("config.json", dict(run.about))
                 return run
             if "structure" in run.stages:  # else nothing was done that could be lost
                 held = f"{folder} holds a run with {'; '.join(differences)}"
@@ -77,13 +80,22 @@ def _holds_run(folder: Path) -> bool:
 
 def _check_is_ours(folder: Path) -> None:
     """Refuse a folder that something else is in."""
-    if folder.is_dir() and not _holds_run(folder) and any(not p.name.startswith(".") for p in folder.iterdir()):
+    if folder.is_dir() and not _holds_run(folder) and not all(_is_leftover(p) for p in folder.iterdir()):
         raise UserError(f"{folder} is not empty and not a run folder: choose another folder")
+
+
+def _is_leftover(path: Path) -> bool:
+    """Whether it may be of a run that a power cut ended at its first line."""
+    if path.name != "events.jsonl" or path.is_symlink() or not path.is_file():
+        return path.name.startswith(".")
+    with path.open("rb") as file:
+        head = file.read(len(FIRST_WORD))
+        return FIRST_WORD.startswith(head) and b"\n" not in file.read()
 
 
 def _is_damaged(path: Path) -> bool:
     try:
-        read_json(path)
+        read_sealed(path)
     except UserError:
         return True
     return False
