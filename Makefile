@@ -8,13 +8,14 @@ READY := $(VENV)/.ready
 DEMO := runs/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test chromium lint bench clean
+.PHONY: help demo test chromium lint bench fuzz clean
 
 help:
 	@echo "make demo    find the tree in a benchmark data set, learn its factors, write a report"
 	@echo "make test    run the test suite"
 	@echo "make lint    ruff, pyright and the import contract"
 	@echo "make bench   run the scripts in benchmarks/"
+	@echo "make fuzz    random files, run folders and requests, for SECONDS=60 and with fresh seeds"
 	@echo "make clean   remove .venv, caches and the demo"
 
 # The environment is made again from where it stood when pyproject.toml or the constraints change.
@@ -52,6 +53,11 @@ lint: $(READY)
 bench: $(READY)
 	@for script in benchmarks/*.py; do \
 	  if [ -e "$$script" ]; then echo "== $$script"; $(BIN)/python "$$script" || exit 1; fi; done
+
+# A failure is printed with its seed; make fuzz ARGS='--target NAME --seed N --tries 1' repeats it.
+SECONDS ?= 60
+fuzz: $(READY)
+	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m fuzz --seconds $(SECONDS) $(ARGS)
 
 clean:
 	rm -rf $(VENV) $(DEMO) .pytest_cache .ruff_cache .hypothesis

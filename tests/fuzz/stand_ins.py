@@ -1,0 +1,119 @@
+"""Stand-ins for MIMOSA and COFHAE whose codes change with every column, and that take milliseconds."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
+from disentree import Hierarchy
+from disentree.runs import figures, structure
+from disentree.runs.models import MODELS, Model
+
+TREE = Hierarchy.from_dict(
+    {
+        "variables": [
+            {"kind": "continuous"},
+            {"kind": "categorical", "options": [{"variables": []}, {"variables": []}]},
+        ]
+    }
+)
+
+
+def weights(n: int) -> np.ndarray:
+    """Another weight for each column: columns that change places change the sum."""
+    return np.sqrt(np.arange(2, n + 2)) % 1 + 0.25
+
+
+class QuickMIMOSA:
+    """Rows below and above 0."""
+
+    def fit(self, X):
+        self.hierarchy_, self.labels_ = TREE, self.predict(X)
+        self.core_labels_ = self.labels_
+        sizes = np.bincount(self.labels_, minlength=2)
+        self.components_ = [SimpleNamespace(dimension=1, size=int(n), parent=None) for n in sizes]
+        self.description_length_, self.timings_ = 1.0, {}
+        return self
+
+    def predict(self, X):
+        return (X.reshape(len(X), -1) @ weights(int(np.prod(X.shape[1:]))) > 0).astype(np.int64)
+
+    def summary(self):
+        return "two halves"
+
+
+class QuickModel:
+    """The code of a row is the weighted sum of its columns."""
+
+    def __init__(self, **settings):
+        self.history_ = [{"epoch": 1, "loss": 1.0, "seconds": 0.0}]
+
+    quick = paper = classmethod(lambda cls, images=False, **settings: cls(**settings))
+
+    def fit(self, X, hierarchy, paths):
+        self.hierarchy_, self.shape = TREE, X.shape[1:]
+        return self
+
+    def transform(self, X):
+        sums = np.asarray(X, dtype=np.float64).reshape(len(X), -1) @ weights(int(np.prod(self.shape)))
+        return np.stack([sums, (sums > 0).astype(np.float64)], axis=1)
+
+    def inverse_transform(self, codes):
+        direction = weights(int(np.prod(self.shape)))
+        return (codes[:, :1] * direction / (direction @ direction)).reshape(len(codes), *self.shape)
+
+    def save(self, folder):
+        save_file({"nothing": np.zeros(1)}, Path(folder) / "model.safetensors")
+        (Path(folder) / "model.json").write_text(json.dumps({"shape": self.shape}))
+
+    @classmethod
+    def load(cls, folder, device="auto"):
+        model = cls()
+        load_file(Path(folder) / "model.safetensors")
+        model.hierarchy_, model.shape = TREE, tuple(json.loads((Path(folder) / "model.json").read_text())["shape"])
+        return model
+
+
+@contextmanager
+def replaced(place, name, value):
+    """An attribute, or the item of a dict, replaced for a while."""
+    if isinstance(place, dict):
+        before, place[name] = place[name], value
+    else:
+        before = getattr(place, name)
+        setattr(place, name, value)
+    try:
+        yield
+    finally:
+        if isinstance(place, dict):
+            place[name] = before
+        else:
+            setattr(place, name, before)
+
+
+@contextmanager
+def quick_models():
+    """Runs use the stand-ins."""
+    with (
+        replaced(MODELS, "cofhae", Model("quick", __name__, "QuickModel", "cofhae")),
+        replaced(structure, "make_mimosa", lambda config, options: QuickMIMOSA()),
+    ):
+        yield
+
+
+@contextmanager
+def small_pictures():
+    """Drawing takes longer than all the rest of a small run."""
+    from matplotlib import pyplot
+
+    def draw():
+        return pyplot.figure(figsize=(1, 1))
+
+    names = ("tree", "traversals", "reconstructions")
+    with replaced(figures, "figures", lambda run, device: dict.fromkeys(names, draw)):
+        yield

@@ -1,0 +1,7 @@
+"""All targets, by name."""
+
+from fuzz.files import Files
+from fuzz.folders import Damaged, Hostile
+from fuzz.requests import Requests
+
+TARGETS = {target.name: target for target in (Files, Damaged, Hostile, Requests)}
