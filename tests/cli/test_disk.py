@@ -1,4 +1,4 @@
-"""Full disks, read errors and processes that are told to end: one sentence, and nothing left behind."""
+"""Full disks, read errors and processes that are told to end; covers `app.py`, `run.py` and `apply.py`."""
 
 import errno
 import os
