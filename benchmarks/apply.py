@@ -1,11 +1,10 @@
-"""`disentree apply` on files of several sizes: memory does not grow with them, two processes are faster than one.
+"""`disentree apply` on files of several sizes: memory does not grow with them.
 
     python benchmarks/apply.py                                  # 0.5, 2 and 6 million rows; some minutes
-    python benchmarks/apply.py --rows 500000 --jobs 1
+    python benchmarks/apply.py --rows 500000
 
 It ends with an error if the largest file needs more than 50 MiB more than the smallest, or if results differ from
-`transform` in memory. How much faster two processes are is measured, which needs two idle cores, and computed from
-processor time: that of the main process until the others start, then half of all that is left.
+`transform` in memory.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ MEASURE = """
 import resource, subprocess, sys
 subprocess.run([sys.executable, *sys.argv[1:]], check=True, stdout=subprocess.DEVNULL)
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(used.ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2))  # of the largest process, in MiB
-print(used.ru_utime + used.ru_stime)  # of all of them
+print(used.ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2))  # MiB
+print(used.ru_utime + used.ru_stime)
 """
 
 
@@ -43,12 +42,12 @@ def write_rows(path: Path, n_rows: int) -> None:
         rows[start : start + len(X)] = X
 
 
-def apply(run: Path, source: Path, out: Path, jobs: int) -> tuple[float, float, float]:
-    """Seconds with start-up, processor seconds of all processes, and MiB of the largest."""
+def apply(run: Path, source: Path, out: Path) -> tuple[float, float, float]:
+    """Seconds with start-up, processor seconds, and MiB at most."""
     command = ["-m", "disentree", "-q", "apply", str(run), str(source), "--out", str(out), "--force"]
     began = time.perf_counter()
     measured = subprocess.run(
-        [sys.executable, "-c", MEASURE, *command, "--jobs", str(jobs)], check=True, capture_output=True, text=True
+        [sys.executable, "-c", MEASURE, *command], check=True, capture_output=True, text=True
     )
     peak, used = map(float, measured.stdout.split())
     return time.perf_counter() - began, used, peak
@@ -67,7 +66,6 @@ def check(run: Path, source: Path, out: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[500_000, 2_000_000, 6_000_000])
-    parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--run", type=Path, help=f"a run of {NAME}; without it one is trained")
     parser.add_argument("--folder", type=Path, help="where the temporary folder is made")
     args = parser.parse_args()
@@ -77,25 +75,15 @@ def main() -> None:
         if run is None:
             run = folder / "run"
             finish_run(start_run(RunConfig.of(NAME, preset="quick"), run), until="scores", device="cpu")
-        write_rows(folder / "x.npy", 100)
-        _, start, _ = apply(run, folder / "x.npy", folder / "z.npy", 1)
-        print("rows jobs seconds rows/s processor-seconds MiB")
-        memory: dict[int, list[float]] = {}
-        seconds: dict[tuple[int, int], tuple[float, float]] = {}
+        print("rows seconds rows/s processor-seconds MiB")
+        peaks = []
         for n_rows in args.rows:
             write_rows(folder / "x.npy", n_rows)
-            for jobs in args.jobs:
-                took, used, peak = apply(run, folder / "x.npy", folder / "z.npy", jobs)
-                seconds[n_rows, jobs] = took, used
-                memory.setdefault(jobs, []).append(peak)
-                print(f"{n_rows} {jobs} {took:.1f} {n_rows / took:.0f} {used:.1f} {peak:.0f}", flush=True)
-                check(run, folder / "x.npy", folder / "z.npy")
-        for peaks in memory.values():
-            assert max(peaks) - min(peaks) < MOST_GROWTH, f"memory grows with the file: {peaks} MiB"
-        if {1, 2} <= set(args.jobs):
-            (took_1, used_1), (took_2, used_2) = seconds[max(args.rows), 1], seconds[max(args.rows), 2]
-            idle = used_1 / (start + (used_2 - start) / 2)
-            print(f"two processes: {took_1 / took_2:.2f} times as fast as one, {idle:.2f} by processor time")
+            took, used, peak = apply(run, folder / "x.npy", folder / "z.npy")
+            peaks.append(peak)
+            print(f"{n_rows} {took:.1f} {n_rows / took:.0f} {used:.1f} {peak:.0f}", flush=True)
+            check(run, folder / "x.npy", folder / "z.npy")
+        assert max(peaks) - min(peaks) < MOST_GROWTH, f"memory grows with the file: {peaks} MiB"
 
 
 if __name__ == "__main__":

@@ -51,10 +51,9 @@ def test_a_full_disk_in_training_ends_with_the_name_of_the_file(tmp_path):
     assert leftovers(tmp_path) == []
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_full_disk_in_apply_leaves_nothing(run, tmp_path, jobs):
+def test_a_full_disk_in_apply_leaves_nothing(run, tmp_path):
     np.save(tmp_path / "x.npy", load_dataset(NAME, 3000).X)
-    command = ["apply", run.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy", "--jobs", jobs]
+    command = ["apply", run.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy"]
     script = [sys.executable, "-c", LIMITED, "9000", *map(str, command)]
     result = subprocess.run(script, capture_output=True, text=True, check=False)
     assert result.returncode == 2, result.stderr

@@ -39,16 +39,22 @@ def _small_blocks(monkeypatch):
         monkeypatch.setattr(f"{module}.rows_per_block", lambda shape: 300)
 
 
+@pytest.fixture
+def inline(monkeypatch):
+    """What a cluster would do, in this process; `tests/utils/test_jobs.py` has the processes."""
+    monkeypatch.setattr("disentree.runs.apply.in_processes", lambda f, calls, *_: [f(*call) for call in calls])
+
+
 def expected(run, rows):
     model = run.model("cpu")
     codes = np.concatenate([model.transform(rows[i : i + 300]) for i in range(0, len(rows), 300)])
     return codes, model.hierarchy_.path_of(codes)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_npy_to_npy(run, rows, tmp_path, jobs):
+@pytest.mark.parametrize("engine", ["local", "dask"])
+def test_npy_to_npy(run, rows, tmp_path, engine, inline):
     np.save(tmp_path / "x.npy", rows)
-    result = invoke("apply", run.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy", "--jobs", jobs)
+    result = invoke("apply", run.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy", "--engine", engine)
     assert result.exit_code == 0, result.stderr
     assert "1,000 rows in" in result.stdout
     codes, paths = expected(run, rows)
@@ -66,7 +72,7 @@ def test_every_process_uses_the_device_asked_for(run, rows, tmp_path, monkeypatc
     monkeypatch.setattr(Run, "model", model)
     monkeypatch.setattr("disentree.runs.apply.in_processes", lambda f, calls, *_: [f(*call) for call in calls])
     np.save(tmp_path / "x.npy", rows)
-    apply_run(run, tmp_path / "x.npy", tmp_path / "z.npy", jobs=2, device="cuda")
+    apply_run(run, tmp_path / "x.npy", tmp_path / "z.npy", engine="dask", device="cuda")
     assert asked == ["cuda", "cuda"]
 
 
@@ -197,14 +203,14 @@ def test_rows_too_far_out_have_no_path(table_run, frame, tmp_path):
     assert np.isnan(codes[paths < 0]).all()
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_columns_of_an_array_that_were_left_out_are_left_out(tmp_path, jobs):
+@pytest.mark.parametrize("engine", ["local", "dask"])
+def test_columns_of_an_array_that_were_left_out_are_left_out(tmp_path, engine, inline):
     rng = np.random.default_rng(0)
     X = np.insert(rng.normal(size=(300, 2)) @ rng.normal(size=(2, 4)), 2, 7.0, axis=1)
     np.save(tmp_path / "x.npy", X)
     made = start_run(RunConfig.of(str(tmp_path / "x.npy"), preset="quick", epochs=1), tmp_path / "r")
     finish_run(made, until="scores", device="cpu")
-    result = invoke("apply", made.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy", "--jobs", jobs)
+    result = invoke("apply", made.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy", "--engine", engine)
     assert result.exit_code == 0, result.stderr
     codes = made.model("cpu").transform(made.data.X)
     np.testing.assert_allclose(np.load(tmp_path / "z.npy"), codes, rtol=1e-4, atol=1e-5)
@@ -297,10 +303,10 @@ def test_a_table_for_a_run_made_from_an_array(run, rows, tmp_path, name):
     assert f"{name} has 3 columns, the run needs 64" in result.stderr
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_an_array_for_a_run_made_from_a_table(table_run, frame, tmp_path, jobs):
+@pytest.mark.parametrize("engine", ["local", "dask"])
+def test_an_array_for_a_run_made_from_a_table(table_run, frame, tmp_path, engine, inline):
     np.save(tmp_path / "x.npy", frame.to_numpy())
-    result = invoke("apply", table_run.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy", "--jobs", jobs)
+    result = invoke("apply", table_run.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy", "--engine", engine)
     assert (result.exit_code, is_one_sentence(result)) == (2, True)
     assert "the run was made from a table with columns a, b, c ...: give a table" in result.stderr
 
@@ -308,7 +314,7 @@ def test_an_array_for_a_run_made_from_a_table(table_run, frame, tmp_path, jobs):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--jobs", 2, "--device", "nonsense"], "device 'nonsense' is not available"),
+        (["--engine", "cloud"], "--engine must be local or dask, got 'cloud'"),
         (["--engine", "dask", "--device", "nonsense"], "device 'nonsense' is not available"),
         (["--address", "tcp://here:8786"], "--address is that of a Dask scheduler and needs --engine dask"),
     ],
@@ -320,7 +326,7 @@ def test_options_are_not_ignored(run, rows, tmp_path, options, sentence):
     assert sentence in result.stderr
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("engine", ["local", "dask"])
 @pytest.mark.parametrize(
     ("file", "out", "sentence"),
     [
@@ -335,7 +341,7 @@ def test_options_are_not_ignored(run, rows, tmp_path, options, sentence):
         ("x.npy", "there.npy", "exists; --force overwrites it"),
     ],
 )
-def test_mistakes_are_one_sentence(run, rows, tmp_path, file, out, sentence, jobs):
+def test_mistakes_are_one_sentence(run, rows, tmp_path, file, out, sentence, engine, inline):
     np.save(tmp_path / "x.npy", rows[:20])
     np.save(tmp_path / "narrow.npy", rows[:20, :3])
     shutil.copy(tmp_path / "x.npy", tmp_path / "cut.npy")
@@ -345,7 +351,7 @@ def test_mistakes_are_one_sentence(run, rows, tmp_path, file, out, sentence, job
     np.save(tmp_path / "complex.npy", rows[:20] + 1j)
     np.save(tmp_path / "columns.npy", np.asfortranarray(rows[:20]))
     (tmp_path / "there.npy").write_text("")
-    result = invoke("apply", run.folder, tmp_path / file, "--out", tmp_path / out, "--jobs", jobs)
+    result = invoke("apply", run.folder, tmp_path / file, "--out", tmp_path / out, "--engine", engine)
     assert (result.exit_code, is_one_sentence(result)) == (2, True)
     assert sentence in result.stderr
     assert not (tmp_path / "z.npy").exists()
@@ -381,10 +387,10 @@ def test_the_width_of_a_table_comes_before_what_it_holds(tmp_path, name, shape, 
         list(read_blocks(tmp_path / name, about))
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_no_rows_give_empty_arrays(run, rows, tmp_path, jobs):
+@pytest.mark.parametrize("engine", ["local", "dask"])
+def test_no_rows_give_empty_arrays(run, rows, tmp_path, engine, inline):
     np.save(tmp_path / "x.npy", rows[:0])
-    result = invoke("apply", run.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy", "--jobs", jobs)
+    result = invoke("apply", run.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy", "--engine", engine)
     assert result.exit_code == 0, result.stderr
     assert np.load(tmp_path / "z.npy").shape == (0, run.model("cpu").hierarchy_.n_variables)
     assert np.load(tmp_path / "z.paths.npy").shape == (0,)

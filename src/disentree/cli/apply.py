@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from disentree.cli.options import Address, Device, Engine, RunFolder
+from disentree.cli.options import Address, Device, RunFolder
 from disentree.errors import UserError
 
 
@@ -15,8 +15,9 @@ def apply(
     run: RunFolder,
     file: Annotated[Path, typer.Argument(help="Rows as .npy, .npz, .csv, .tsv or .parquet.")],
     out: Annotated[Path, typer.Option(help="Codes and paths as .npy, .csv or .parquet.")],
-    jobs: Annotated[int, typer.Option(help="Processes, each with one thread; from .npy to .npy.")] = 1,
-    engine: Engine = "local",
+    engine: Annotated[
+        str, typer.Option(help="local: this process; dask: a cluster, from .npy to .npy.")
+    ] = "local",
     address: Address = None,
     device: Device = "auto",
     force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that exist.")] = False,
@@ -32,9 +33,7 @@ def apply(
     existing = [path for path in out_files(out) if path.exists()]
     if existing and not force:
         raise UserError(f"{existing[0]} exists; --force overwrites it")
-    if jobs < 1:
-        raise UserError(f"--jobs must be 1 or more, got {jobs}")
-    done = apply_run(Run.open(run), file, out, engine=engine, jobs=jobs, address=address, device=device)
+    done = apply_run(Run.open(run), file, out, engine=engine, address=address, device=device)
     print(f"{done.n_rows:,} rows in {done.seconds:.1f} s ({done.n_rows / max(done.seconds, 1e-9):,.0f} rows/s)")
     if done.n_without_path:
         print(f"{done.n_without_path:,} rows without a path: a value is missing, or too far out to be encoded")

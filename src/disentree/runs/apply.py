@@ -45,7 +45,6 @@ def apply_run(
     out: str | os.PathLike[str],
     *,
     engine: str = "local",
-    jobs: int = 1,
     address: str | None = None,
     device: str = "auto",
 ) -> Applied:
@@ -61,11 +60,9 @@ def apply_run(
         A .npy file gets the codes, and one beside it that ends in .paths.npy the paths. A .csv or .parquet table
         gets both, a column for each variable. Rows that miss a value get the path -1 and no codes.
     engine : {"local", "dask"}, default="local"
-        Where the processes are. Dask is for .npy to .npy; other files are read from front to back.
-    jobs : int, default=1
-        How many processes, each with one thread; more than one for .npy to .npy only.
+        In this process with one thread, or in the processes of a Dask cluster, which is for .npy to .npy.
     address : str, default=None
-        Of a Dask scheduler.
+        Of a Dask scheduler; without it one is started on this machine, with a process for every core.
     device : str, default="auto"
         Where the model computes: "auto", "cpu", "cuda" or "mps".
 
@@ -83,18 +80,18 @@ def apply_run(
     for path in out_files(out):
         if path.exists() and path.samefile(source):
             raise UserError(f"{path} is the file that is read: choose another name for --out")
+    if engine not in ("local", "dask"):
+        raise UserError(f"--engine must be local or dask, got {engine!r}")
     if address is not None and engine != "dask":
         raise UserError("--address is that of a Dask scheduler and needs --engine dask")
     check_stages(run, "data", "model")
     began = time.perf_counter()
     arrays = source.suffix.lower() == out.suffix.lower() == ".npy"
-    if arrays and (jobs > 1 or engine != "local"):
-        counts = _apply_parts(run, source, out, engine, jobs, address, device)
+    if engine == "dask" and not arrays:
+        raise UserError("--engine dask is for .npy to .npy; leave it out")
+    if engine == "dask":
+        counts = _apply_parts(run, source, out, address, device)
     else:
-        if engine != "local" or jobs > 1:
-            raise UserError(
-                "several processes and --engine dask are for .npy to .npy; leave --engine and --jobs out"
-            )
         with _one_thread():
             counts = _apply_in_order(run, source, out, device)
     return Applied(*counts, time.perf_counter() - began, out_files(out))
@@ -102,7 +99,7 @@ def apply_run(
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """As in each of several processes: on busy cores, threads of small networks take ten times as long."""
+    """On busy cores, threads of small networks take ten times as long."""
     from threadpoolctl import threadpool_limits
 
     from disentree.training.session import torch_threads
@@ -149,9 +146,7 @@ def _codes_and_paths(
 # ------------------------------------------------------------------ many blocks at a time
 
 
-def _apply_parts(
-    run: Run, source: Path, out: Path, engine: str, jobs: int, address: str | None, device: str
-) -> tuple[int, int]:
+def _apply_parts(run: Run, source: Path, out: Path, address: str | None, device: str) -> tuple[int, int]:
     """Every process reads blocks of its own and writes them where they belong."""
     about = run.about_data
     with open_array(source) as (_, layout):
@@ -165,7 +160,7 @@ def _apply_parts(
             create_npy(target, whole, dtype)
         where = [str(path.resolve()) for path in (run.folder, source, *targets)]
         calls = [(*where, device, start, min(step, n_rows - start)) for start in range(0, n_rows, step)]
-        n_without_path = sum(in_processes(apply_part, calls, engine, jobs, address))
+        n_without_path = sum(in_processes(apply_part, calls, "dask", os.cpu_count() or 1, address))
     return n_rows, n_without_path
 
 
