@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import socket
 import threading
 from pathlib import Path
@@ -81,6 +82,7 @@ class Requests(Folders):
         self.model, self.rows_shown = explored.models[0], explored.X
         self.codes = explored.codes()[0]
         self.ids = [v["id"] for v in variables(self.model.hierarchy_)]
+        logging.getLogger("uvicorn.error").addHandler(logging.NullHandler())  # its line for what is not HTTP
         self.sock = listen("127.0.0.1", 0)
         self.host = address_of(self.sock).split("/")[2]
         app = make_app(explored)
