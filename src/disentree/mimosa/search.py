@@ -105,8 +105,11 @@ def table_finders(
     def fit_mixture(Z: np.ndarray, rng: np.random.Generator, found: Sequence[Any]) -> Sequence[Any]:
         return mixture.refit(dithered(Z, rng), wide_enough(Z), rng, columns, found)
 
+    # A column on a coarse grid is coarse in its own direction, not in every coordinate that it is a part of.
+    errors = np.asarray(np.linalg.qr(np.linalg.pinv(columns.basis) * columns.precision[:, None], mode="r"))
+
     def find_atlas(Z: np.ndarray, rng: np.random.Generator) -> Sequence[Any]:
-        found = atlas.find(Z, floor, rng)
+        found = atlas.find(Z, errors, rng)
         return [] if found is None else [Candidate("atlas", found.components, found.shares)]
 
     def find_subspaces(Z: np.ndarray, rng: np.random.Generator) -> Sequence[Any]:

@@ -7,12 +7,12 @@ import logging
 import time
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
-from disentree.mimosa.finders.atlas_charts import MIN_SHARE, Found, find_at, has_flats
-from disentree.mimosa.finders.chart_mixture import TRIMS, Background, ChartCandidate, owners, refit, settle
-from disentree.mimosa.finders.consolidate import consolidate
-from disentree.mimosa.finders.leaf_density import Leaf, celled, fit_leaf, halved
+from disentree.mimosa.finders.atlas_charts import MIN_SHARE, find_at, has_flats
+from disentree.mimosa.finders.chart_mixture import EM_ROUNDS, TRIMS, Background, ChartCandidate, refit, settle
+from disentree.mimosa.finders.consolidate import consolidate, telling_size
+from disentree.mimosa.finders.leaf_density import Leaf, celled
 
 log = logging.getLogger(__name__)
 
@@ -45,10 +45,13 @@ def noise_scale(Z: Float[np.ndarray, "n D"], rng: np.random.Generator, n_anchors
 
 def find(
     Z: Float[np.ndarray, "n D"],
-    precision: Float[np.ndarray, " D"] | float,
+    precision: Float[np.ndarray, "p D"] | Float[np.ndarray, " D"] | float,
     rng: np.random.Generator,
 ) -> ChartCandidate | None:
-    """The best decomposition into flat and curved leaves over a ladder of tolerances; None if there is nothing."""
+    """The best decomposition into flat and curved leaves over a ladder of tolerances; None if there is nothing.
+
+    `precision` is that of each coordinate, or a matrix whose rows are independent errors of the coordinates.
+    """
     n, D = Z.shape
     if n < 60 or D < 2:
         return None
@@ -57,7 +60,11 @@ def find(
     judged, searched = Z[order[:n_judged]], Z[order[n_judged : n_judged + SEARCHED]]
     spread = float(np.sqrt(Z.var(axis=0).sum()))
     noise = noise_scale(searched, rng)
-    tried: dict[float, tuple[float, tuple | None]] = {}
+    tried: dict[float, tuple[float, ChartCandidate | None]] = {}
+    few = max(20, int(0.7 * MIN_SHARE * len(searched)))
+
+    def described(labels: Int[np.ndarray, " m"], dims: list[int], rounds: int) -> ChartCandidate:
+        return settle(searched, describe(searched, labels, dims, precision, rng), precision, rng, few, rounds)
 
     def attempt(t: float, scale: Float[np.ndarray, " D"] | float = 1.0) -> float:
         start = time.perf_counter()
@@ -66,19 +73,21 @@ def find(
         if not found.dimensions:
             tried[t] = np.inf, None
             return np.inf
-        labels, dims, parts = structure(searched, found, scale, t, precision, rng)
-        candidate = describe(searched, labels, dims, None, precision, rng)
-        candidate = settle(
-            searched, candidate, precision, rng, max(20, int(0.7 * MIN_SHARE * len(searched))), rounds=2
-        )
+        labels, dims = consolidate(searched, found.labels, found.dimensions, rng, joins=False)
+        candidate = described(labels, dims, 2)
+        # With rows on their likeliest leaves, borders are clean.
+        settled = candidate.labels(searched)
+        labels, dims = consolidate(searched, settled, candidate.dimensions, rng)
+        if len(dims) < len(candidate.components):
+            candidate = described(labels, dims, 1)
         bits = float(np.mean(candidate.bits(judged)))
-        tried[t] = bits, (labels, dims, parts)
+        tried[t] = bits, candidate
         log.info(
             "t=%.3g noise %.3g: %s -> %s %.3f bits, %.1f + %.1f s",
             t,
             noise,
             found.dimensions,
-            dims,
+            candidate.dimensions,
             bits,
             seconds,
             time.perf_counter() - start - seconds,
@@ -111,70 +120,35 @@ def find(
     best = choose(tried)
     if best is None:
         return None
-    few = max(20, int(0.7 * MIN_SHARE * len(searched)))
-    candidate = settle(
-        searched, describe(searched, best[0], best[1], best[2], precision, rng), precision, rng, few
-    )
-    # With rows on their likeliest leaves, borders are clean: pieces that did not join before may join now.
-    owner, leaf_of, _ = owners(candidate, searched)
-    tile_rows = [
-        int((leaf_of[owner] == c).sum() / max((leaf_of == c).sum(), 1)) for c in range(len(candidate.components))
-    ]
-    labels, dims = consolidate(searched, leaf_of[owner], candidate.dimensions, precision, rng, tile_rows)
+    candidate = settle(searched, best, precision, rng, few)
+    labels, dims = consolidate(searched, candidate.labels(searched), candidate.dimensions, rng)
     if len(dims) < len(candidate.components):
-        parts = [np.flatnonzero(owner == i) for i in np.unique(owner)]
-        candidate = settle(searched, describe(searched, labels, dims, parts, precision, rng), precision, rng, few)
+        candidate = described(labels, dims, EM_ROUNDS)
     return settle(Z, candidate, precision, rng, max(20, int(0.7 * MIN_SHARE * n)), rounds=3)
 
 
-def choose(tried: dict[float, tuple[float, tuple | None]]) -> tuple | None:
+def choose(tried: dict[float, tuple[float, ChartCandidate | None]]) -> ChartCandidate | None:
     """The structure of fewest bits; of those within the doubt, that with the fewest leaves."""
     sound = [(bits, found) for bits, found in tried.values() if found is not None and np.isfinite(bits)]
     least = min((bits for bits, _ in sound), default=np.inf)
-    near = [(len(found[1]), bits, found) for bits, found in sound if bits <= least + DOUBT]
+    near = [(len(found.components), bits, found) for bits, found in sound if bits <= least + DOUBT]
     return min(near, key=lambda one: one[:2])[2] if near else None
 
 
-def structure(Z, found: Found, scale, t, precision, rng):
-    """Labels and dimensions after pieces are joined, and the rows of every chart."""
-    wide = (Z / scale).std(axis=0) > t
-    Y = (Z / scale)[:, wide] / t
-    parts, tile_rows = [], []
-    for c in range(len(found.dimensions)):
-        rows = np.flatnonzero(found.labels == c)
-        charts = found.charts[c]
-        best, owner = np.full(len(rows), np.inf), np.zeros(len(rows), dtype=int)
-        for i, chart in enumerate(charts if len(charts) > 1 else []):
-            near = np.flatnonzero(chart.inside(Y[rows]))
-            off = chart.off(Y[rows[near]])
-            better = off < best[near]
-            best[near[better]], owner[near[better]] = off[better], i
-        parts += [rows[owner == i] for i in np.unique(owner)]
-        tile_rows.append(int(np.median([(owner == i).sum() for i in np.unique(owner)])))
-    labels, dims = consolidate(Z, found.labels, found.dimensions, precision, rng, tile_rows)
-    return labels, dims, parts
-
-
-def describe(Z, labels, dims, parts, precision, rng) -> ChartCandidate:
-    """The density of leaves. `parts`: rows of every chart, halved where that saves bits; or None for a common
-    resolution."""
+def describe(Z, labels, dims, precision, rng) -> ChartCandidate:
+    """The density of leaves, all at the resolution that their rows allow."""
     leaves, counts = [], []
     for c, d in enumerate(dims):
         mine = np.flatnonzero(labels == c)
-        if parts is None:
-            pieces = celled(Z, mine, d)
-        else:
-            pieces = [p[labels[p] == c] for p in parts]
-            pieces = [p for p in pieces if len(p) >= max(3 * (d + 1), 8)] or [mine]
-            pieces = [half for p in pieces for half in halved(Z, p, d, precision, rng, 16, levels=1)]
         if len(mine) < max(3 * (d + 1), 8):
             continue
+        pieces = celled(Z, mine, d, telling_size(Z, mine, d, rng)[0] if 0 < d < Z.shape[1] else 0)
         leaves.append(
             Leaf(d, [refit(Z[p], d, precision, rng, len(p) / len(mine), len(pieces), TRIMS[0]) for p in pieces])
         )
         counts.append(len(mine))
     shares = np.array(counts, dtype=float)
-    return ChartCandidate("atlas", leaves, shares / shares.sum(), Background.fit(Z, precision))
+    return ChartCandidate("atlas", leaves, shares / shares.sum(), Background.fit(Z))
 
 
-__all__ = ["describe", "find", "fit_leaf", "noise_scale"]
+__all__ = ["describe", "find", "noise_scale"]

@@ -414,7 +414,7 @@ def find_at(
     charts, explained = find_charts(Y, rng, top)
     found = link(Y, charts, explained, rng)
     left = found.labels < 0
-    if left.mean() > LEFT_OVER and left.sum() >= max(20, MIN_SHARE * len(Z)):
+    if found.dimensions and left.mean() > LEFT_OVER and left.sum() >= max(20, MIN_SHARE * len(Z)):
         labels = found.labels.copy()
         labels[left] = len(found.dimensions)
         # full as far as the data is wider than the tolerance: the other directions are noise across it

@@ -73,7 +73,7 @@ class Chart:
 def fit_chart(
     Z: Float[np.ndarray, "m D"],
     d: int,
-    floor: Float[np.ndarray, " D"] | float,
+    floor: Float[np.ndarray, "p D"] | Float[np.ndarray, " D"] | float,
     degree: int = 2,
     trim: float = 0.05,
     rounds: int = 3,
@@ -81,10 +81,12 @@ def fit_chart(
     """The chart of dimension d of rows that mostly lie on one manifold.
 
     The share `trim` of rows that fit worst (in units of each normal direction's own residual) is left out of the
-    fit: one stray row would otherwise hide that all others lie exactly on it. No residual scale is below `floor`.
+    fit: one stray row would otherwise hide that all others lie exactly on it. No residual scale is below `floor`,
+    the precision of each coordinate, or a matrix whose rows are independent errors of the coordinates.
     """
     n, D = Z.shape
-    floor = np.broadcast_to(np.asarray(floor, dtype=float), (D,))
+    floor = np.asarray(floor, dtype=float)
+    floor = floor if floor.ndim == 2 else np.diag(np.broadcast_to(floor, (D,)))
     if d == 0 or (degree == 2 and n < ROWS_PER_TERM * n_terms(d)) or d == D:
         degree = 1
     used = np.ones(n, dtype=bool)
@@ -120,13 +122,37 @@ def _with_normals(center, frame, scale, C, R, floor, p, kept) -> Chart:
     d, n = len(scale), len(R)
     if R.shape[1] == 0:
         return Chart(center, frame, scale, C, np.ones(0))
-    _, s, V = np.linalg.svd(
-        R if n >= R.shape[1] else np.concatenate([R, np.zeros((R.shape[1] - n, R.shape[1]))]), full_matrices=False
-    )
-    sigma = s / np.sqrt(max(n - p, 1)) * trim_factor(kept, R.shape[1])
-    normals = V @ frame[d:]
-    least = np.sqrt((normals**2) @ (floor**2))
-    return Chart(center, np.concatenate([frame[:d], normals]), scale, C @ V.T, np.maximum(sigma, least))
+    dof = max(n - p, 1)
+    # errors of the data are rows beside the residuals: a direction is as coarse as the data is along it
+    both = np.concatenate([R / np.sqrt(dof), floor @ frame[d:].T])
+    _, s, V = np.linalg.svd(both, full_matrices=False)
+    # the spread of a leaf without dimensions is its own shape, not noise
+    sigma = np.maximum((pooled(s, dof) if d else s) * trim_factor(kept, R.shape[1]), np.finfo(float).tiny)
+    return Chart(center, np.concatenate([frame[:d], V @ frame[d:]]), scale, C @ V.T, sigma)
+
+
+@njit(cache=True)
+@no_type_check
+def pooled(deviations, n):
+    """Deviations, largest first, with those that equal noise may have shown among n rows replaced by their mean.
+
+    The deviations of c directions of equal noise spread between 1 - sqrt(c / n) and 1 + sqrt(c / n) (Marchenko and
+    Pastur): the smallest of them are not thinner, they are chance, and would be found out by other rows.
+    """
+    out = deviations.copy()
+    c = len(out)
+    i = 0
+    while i < c:
+        j = i + 1
+        while j < c:
+            edge = np.sqrt((j + 1 - i) / n)
+            if deviations[j] * (1 + edge) < deviations[i] * (1 - edge):
+                break
+            j += 1
+        mean = np.sqrt((deviations[i:j] ** 2).mean())
+        out[i:j] = mean
+        i = j
+    return out
 
 
 @lru_cache(maxsize=4096)

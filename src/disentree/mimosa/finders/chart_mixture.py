@@ -12,7 +12,7 @@ from disentree.mimosa.finders.leaf_density import Along, Leaf, Tile, log_sum, n_
 
 BACKGROUND = 0.005  # share of the background
 EM_ROUNDS = 4  # of assigning rows to charts and fitting charts to rows
-TRIMS = (0.25, 0.15, 0.05)  # of rows, round by round: at first many rows near a meeting are on the wrong leaf
+TRIMS = (0.05, 0.02, 0.01)  # of rows, round by round: at first many rows near a meeting are on the wrong leaf
 SLIVER = 0.2  # width of a chart relative to the median of its leaf's, at least
 SETTLED = 0.002  # share of rows that change leaf when that may end
 
@@ -28,8 +28,8 @@ class Background:
         return -(np.log1p(y * y) + np.log(np.pi * self.deviation)).sum(axis=1)
 
     @classmethod
-    def fit(cls, Z: Float[np.ndarray, "n D"], precision: Float[np.ndarray, " D"] | float) -> Background:
-        return cls(Z.mean(axis=0), np.maximum(Z.std(axis=0), precision))
+    def fit(cls, Z: Float[np.ndarray, "n D"]) -> Background:
+        return cls(Z.mean(axis=0), np.maximum(Z.std(axis=0), np.finfo(float).tiny))
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def owners(
 def settle(
     Z: Float[np.ndarray, "n D"],
     candidate: ChartCandidate,
-    precision: Float[np.ndarray, " D"] | float,
+    precision: Float[np.ndarray, "p D"] | Float[np.ndarray, " D"] | float,
     rng: np.random.Generator,
     fewest: int,
     rounds: int = EM_ROUNDS,

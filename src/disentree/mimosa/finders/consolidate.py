@@ -1,8 +1,8 @@
 """Pieces of one leaf become one: bits do not tell two halves of a surface from the whole, geometry does.
 
-Two pieces are joined if charts over the border between them are as good as charts inside them. A piece that was
-taken for one of higher dimension, but whose rows are locally as thin as those of a neighbor of lower dimension,
-is of that dimension.
+Two pieces of one dimension are joined where they meet if charts over their border are as good as charts of as many
+rows beside it. A piece that was taken for one of higher dimension, but whose rows lie on charts of a neighbor of
+lower dimension, is a part of that neighbor.
 """
 
 from __future__ import annotations
@@ -12,154 +12,213 @@ from jaxtyping import Int
 from scipy.spatial import KDTree
 
 from disentree.mimosa.finders.atlas_charts import thinned
-from disentree.mimosa.finders.chart import fit_chart, n_terms
+from disentree.mimosa.finders.chart import Chart, fit_chart, n_terms
 
 NEIGHBORS = 12  # nearest rows that tell which leaves touch
-ANCHORS = 9  # charts that decide, by majority
-THIN = 0.2  # residual of a chart relative to its width, for rows of that dimension
-THIN_BORDER = 0.5  # the same for a chart over a border, which has to be as good as those beside it besides
-LOOSER = 5.0  # residual of a piece of seemingly higher dimension relative to the leaf it is a piece of, at most
-AS_GOOD = 1.4  # residual of charts over a border relative to charts beside it
-SIDE = 0.1  # share of a chart's rows on either side of a border
+ANCHORS = 10  # places that decide, by majority
+FIT_ROWS = 240  # rows that a chart is fitted to, of all in its ball
+ROUNDING = 1e-12  # least residual of a chart, relative to its width
+GROWTH = 1.5  # of the number of rows in the ball, per step
+AS_GOOD = 1.4  # residual of a chart over a border relative to charts beside it
+SIDE = 0.15  # share of a chart's rows on either side of a border
+TOO_ROUGH = 4.0  # the same, when larger charts will not be better
+MOST_SIZES = 14  # of charts at a border
+# Width of a chart relative to its residual, which noise or curvature keeps small. A very wide one is smooth,
+# whatever is beside it; a wide one tells a fold from a
+# smooth border, which matters where a leaf of lower dimension lies along it; a medium one tells leaves that cross;
+# a narrow one tells leaves that run side by side.
+VERY_WIDE = 50.0
+WIDE = 9.0
+MEDIUM = 5.0
+NARROW = 3.0
+GAP = 0.3  # gap between two groups relative to the width of both, for a chart that is over a border
+SPACED = 1.4  # distance of the next few rows relative to that of the nearest one, where leaves meet
+APART = 0.75  # share of rows that a cut across the border puts on the right side, if leaves end there
+OTHERS = 0.25  # share of rows of lower-dimensional leaves around a border, if one of them lies along it
+SHARE = 0.3  # rows of a leaf in a chart over it and a piece that may be a part of it, relative to a chart's rows
+MOST_ROWS = 6  # rows of such a chart, relative to a chart's rows: farther from the leaf nothing can be said
+MOST_PATCHES = 60  # such charts
+LOOSER = 2.5  # residual of rows of a piece of seemingly higher dimension relative to the leaf it is a part of
 
 
-def consolidate(Z, labels, dims, precision, rng, tile_rows) -> tuple[Int[np.ndarray, " n"], list[int]]:
-    """Labels and dimensions after all joins. `tile_rows`: rows per chart of each leaf."""
-    labels, dims, tile_rows = labels.copy(), list(dims), list(tile_rows)
-    on = np.flatnonzero(labels >= 0)
-    if len(dims) < 2 or len(on) < 50:
+def consolidate(Z, labels, dims, rng, joins: bool = True) -> tuple[Int[np.ndarray, " n"], list[int]]:
+    """Labels and dimensions after pieces of higher dimension are put where they belong, and after all joins."""
+    labels, dims = labels.copy(), list(dims)
+    if len(dims) < 2 or np.sum(labels >= 0) < 50:
         return labels, dims
-    tree = KDTree(Z[on])
-    nearest = on[np.asarray(tree.query(Z[on], min(NEIGHBORS + 1, len(on)))[1])[:, 1:]]
-    alive = set(range(len(dims)))
     refused: set[tuple[int, int, int]] = set()
     while True:
-        joined = False
-        counts = np.bincount(labels[on], minlength=len(dims))
-        for low, high in _touching(labels, on, nearest, dims, counts):
+        counts = np.bincount(labels[labels >= 0], minlength=len(dims))
+        for low, high in _pairs(Z, labels, dims, counts, joins):
             key = (low, high, int(counts[low] + counts[high]))
-            if key in refused or low not in alive or high not in alive:
+            if key in refused:
                 continue
             if dims[low] == dims[high]:
-                d = dims[low]
-                # small charts bear strong curvature, large ones reach over gaps and out of noise
-                most = max(4 * n_terms(d), min(tile_rows[low], tile_rows[high]))
-                sizes = {4 * n_terms(d), min(most, 50 * (d + 1)), most}
-                ok = any(_smooth_across(Z, labels, low, high, d, precision, rng, k) for k in sorted(sizes))
+                on = np.flatnonzero(labels == high) if _continues(Z, labels, low, high, dims, rng) else ()
             else:
-                rows_low, rows_high = np.flatnonzero(labels == low), np.flatnonzero(labels == high)
-                ok = _thin(Z, rows_low, rows_high, dims[low], precision, rng, tile_rows[low])
-            if ok:
-                labels[labels == high] = low
-                tile_rows[low] = min(tile_rows[low], max(tile_rows[high], 20))
-                alive.discard(high)
-                joined = True
+                on = _part_of(Z, labels, low, high, dims[low], rng)
+            if 2 * len(on) > counts[high]:
+                labels[labels == high] = -1
+                labels[on] = low
                 break
             refused.add(key)
-        if not joined:
+        else:
             break
-    kept = sorted(alive)
+    kept = np.unique(labels[labels >= 0])
     number = np.full(len(dims) + 1, -1)
     number[kept] = np.arange(len(kept))
     return number[labels], [dims[c] for c in kept]
 
 
-def _touching(labels, on, nearest, dims, counts):
-    """Pairs (lower or equal dimension, higher) of leaves that touch; the smallest first, as pieces usually are."""
+def _pairs(Z, labels, dims, counts, joins):
+    """Pairs (lower or equal dimension, higher) of leaves that may be one; the smallest first, as pieces usually
+    are."""
+    on = np.flatnonzero(labels >= 0)
+    some = thinned(on, 4000)
+    nearest = on[np.asarray(KDTree(Z[on]).query(Z[some], min(NEIGHBORS + 1, len(on)))[1])[:, 1:]]
     k = len(dims)
     touch = np.zeros((k, k), dtype=int)
-    mine = np.repeat(labels[on], nearest.shape[1])
-    other = labels[nearest].ravel()
-    np.add.at(touch, (mine, other), 1)
+    np.add.at(touch, (np.repeat(labels[some], nearest.shape[1]), labels[nearest].ravel()), 1)
     pairs = []
-    for a in range(k):
-        for b in range(k):
-            if a == b or not counts[a] or not counts[b]:
-                continue
+    for a in np.flatnonzero(counts):
+        for b in np.flatnonzero(counts):
             # rows between two pieces of one dimension may be on other leaves: those are judged without touch
-            same = dims[a] == dims[b] and (counts[a], -a) > (counts[b], -b)
-            if same or (dims[a] < dims[b] and touch[a, b] + touch[b, a] >= 8):
-                pairs.append((int(counts[b]), dims[b] - dims[a], a, b))
+            same = joins and dims[a] == dims[b] and (counts[a], -a) > (counts[b], -b)
+            if same or (dims[a] < dims[b] and touch[a, b] + touch[b, a] >= 4):
+                pairs.append((int(counts[b]), dims[b] - dims[a], int(a), int(b)))
     return [(a, b) for _, _, a, b in sorted(pairs)]
 
 
-def _roughness(P, d, precision):
-    """The largest residual of a chart of dimension d, and its least width."""
-    chart = fit_chart(P, d, precision, trim=0.1)
-    return float(chart.sigma.max()) if len(chart.sigma) else 0.0, float(chart.scale.min()) if d else 0.0
-
-
-def _thin(Z, low, high, d, precision, rng, k) -> bool:
-    """Whether most neighborhoods of rows of `high` are of dimension d, about as thin as those of `low`."""
-    if len(high) < 2 * n_terms(d):
-        return True  # too few to tell: a scatter of rows beside a leaf
-    k, rough, _ = _telling_size(Z, low, d, precision, rng, 4 * n_terms(d))
-    limit = LOOSER * np.quantile(rough, 0.75)
-    rough, width = _local_roughness(
-        Z, high, d, precision, rng, min(k, max(len(high) // 3, 3 * n_terms(d)), len(high))
-    )
-    return bool(2 * np.sum((rough <= THIN * width) & (rough <= limit)) > len(rough))
-
-
-def _telling_size(Z, rows, d, precision, rng, k):
-    """How many nearest rows of a leaf make a chart that is wide compared with its residual; residuals and
-    widths."""
-    k = int(np.clip(k, min(3 * n_terms(d), len(rows)), len(rows)))
-    while True:
-        rough, width = _local_roughness(Z, rows, d, precision, rng, k)
-        if 2 * np.sum(rough <= THIN * width) > len(rough) or 2 * k > len(rows):
-            return k, rough, width
-        k *= 2
-
-
-def _local_roughness(Z, rows, d, precision, rng, k):
-    tree = KDTree(Z[rows])
-    anchors = rng.choice(rows, min(ANCHORS, len(rows)), replace=False)
-    return np.array([_roughness(Z[rows[np.atleast_1d(tree.query(Z[a], k)[1])]], d, precision) for a in anchors]).T
-
-
-def _smooth_across(Z, labels, one, two, d, precision, rng, k) -> bool:
-    """Whether charts over the border of two leaves are as good as charts of the same size beside it."""
-    rows, first, second = (
-        np.flatnonzero((labels == one) | (labels == two)),
-        *(np.flatnonzero(labels == c) for c in (one, two)),
-    )
-    tree = KDTree(Z[rows])
-    trees = KDTree(Z[first]), KDTree(Z[second])
-    picks = []
-    for mine, other in ((first, trees[1]), (second, trees[0])):
-        some = thinned(mine)
-        gap = np.asarray(other.query(Z[some])[0])
-        near = some[np.argsort(gap, kind="stable")[: max(ANCHORS, len(some) // 25)]]
-        picks.append(rng.choice(near, min(ANCHORS // 2 + 1, len(near)), replace=False))
-    anchors = np.concatenate(picks)
-    inner = [_telling_size(Z, side, d, precision, rng, k) for side in (first, second)]
-    k = min(max(found[0] for found in inner), len(first) + len(second))
-    limit = AS_GOOD * max(float(np.quantile(found[1], 0.75)) for found in inner)
-    votes = 0
+def _continues(Z, labels, one, two, dims, rng) -> bool:
+    """Whether two leaves of one dimension are one, by what charts over their border say."""
+    d = dims[one]
+    first, second = (np.flatnonzero(labels == c) for c in (one, two))
+    lower = np.flatnonzero(np.isin(labels, [c for c in range(len(dims)) if dims[c] < d]))
+    others = np.flatnonzero((labels != one) & (labels != two))
+    votes, anchors = 0, _border(Z, first, second, rng)
     for anchor in anchors:
-        size = k
-        while True:
-            near = rows[np.atleast_1d(tree.query(Z[anchor], size)[1])]
-            side = np.mean(labels[near] == one)
-            rough, width = _roughness(Z[near], d, precision)
-            # denser at the border than elsewhere: the same number of rows may not be wide enough to tell
-            if rough > limit or rough <= THIN * width or 2 * size > min(len(rows), 8 * k):
-                break
-            size *= 2
-        if not (SIDE <= side <= 1 - SIDE and rough <= THIN_BORDER * width):
-            continue
-        if rough > limit:  # curved more than elsewhere? Then charts just beside the border are as rough
-            beside = [
-                part[np.atleast_1d(t.query(Z[anchor], min(size, len(part)))[1])]
-                for part, t in zip((first, second), trees, strict=True)
-            ]
-            votes += bool(
-                rough <= AS_GOOD * np.sqrt(np.prod([_roughness(Z[near], d, precision)[0] for near in beside]))
-            )
-        else:
-            votes += 1
+        votes += _meet_at(Z, anchor, first, second, others, d) and _smooth_at(
+            Z, anchor, first, second, lower, d, rng
+        )
     return 2 * votes > len(anchors)
 
 
-__all__ = ["consolidate", "thinned"]
+def _border(Z, first, second, rng) -> list[np.ndarray]:
+    """Places where two leaves are nearest to each other, halfway between a row of one and a row of the other."""
+    out = []
+    for mine, other in ((first, second), (second, first)):
+        some = thinned(mine)
+        gap, nearest = (np.asarray(found) for found in KDTree(Z[other]).query(Z[some]))
+        near = np.argsort(gap, kind="stable")[: max(ANCHORS, len(some) // 25)]
+        for i in rng.choice(near, min(ANCHORS // 2, len(near)), replace=False):
+            out.append((Z[some[i]] + Z[other[nearest[i]]]) / 2)
+    return out
+
+
+def _meet_at(Z, anchor, first, second, others, d) -> bool:
+    """Whether the gap around a place halfway between two leaves is one between any two rows, or filled by rows of
+    others."""
+    gaps = []
+    for rows in (first, second):
+        square = ((Z[rows] - anchor) ** 2).sum(axis=1)
+        few = min(n_terms(d), len(rows) - 1)
+        gaps.append(np.sqrt(np.partition(square, few)[[0, few]] if few else square[[0, 0]]))
+    near, far = np.max(gaps, axis=0)
+    if far >= SPACED * near:
+        return True
+    return len(others) > 0 and bool(((Z[others] - anchor) ** 2).sum(axis=1).min() < near**2)
+
+
+def _smooth_at(Z, anchor, first, second, lower, d, rng) -> bool:
+    """Whether a chart over the border is as good as those beside it, up to a size at which that tells."""
+    rows = np.concatenate([first, second])
+    side = np.repeat([0, 1], [len(first), len(second)])
+    square = ((Z[rows] - anchor) ** 2).sum(axis=1)
+    order = np.argsort(square, kind="stable")
+    parts = [order[side[order] == 0], order[side[order] == 1]]
+    reach = [square[part[min(len(part), n_terms(d)) - 1]] for part in parts]
+    between = np.sum(((Z[lower] - anchor) ** 2).sum(axis=1) <= max(reach))
+    held = between > OTHERS * (between + np.sum(square <= max(reach)))
+    size, width, best_apart = 4 * n_terms(d), 0.0, 0.0
+    for _ in range(MOST_SIZES):
+        if size > len(rows):
+            break
+        near = order[:size]
+        if SIDE <= side[near].mean() <= 1 - SIDE:
+            chart, sample = _chart(Z, rows, near, d, rng)
+            rough, wide = chart.sigma.max(), chart.scale.min() / chart.sigma.max()
+            apart, gap = _cut(chart, Z[rows[sample]], side[sample])
+            if gap <= GAP and wide >= VERY_WIDE:
+                return True
+            limit = max(_chart(Z, rows, part[:size], d, rng)[0].sigma.max() for part in parts)
+            if gap <= GAP and rough <= AS_GOOD * limit and wide > width:
+                width, best_apart = wide, apart
+            if width >= WIDE or (rough > TOO_ROUGH * limit and wide < WIDE):
+                break
+        size = int(np.ceil(GROWTH * size))
+    if width < WIDE and held:
+        return False
+    return bool(width >= MEDIUM or (width >= NARROW and best_apart >= APART))
+
+
+def _chart(Z, rows, near, d, rng) -> tuple[Chart, Int[np.ndarray, " m"]]:
+    most = max(FIT_ROWS, 8 * n_terms(d))
+    sample = near if len(near) <= most else rng.choice(near, most, replace=False)
+    P = Z[rows[sample]]
+    return fit_chart(P, d, ROUNDING * np.abs(P - P[0]).max(), trim=0.1, rounds=2), sample
+
+
+def _cut(chart, P, side) -> tuple[float, float]:
+    """The best cut between two groups in tangent coordinates: the share of rows on the right side, averaged over
+    the groups, and the gap between most rows of the two relative to the width of both."""
+    U = chart.split(P)[0]
+    means = [U[side == s].mean(axis=0) for s in (0, 1)]
+    within = sum(np.cov(U[side == s].T, ddof=0).reshape(U.shape[1], -1) for s in (0, 1)) + 1e-9 * np.eye(
+        U.shape[1]
+    )
+    V = U @ np.linalg.solve(within, means[1] - means[0])
+    first, second = V[side == 0], V[side == 1]
+    middle = (first.mean() + second.mean()) / 2
+    gap = np.quantile(second, 0.05) - np.quantile(first, 0.95)
+    return float(((first < middle).mean() + (second > middle).mean()) / 2), float(gap / np.ptp(V))
+
+
+def _part_of(Z, labels, low, high, d, rng) -> Int[np.ndarray, " m"]:
+    """The rows of `high` that lie on charts of dimension d over themselves and rows of `low` around them."""
+    part, leaf = (np.flatnonzero(labels == c) for c in (high, low))
+    rows = np.concatenate([part, leaf])
+    size, limit = telling_size(Z, leaf, d, rng)
+    open_, good = np.ones(len(part), bool), np.zeros(len(part), bool)
+    for turn in range(MOST_PATCHES):
+        if not open_.any() or (turn >= ANCHORS and 4 * good.sum() < (~open_).sum()):
+            break
+        i = rng.choice(np.flatnonzero(open_))
+        order = np.argsort(((Z[rows] - Z[part[i]]) ** 2).sum(axis=1), kind="stable")
+        own = order >= len(part)
+        # as many rows as it takes for the leaf to have a say
+        near = order[: max(size, int(np.searchsorted(np.cumsum(own), SHARE * size)) + 1)]
+        mine = near[near < len(part)]
+        open_[mine] = False
+        if len(near) > MOST_ROWS * size or len(near) - len(mine) < SHARE * size:
+            continue  # too far from the leaf
+        chart, _ = _chart(Z, rows, near, d, rng)
+        if chart.scale.min() >= NARROW * chart.sigma.max():
+            good[mine] = np.abs(chart.split(Z[part[mine]])[1]).max(axis=1) <= 2 * LOOSER * limit
+    return part[good]
+
+
+def telling_size(Z, leaf, d, rng) -> tuple[int, float]:
+    """How many nearest rows of a leaf make a chart that is wide compared with its residual, and that residual."""
+    size = 4 * n_terms(d)
+    anchors = rng.choice(leaf, min(ANCHORS, len(leaf)), replace=False)
+    orders = [np.argsort(((Z[leaf] - Z[a]) ** 2).sum(axis=1), kind="stable") for a in anchors]
+    while True:
+        charts = [_chart(Z, leaf, order[:size], d, rng)[0] for order in orders]
+        rough = np.array([c.sigma.max() for c in charts])
+        width = np.array([c.scale.min() for c in charts])
+        if 2 * np.sum(width >= MEDIUM * rough) > len(anchors) or GROWTH * size > len(leaf):
+            return size, float(np.median(rough))
+        size = int(np.ceil(GROWTH * size))
+
+
+__all__ = ["consolidate", "telling_size", "thinned"]

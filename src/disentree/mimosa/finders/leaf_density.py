@@ -151,10 +151,10 @@ def halved(
     return parts
 
 
-def celled(Z, rows, d) -> list[Int[np.ndarray, " _"]]:
-    """Rows of a leaf in cells of about equal size, just large enough for a chart each: a resolution that is the
-    same for every candidate, so that bits compare structures and not numbers of charts."""
-    size = 8 * n_terms(d) + 10
+def celled(Z, rows, d, size: int = 0) -> list[Int[np.ndarray, " _"]]:
+    """Rows of a leaf in cells of about equal size, just large enough for a chart each, and for at least `size`
+    rows."""
+    size = max(8 * n_terms(d) + 10, size)
     parts: list[np.ndarray] = []
     stack = [rows]
     while stack:
