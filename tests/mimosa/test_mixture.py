@@ -131,6 +131,9 @@ def test_a_thin_piece_in_a_wide_one_is_another_manifold_and_beside_it_is_not():
     assert different_manifolds(_two([[1, 0.001], [1, 1]], [[0, 0], [0, 0]]), 0, 1)
     assert not different_manifolds(_two([[1, 0.001], [1, 1]], [[0, 0], [0, 9]]), 0, 1)
     assert not different_manifolds(_two([[1, 1], [2, 1]], [[0, 0], [0, 0]]), 0, 1)
+    # a core in the shell of a heavy-tailed cloud: narrower in every direction, without a step
+    shell = _two([[1, 1, 1, 1, 1], [0.03, 0.09, 0.17, 0.19, 0.33]], np.zeros((2, 5)))
+    assert not different_manifolds(shell, 0, 1)
 
 
 def test_pieces_of_a_bent_cloud_are_one_leaf():

@@ -18,6 +18,7 @@ FOLDS = 5  # for few rows; one split for many, where its own doubt is small
 FEW = 1000
 HELD_OUT = 0.3
 DOUBT = 2.0  # standard errors of the paired difference that a saving must exceed
+TESTED_DOUBT = 1.0  # the same, for leaves that rows have confirmed already by the valleys between them
 STRUCTURELESS = ("gaussian", "ppca", "margins")
 
 
@@ -102,9 +103,10 @@ def saving(a: Verdict, b: Verdict) -> tuple[float, float]:
     return float(difference.mean()), float(difference.std() / np.sqrt(max(len(difference), 1)))
 
 
-def beyond_doubt(a: Verdict, b: Verdict) -> bool:
+def beyond_doubt(a: Verdict, b: Verdict, doubt: float = DOUBT) -> bool:
+    """Whether `a` saves bits over `b`, by more than so many standard errors."""
     mean, error = saving(a, b)
-    return mean > DOUBT * error
+    return mean > doubt * error
 
 
 def structureless(Z, floor, columns: Columns | None) -> list[Candidate]:

@@ -22,8 +22,10 @@ from disentree.mimosa.finders import atlas, mixture, noisy_subspaces, sheets, su
 from disentree.mimosa.finders.noisy_subspaces import WhiteNoise
 from disentree.mimosa.finders.structureless import Columns, fit_gaussian
 from disentree.mimosa.judge import (
+    DOUBT,
     FEW,
     STRUCTURELESS,
+    TESTED_DOUBT,
     Verdict,
     beyond_doubt,
     held_out_bits,
@@ -224,11 +226,19 @@ def choose(found: dict[str, Any], verdicts: dict[str, Verdict], n_dims: int) -> 
     order = sorted(verdicts.values(), key=lambda v: v.mean)
     plain = next(v for v in order if v.finder in STRUCTURELESS)
     clouds = {name for name, c in found.items() if len(c.components) == 1 and c.dimensions[0] == n_dims}
-    structured = [v for v in order if v.finder not in clouds and v is not plain and beyond_doubt(v, plain)]
+    structured = [
+        v
+        for v in order
+        if v.finder not in clouds
+        and v is not plain
+        and beyond_doubt(v, plain, TESTED_DOUBT if "valleys" in found[v.finder].details else DOUBT)
+    ]
     best = structured[0] if structured else plain
     for other in structured[1:]:
         fewer = len(found[other.finder].components) < len(found[best.finder].components)
-        if fewer and saving(other, plain)[0] * MORE >= saving(structured[0], plain)[0]:
+        # leaves of mixtures have valleys between them, and are not cut from one
+        valleys = all("valleys" in found[v.finder].details for v in (best, other))
+        if fewer and not valleys and saving(other, plain)[0] * MORE >= saving(structured[0], plain)[0]:
             best = other
     mean, doubt = saving(best, plain)
     table = [

@@ -23,8 +23,9 @@ import numpy as np
 from jaxtyping import Float
 
 LOG_2PI = float(np.log(2 * np.pi))
-GAP = 10.0  # a direction is wide if its variance is this many times that of the widest residual direction
-FLAT = 4.0  # residual variances differ by no more than this factor, beside what few rows make of equal ones
+# A direction is wide if its variance is GAP times that of the widest residual direction, and residual variances
+# differ by no more than FLAT, beside what few rows make of equal ones.
+GAP, FLAT = 10.0, 4.0
 
 
 def log_sum(joint: Float[np.ndarray, "n k"]) -> Float[np.ndarray, " n"]:
@@ -252,6 +253,6 @@ def dimension_of(covariance: Float[np.ndarray, "D D"], floor: Float[np.ndarray, 
         rest = values[d:]
         ratio = min(np.sqrt(len(rest) / max(count, 1.0)), 0.9)
         chance = ((1 + ratio) / (1 - ratio)) ** 2
-        if values[d - 1] >= GAP * rest.max() and rest.max() <= FLAT * chance * rest.min():
+        if values[d - 1] >= GAP * chance * rest.max() and rest.max() <= FLAT * chance * rest.min():
             return d
     return D

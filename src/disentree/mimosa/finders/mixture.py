@@ -186,4 +186,6 @@ def fitted(name, Z, space, floor, rng, families, most, merged) -> Candidate:
         leaves.append(MixtureLeaf(space, pieces, leaf_dimension(pieces, space, floor, n * share)))
         shares.append(share)
     details = {"family": family, "pieces": len(mixture), "bic": score, "groups": groups, "mixture": mixture}
+    if merged:
+        details["valleys"] = True
     return Candidate(name, leaves, np.array(shares), details)

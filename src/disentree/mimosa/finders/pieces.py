@@ -21,7 +21,8 @@ DEEP = (
 LIKELY = 2.0  # fewer deviations will do there
 THIN = 5.0  # a piece is thin in another if some standard deviation is this many times smaller,
 POINT = 20.0  # a piece is a point in another if all its standard deviations are this many times smaller
-WIDE = 2.0  # and another one is no more than this many times smaller
+WIDE = 2.0  # and another one is no more than this many times smaller,
+STEP = 2.5  # with a step of this factor between them: the shell of a heavy-tailed cloud is wider in any direction
 CROSSING = 1.0  # pieces cross if they meet within so many standard deviations of both centers
 SADDLE = 0.25  # two peaks are one if the density between them is at least this part of the lower
 SHALLOW = 0.5  # no valley where the fitted density keeps this part of the lower peak
@@ -39,14 +40,19 @@ def relative_spread(A: Float[np.ndarray, "q q"], B: Float[np.ndarray, "q q"]) ->
     return np.sqrt(np.maximum(np.linalg.eigvalsh(inverse @ A @ inverse.T), 1e-300))
 
 
+def is_thin(spread: Float[np.ndarray, " q"]) -> bool:
+    """Whether a piece, of these deviations relative to another, is narrow in some directions and wide in others."""
+    steps = spread[1:] / spread[:-1]
+    return bool(spread[-1] > 1 / WIDE and np.any((spread[:-1] < 1 / THIN) & (steps > STEP)))
+
+
 def different_manifolds(mixture: Mixture, i: int, j: int) -> bool:
     """One piece is thin in the other and lies within it, or both are thin and cross."""
     A, B = mixture.covariances[i], mixture.covariances[j]
     spread = relative_spread(A, B)
     if spread[-1] < 1 / POINT or spread[0] > POINT:
         return True
-    i_thin = spread[0] < 1 / THIN and spread[-1] > 1 / WIDE
-    j_thin = spread[-1] > THIN and spread[0] < WIDE
+    i_thin, j_thin = is_thin(spread), is_thin(1 / spread[::-1])
     if not (i_thin or j_thin):
         return False
     P, Q = np.linalg.inv(A), np.linalg.inv(B)
