@@ -22,6 +22,7 @@ from disentree.mimosa.finders.growth import grow, two_means
 from disentree.mimosa.finders.margins import Margins, monotone_map
 from disentree.mimosa.finders.pieces import deepest, depth, different_manifolds, is_valley, merge_pieces
 from disentree.mimosa.finders.structureless import fit_gaussian, fit_ppca
+from disentree.mimosa.judge import splits
 
 # ------------------------------------------------------------------ Gaussians
 
@@ -240,3 +241,48 @@ def test_an_odd_cloud_is_one_component(kind):
     Z = coordinates.representation.transform(X)
     for candidate in mixture.find(Z, coordinates.floor, rng, coordinates.columns):
         assert len(candidate.components) == 1, candidate.finder
+
+
+# ------------------------------------------------------------------ odd input
+
+
+@pytest.fixture(scope="module")
+def two_blobs():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 200)
+    return rng.normal(size=(200, 4)) + 4.0 * labels[:, None], labels
+
+
+@pytest.mark.parametrize("kind", ["copied column", "constant columns", "one outlier"])
+def test_two_blobs_are_found_in_spite_of(kind, two_blobs):
+    X, labels = two_blobs
+    if kind == "copied column":
+        X = np.column_stack([X, X[:, 0]])
+    elif kind == "constant columns":
+        X = np.column_stack([X, np.ones((200, 2))])
+    else:
+        X = np.concatenate([X, [[1e9, 0, 0, 0]]])
+    m = MIMOSA.judged().fit(X)
+    assert [c.dimension for c in m.components_] == [4, 4]
+    assert adjusted_rand_score(labels, m.labels_[:200]) == 1
+
+
+@pytest.mark.parametrize("kind", ["fewer rows than columns", "copied rows", "whole numbers", "bits"])
+def test_no_structure_in(kind):
+    rng = np.random.default_rng(0)
+    X = {
+        "fewer rows than columns": lambda: rng.normal(size=(40, 120)),
+        "copied rows": lambda: np.repeat(rng.normal(size=(60, 4)), 4, axis=0),
+        "whole numbers": lambda: np.rint(rng.normal(size=(300, 3))),
+        "bits": lambda: rng.integers(0, 2, (300, 4)).astype(float),
+    }[kind]()
+    assert len(MIMOSA.judged().fit(X).components_) == 1
+
+
+def test_equal_rows_are_held_out_together():
+    Z = np.repeat(np.random.default_rng(0).normal(size=(30, 2)), 3, axis=0)
+    held = splits(Z, np.random.default_rng(0))
+    assert sorted(np.concatenate(held).tolist()) == list(range(90))
+    for rows in held:
+        others = np.setdiff1d(np.arange(90), rows)
+        assert not set(Z[rows, 0]) & set(Z[others, 0])

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from disentree.geometry.pca import principal_axes
 from disentree.mimosa.finders.structureless import Columns
@@ -20,6 +20,7 @@ SAME_UNIT = 30.0
 RARE = 0.1  # share of columns whose ranges may be smaller
 MOST = 100  # coordinates: what the others hold is too little, and too much like noise, to tell leaves apart
 PRECISION_ROWS = 20_000  # rows that the grid of a column is looked for in
+FAR = 1e4  # times the range of nine tenths of a column: values beyond it are mistakes, and no part of any cloud
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,17 @@ class Coordinates:
     columns: Columns
 
 
+def is_far(X: Float[np.ndarray, "n p"]) -> Bool[np.ndarray, " n"]:
+    """Rows with a value that is absurdly far from all others; columns that hardly vary have none."""
+    low, middle, high = np.quantile(X, [0.05, 0.5, 0.95], axis=0)
+    far = np.abs(X - middle) > FAR * np.where(high > low, high - low, np.inf)
+    return far.any(axis=1)
+
+
 def table_coordinates(X: Float[np.ndarray, "n p"], rng: np.random.Generator) -> Coordinates:
-    """Principal components of a table: of its columns as they are if they are in one unit, else standardized."""
+    """Principal components of a table: of its columns as they are if they are in one unit, else standardized. Rows
+    that are absurdly far from all others have no say."""
+    X = X[~is_far(X)] if len(X) else X
     mean = X.mean(axis=0)
     deviation = np.sqrt(((X - mean) ** 2).mean(axis=0))
     some = X if len(X) <= PRECISION_ROWS else X[np.sort(rng.choice(len(X), PRECISION_ROWS, replace=False))]

@@ -60,12 +60,17 @@ class Verdict:
         return float(np.nanmean(self.bits))
 
 
-def splits(n: int, rng: np.random.Generator) -> list[Int[np.ndarray, " _"]]:
-    """Rows to hold out: folds for few rows, one part for many."""
-    order = rng.permutation(n)
+def splits(Z: Float[np.ndarray, "n D"], rng: np.random.Generator) -> list[Int[np.ndarray, " _"]]:
+    """Rows to hold out: folds for few rows, one part for many. Equal rows are held out together, since a row is
+    no test of a model that was fitted to its copy."""
+    copies = np.unique(Z, axis=0, return_inverse=True)[1].reshape(-1)
+    place = rng.permutation(copies.max(initial=-1) + 1)[copies]
+    order = np.argsort(place, kind="stable")
+    n, distinct = len(Z), copies.max(initial=-1) + 1
     if n < FEW:
-        return [np.sort(order[f::FOLDS]) for f in range(min(FOLDS, n))]
-    return [np.sort(order[: int(HELD_OUT * n)])]
+        return [np.flatnonzero(place % FOLDS == f) for f in range(min(FOLDS, distinct))]
+    held = order[: int(HELD_OUT * n)]
+    return [np.flatnonzero(place <= place[held[-1]])]
 
 
 def held_out_bits(
@@ -180,7 +185,7 @@ def description_length(model_or_labels, X: Float[np.ndarray, "n p"], random_stat
     Z, columns = principal(X)
     floor = rotated(columns.precision, columns.basis)
     bits = np.full(len(Z), np.nan)
-    for rows in splits(len(Z), np.random.default_rng(random_state)):
+    for rows in splits(Z, np.random.default_rng(random_state)):
         rest = np.ones(len(Z), bool)
         rest[rows] = False
         broad = background(Z[rest], floor)

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Float
 
 from disentree.mimosa.candidate import Candidate
+from disentree.mimosa.coordinates import is_far
 from disentree.mimosa.finders import atlas, mixture, noisy_subspaces, sheets, subspaces
 from disentree.mimosa.finders.noisy_subspaces import WhiteNoise
 from disentree.mimosa.finders.structureless import Columns, fit_gaussian
@@ -111,7 +112,7 @@ def table_finders(
     errors = np.asarray(np.linalg.qr(np.linalg.pinv(columns.basis) * columns.precision[:, None], mode="r"))
 
     def find_atlas(Z: np.ndarray, rng: np.random.Generator) -> Sequence[Any]:
-        found = atlas.find(Z, errors, rng)
+        found = atlas.find(dithered(Z, rng) if len(np.unique(Z, axis=0)) < len(Z) else Z, errors, rng)
         return [] if found is None else [Candidate("atlas", found.components, found.shares)]
 
     def find_subspaces(Z: np.ndarray, rng: np.random.Generator) -> Sequence[Any]:
@@ -171,11 +172,12 @@ def search(
     Outcome
     """
     split_seed, *seeds = seed.spawn(6)
+    Z = Z[~is_far(Z)] if Z.size else Z
     if Z.shape[1] == 0 or len(Z) < FEWEST:
         one = Candidate("gaussian", [fit_gaussian(Z, floor)], np.ones(1))
         row = {"finder": "gaussian", "components": 1, "dimensions": one.dimensions, "bits": 0.0, "seconds": 0.0}
         return Outcome(one, [row], 0.0, 0.0, 0.0)
-    held = splits(len(Z), np.random.default_rng(split_seed))
+    held = splits(Z, np.random.default_rng(split_seed))
     few = len(Z) < FEW
     fitted = Z if few else np.delete(Z, held[0], axis=0)
     with step("models without structure"):
@@ -208,6 +210,8 @@ def search(
                 for name, verdict in scored.items():
                     if name in found:
                         verdicts[name] = Verdict(name, verdict.bits, seconds + verdict.seconds)
+        except np.linalg.LinAlgError as error:
+            warnings.warn(f"{finder.name} was left out: {error}", RuntimeWarning, stacklevel=2)
         except KeyboardInterrupt:
             if not set(verdicts) - set(STRUCTURELESS):
                 raise

@@ -245,7 +245,7 @@ def dimension_of(covariance: Float[np.ndarray, "D D"], floor: Float[np.ndarray, 
     values, vectors = np.linalg.eigh(covariance)
     values, vectors = values[::-1], vectors[:, ::-1]
     least = (floor**2) @ vectors**2
-    if np.all(values <= 4 * least):
+    if np.all(values <= 1.01 * least):
         return 0
     values = np.maximum(values, least)
     D = len(values)

@@ -41,7 +41,7 @@ def relative_spread(A: Float[np.ndarray, "q q"], B: Float[np.ndarray, "q q"]) ->
 
 
 def is_thin(spread: Float[np.ndarray, " q"]) -> bool:
-    """Whether a piece, of these deviations relative to another, is narrow in some directions and wide in others."""
+    """Whether a piece, of these deviations relative to another, is narrow in some directions, wide in others."""
     steps = spread[1:] / spread[:-1]
     return bool(spread[-1] > 1 / WIDE and np.any((spread[:-1] < 1 / THIN) & (steps > STEP)))
 
