@@ -39,7 +39,7 @@ def test_everything_is_written(folder):
     assert finished_stages(run) == ["data", "structure"]
     assert run.config.seed == 1
     structure = run.read_json("structure.json")
-    assert set(structure["timings"]) >= {"representation", "components"}
+    assert set(structure["timings"]) >= {"representation", "subspaces", "hierarchy"}
     assert [c["dimension"] for c in structure["components"]] == [1, 2]
     assert "2-D" in structure["summary"]
     for name in FIGURES:

@@ -8,7 +8,7 @@ from disentree.cofhae.targets import Targets
 from disentree.cofhae.unrolling import guide_of, guides, lay_out, next_coordinate
 from disentree.mimosa.representation.autoencoder import autoencoder_representation
 from disentree.mimosa.representation.base import Representation
-from disentree.mimosa.representation.choose import load_representation
+from disentree.mimosa.representation.loading import load_representation
 
 
 def swiss_roll(n, seed=0, jet=0.0):

@@ -6,7 +6,7 @@ import pytest
 from disentree.datasets import load_dataset
 from disentree.metrics import purity_score
 from disentree.mimosa.finders import atlas
-from disentree.mimosa.finders.chart import fit_chart, pooled
+from disentree.mimosa.finders.chart import curvature, fit_chart, pooled, terms
 
 
 def test_deviations_of_equal_noise_are_pooled_and_a_thin_one_is_not():
@@ -44,3 +44,21 @@ def test_a_sphere_and_its_equator_whatever_the_rotation():
 def test_a_cloud_has_no_charts():
     Z = np.random.default_rng(0).standard_normal((2000, 6))
     assert atlas.find(Z, 1e-12, np.random.default_rng(0)) is None
+
+
+def test_a_bend_is_kept_and_noise_gets_no_coefficients():
+    rng = np.random.default_rng(0)
+    u = rng.uniform(-1, 1, (200, 2))
+    V = 0.01 * rng.standard_normal((200, 30))
+    V[:, 0] += u[:, 0] ** 2
+    C = curvature(terms(u, 2), V)
+    assert C[3, 0] == pytest.approx(1, abs=0.02)  # 1, u, v, then the squares
+    assert np.abs(C[:, 1:]).max() < 0.01
+    assert (curvature(terms(u, 2), V[:, 1:]) == 0).all()
+
+
+def test_exact_data_is_fitted_exactly():
+    u = np.random.default_rng(0).uniform(-1, 1, (50, 1))
+    V = np.column_stack([u[:, 0] ** 2, 3 * u[:, 0], np.zeros(50)])
+    A = terms(u, 2)
+    np.testing.assert_allclose(A @ curvature(A, V), V, atol=1e-12)

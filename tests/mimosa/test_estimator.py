@@ -13,10 +13,9 @@ from sklearn.metrics import adjusted_rand_score
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.metrics import coverage_score, h_error, purity_score
-from disentree.mimosa import compare_by_description_length
 from disentree.mimosa.representation.autoencoder import autoencoder_representation
-from disentree.mimosa.representation.choose import load_representation
 from disentree.mimosa.representation.linear import linear_representation
+from disentree.mimosa.representation.loading import load_representation
 
 VARIANTS = [f"chopsticks-depth{d}-{v}" for d in (2, 3) for v in ("inter", "slope", "both", "either")]
 
@@ -180,13 +179,17 @@ def test_attributes_fit_each_other(either, fitted):
     assigned = m.core_labels_ >= 0
     np.testing.assert_array_equal(m.labels_[assigned], m.core_labels_[assigned])
     assert m.embedding_.shape == (4000, 4)
-    assert set(m.timings_) >= {"representation", "components", "hierarchy", "assignment"}
+    assert list(m.timings_) == [
+        *("representation", "models without structure", "subspaces", "noisy subspaces", "hierarchy", "assignment")
+    ]
 
 
 def test_summary_and_graph(fitted):
     lines = fitted.summary().splitlines()
     assert lines[0].startswith("4000 rows, 6 components, ")
-    assert len(lines) == 7
+    assert len(lines) == 9
+    assert lines[7].startswith("found by subspaces; saves ")
+    assert lines[8].startswith("runner-up: ")
     graph = fitted.to_networkx()
     assert sorted(graph.edges) == [(0, 1), (0, 2), (3, 4), (3, 5)]
     assert graph.nodes[0]["dimension"] == 1
@@ -203,21 +206,10 @@ def test_new_points(either, fitted):
         assert np.bincount(new.paths[labels == component]).argmax() == majority
 
 
-def test_description_length_prefers_the_structure_that_is_there(either, fitted):
-    flat = MIMOSA(n_neighbors=10_000).fit(either.X)  # too large to see anything: one component
-    assert len(flat.components_) == 1
-    assert fitted.description_length_ < flat.description_length_ - 10
-    # by hand: 24 bits for each of the dimensions, and the path
-    shares = np.bincount(fitted.labels_) / 4000
-    dims = np.array([c.dimension for c in fitted.components_])
-    assert fitted.description_length_ == pytest.approx(shares @ (24 * dims - np.log2(shares)), abs=1)
-    assert flat.description_length_ == pytest.approx(4 * 24)
-
-
-def test_settings_are_compared_by_description_length(either):
-    rows = compare_by_description_length({"flat": MIMOSA(n_neighbors=10_000), "default": MIMOSA()}, either.X)
-    assert [row["name"] for row in rows] == ["default", "flat"]
-    assert [row["components"] for row in rows] == [6, 1]
+def test_description_length_prefers_the_structure_that_is_there(fitted):
+    flat = min(row["bits"] for row in fitted.candidates_ if row["components"] == 1)
+    assert fitted.description_length_ < flat - 10
+    assert fitted.saved_bits_ == pytest.approx(flat - fitted.description_length_, abs=1e-6)
 
 
 def test_verbose_goes_to_stderr(capsys):
@@ -225,7 +217,7 @@ def test_verbose_goes_to_stderr(capsys):
     MIMOSA(verbose=True).fit(ds.X)
     out, err = capsys.readouterr()
     assert out == ""
-    assert "components: " in err
+    assert "subspaces: " in err
     MIMOSA().fit(ds.X)
     assert capsys.readouterr() == ("", "")
 
@@ -354,17 +346,32 @@ def test_wrong_parameters(parameter, value, message):
 
 
 def test_ctrl_c_gets_through(either, monkeypatch):
-    from disentree.mimosa import estimator
+    from disentree.mimosa.finders import subspaces
 
     def stop(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(estimator, "choose_decomposition", stop)
+    monkeypatch.setattr(subspaces, "find", stop)
     with pytest.raises(KeyboardInterrupt):
         MIMOSA(verbose=True).fit(either.X)
     logging.getLogger("disentree").debug("and the next fit has a spinner again")
     monkeypatch.undo()
     MIMOSA(verbose=True).fit(either.X[:500])
+
+
+def test_ctrl_c_ends_with_the_best_candidate_so_far(monkeypatch):
+    from disentree.mimosa.finders import atlas, subspaces
+
+    def stop(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subspaces, "needless_if_filled", lambda *args: [])  # so that the atlas is asked too
+    monkeypatch.setattr(atlas, "find", stop)
+    ds = load_dataset("chopsticks-depth2-slope", n_samples=600, seed=1)
+    with pytest.warns(RuntimeWarning, match="interrupted: atlas was not finished"):
+        m = MIMOSA().fit(ds.X)
+    assert m.candidates_[0]["finder"] == "subspaces"
+    assert same_partition(ds.paths, m.labels_)
 
 
 @pytest.mark.parametrize("n", [800, 1500, 4000])

@@ -1,18 +1,21 @@
-"""The coordinates of a table in which all candidates are compared: principal components, with the precision of
-each."""
+"""The coordinates in which all candidates are compared, with the precision of each: principal components of a
+table, the latent of an autoencoder for images."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Shaped
 
 from disentree.geometry.pca import principal_axes
 from disentree.mimosa.finders.structureless import Columns
 from disentree.mimosa.precision import precision_of
-from disentree.mimosa.representation.base import Representation
+from disentree.mimosa.representation.base import Representation, as_float, as_rows
 
+REPRESENTATIONS = ("auto", "linear", "autoencoder")
+IMAGES = 2_000  # rows of images from which an autoencoder is worth its training
+LATENT_PRECISION = 1e-6  # of the latent of an autoencoder, relative to its deviation
 ROUNDING = 1e-9  # deviations below this part of the largest are rounding: no coordinate
 # Columns whose ranges differ by more than this factor are not in the same unit, and are standardized. Ranges, and
 # not deviations: a pixel that is rarely set varies little, and in the same unit as the others.
@@ -25,7 +28,7 @@ FAR = 1e4  # times the range of nine tenths of a column: values beyond it are mi
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Principal components that hold a table.
+    """Coordinates that hold the data.
 
     Attributes
     ----------
@@ -33,13 +36,27 @@ class Coordinates:
         Takes rows to the coordinates.
     floor : array of shape (D,)
         The precision of each coordinate: no deviation is taken below it.
-    columns : Columns
-        The way back to the table's own columns.
+    columns : Columns or None
+        The way back to the table's own columns; None for the latent of an autoencoder.
     """
 
     representation: Representation
     floor: Float[np.ndarray, " D"]
-    columns: Columns
+    columns: Columns | None
+
+
+def choose_coordinates(
+    X: Shaped[np.ndarray, "n ..."], choice: str, seed: np.random.SeedSequence, verbose: bool = False
+) -> Coordinates:
+    """Line 1 of the paper's Algorithm 1: "linear", "autoencoder", or "auto" for an autoencoder of images, if they
+    are many, and principal components of everything else."""
+    if choice == "autoencoder" or (choice == "auto" and X.ndim > 2 and len(X) >= IMAGES):
+        from disentree.mimosa.representation.autoencoder import autoencoder_representation
+
+        found = autoencoder_representation(X, seed, verbose)
+        return Coordinates(found, LATENT_PRECISION * found.transform(X[:IMAGES]).std(axis=0), None)
+    rows = as_float(as_rows(X)).astype(np.float64)
+    return table_coordinates(rows, np.random.default_rng(seed))
 
 
 def is_far(X: Float[np.ndarray, "n p"]) -> Bool[np.ndarray, " n"]:

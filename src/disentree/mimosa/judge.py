@@ -122,25 +122,6 @@ def structureless(Z, floor, columns: Columns | None) -> list[Candidate]:
     return out
 
 
-@dataclass
-class Judgment:
-    chosen: str  # finder
-    one_component: bool
-    saved_bits: float
-    doubt: float
-    verdicts: list[Verdict]  # best first
-
-
-def judge(verdicts: dict[str, Verdict], leaves: dict[str, int]) -> Judgment:
-    """The candidate with the fewest bits, if it saves some over the best model without structure, beyond doubt."""
-    order = sorted(verdicts.values(), key=lambda v: v.mean)
-    plain = [v for v in order if v.finder in STRUCTURELESS]
-    best = order[0]
-    mean, error = saving(best, plain[0])
-    structured = leaves.get(best.finder, 1) > 1 and mean > DOUBT * error
-    return Judgment(best.finder, not structured, mean if structured else 0.0, error, order)
-
-
 def principal(X: Float[np.ndarray, "n p"]) -> tuple[Float[np.ndarray, "n D"], Columns]:
     """Principal components that hold the data, and the way back to the columns."""
     precision = precision_of(X)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +13,58 @@ import numpy as np
 from disentree._version import __version__
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.assign import Sheet
+from disentree.mimosa.candidate import Candidate
 from disentree.mimosa.component import Component
+from disentree.mimosa.finders.chart import Chart
+from disentree.mimosa.finders.gaussians import Mixture
+from disentree.mimosa.finders.leaf_density import Along, Leaf, Tile
+from disentree.mimosa.finders.margins import Margins, MonotoneMap
+from disentree.mimosa.finders.mixture_leaf import GatedLeaf, MixtureLeaf, Space
+from disentree.mimosa.finders.sheets import SheetLeaf
+from disentree.mimosa.finders.structureless import Columns, Gaussian, MarginsGaussian
+from disentree.mimosa.state import from_state, to_state
 from disentree.utils.files import atomic_path, json_text, sha256_of
 from disentree.utils.versions import build_commit
 
-FORMAT = 1  # of a saved MIMOSA
+FORMAT = 2  # of a saved MIMOSA
 CLASSES = ("MIMOSA", "PaperMIMOSA")  # that can be saved
 ABOUT, NUMBERS, REPRESENTATION = "mimosa.json", "mimosa.safetensors", "representation.safetensors"
-ARRAYS = ("embedding", "labels", "core_labels", "local_dimensions")  # fitted attributes, without the underscore
+# What a fitted model is made of; nothing else is made from a file.
+PARTS = {
+    part.__name__: part
+    for part in (
+        *(
+            Candidate,
+            Leaf,
+            Tile,
+            Along,
+            Chart,
+            MixtureLeaf,
+            GatedLeaf,
+            Space,
+            Mixture,
+            Margins,
+            MonotoneMap,
+            Columns,
+        ),
+        *(Columns, Gaussian, MarginsGaussian, SheetLeaf, Sheet),
+    )
+}
+
+
+def as_loaded(part: Any) -> Any:
+    """A part of a model as it will be when it has been saved and loaded: its arrays are in the same order in
+    memory."""
+    arrays: dict[str, np.ndarray] = {}
+    return from_state(to_state(part, arrays, "part"), arrays, PARTS)
 
 
 def save_mimosa(model: Any, folder: Path) -> None:
     """Write a fitted estimator into a folder."""
     from safetensors.numpy import save
 
-    about = _about(model)
+    arrays: dict[str, np.ndarray] = {}
+    about = _about(model, arrays)
     if not (folder / ABOUT).exists():
         for name in (NUMBERS, REPRESENTATION):
             if (folder / name).exists():
@@ -38,7 +75,7 @@ def save_mimosa(model: Any, folder: Path) -> None:
         atomic_path(folder / REPRESENTATION) as representation,
         atomic_path(folder / NUMBERS) as numbers,
     ):
-        numbers.write_bytes(save({name: np.ascontiguousarray(array) for name, array in _arrays(model).items()}))
+        numbers.write_bytes(save(arrays))
         model.representation_.save(representation)
         about["sha256"] = {NUMBERS: sha256_of(numbers), REPRESENTATION: sha256_of(representation)}
         text.write_text(json_text(about), encoding="utf-8")
@@ -65,15 +102,24 @@ def load_mimosa(folder: Path, classes: Sequence[type[Any]]) -> Any:
         by_name = {cls.__name__: cls for cls in classes}
         if about["class"] not in by_name:
             raise ValueError(f"{folder} holds a {about['class']}, not a {classes[0].__name__}")
-        return _restore(by_name[about["class"]], about, load_file(folder / NUMBERS), folder / REPRESENTATION)
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
+        arrays = load_file(folder / NUMBERS)
+        fitted = _of_format_1(about, arrays) if about["format"] == 1 else _fitted(about, arrays)
+        return _restore(by_name[about["class"]], about, fitted, folder / REPRESENTATION)
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"{folder / ABOUT} is cut short or damaged ({error})") from None
+    except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{folder / ABOUT} is cut short or damaged ({error!r})") from None
 
 
-def _about(model: Any) -> dict[str, Any]:
+def _about(model: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     if (name := type(model).__name__) not in CLASSES:
         raise ValueError(f"only {' and '.join(CLASSES)} can be saved, got {name}")
-    about = {
+    components = [
+        {"dimension": c.dimension, "parent": c.parent, "center": c.center, "spread": c.spread}
+        for c in model.components_
+    ]
+    fitted = {name: getattr(model, name) for name in model._saved if hasattr(model, name)}
+    return {
         "format": FORMAT,
         "class": name,
         "version": __version__,
@@ -83,15 +129,9 @@ def _about(model: Any) -> dict[str, Any]:
         "n_features_in": getattr(model, "n_features_in_", None),
         "feature_names_in": list(getattr(model, "feature_names_in_", [])),
         "hierarchy": model.hierarchy_.to_dict(),
-        "components": [
-            {"dimension": c.dimension, "parent": c.parent, "curved": sheet.curved}
-            for c, sheet in zip(model.components_, model.sheets_, strict=True)
-        ],
-        "tolerance": model.tolerance_,
-        "description_length": model.description_length_,
-        "timings": model.timings_,
+        "components": to_state(components, arrays, "components"),
+        "fitted": to_state(fitted, arrays, "fitted"),
     }
-    return about | ({"n_pieces": model.n_pieces_} if hasattr(model, "n_pieces_") else {})
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -109,20 +149,47 @@ def _plain(name: str, value: Any) -> Any:
     return value
 
 
-def _arrays(model: Any) -> dict[str, np.ndarray]:
-    arrays = {name: getattr(model, f"{name}_") for name in ARRAYS}
-    arrays["centers"] = np.stack([c.center for c in model.components_])
-    arrays["spreads"] = np.stack([c.spread for c in model.components_])
-    if (noise := model.sheets_[0].noise) is not None:
-        arrays["noise"] = noise
-    for c, sheet in enumerate(model.sheets_):
-        single = (sheet.bases == sheet.bases[0]).all()  # one flat for all
-        arrays[f"sheets.{c}.points"] = sheet.points
-        arrays[f"sheets.{c}.bases"] = sheet.bases[:1] if single else sheet.bases
-    return arrays
+def _fitted(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    return {
+        "components": from_state(about["components"], arrays, PARTS),
+        **from_state(about["fitted"], arrays, PARTS),
+    }
 
 
-def _restore(cls: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray], representation: Path) -> Any:
+def _of_format_1(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """The same of a model that an earlier version saved: its components were sheets."""
+    sheets = []
+    for c, component in enumerate(about["components"]):
+        points, bases = arrays[f"sheets.{c}.points"], arrays[f"sheets.{c}.bases"]
+        if len(bases) < len(points):  # one flat for all
+            bases = np.repeat(bases, len(points), axis=0)
+        sheets.append(Sheet(points, bases, component["curved"], arrays.get("noise")))
+    places = zip(about["components"], arrays["centers"], arrays["spreads"], strict=True)
+    fitted = {
+        "components": [{**component, "center": center, "spread": spread} for component, center, spread in places],
+        **{f"{name}_": arrays[name] for name in ("embedding", "labels", "core_labels", "local_dimensions")},
+        **{f"{name}_": about[name] for name in ("description_length", "timings", "n_pieces") if name in about},
+    }
+    if about["class"] == "PaperMIMOSA":
+        return fitted | {"sheets_": sheets, "tolerance_": about["tolerance"]}
+    leaves = [SheetLeaf(s.points, s.bases, s.curved, about["tolerance"], s.noise) for s in sheets]
+    sizes = np.array([len(sheet.points) for sheet in sheets], dtype=float)
+    row = {
+        "finder": "sheets",
+        "components": len(leaves),
+        "dimensions": sorted(leaf.dimension for leaf in leaves),
+        "bits": about["description_length"],
+        "seconds": sum(about["timings"].values()),
+    }
+    return fitted | {
+        "candidate_": Candidate("sheets", leaves, sizes / sizes.sum()),
+        "candidates_": [row],
+        "saved_bits_": math.nan,  # it was not compared with anything
+        "saved_bits_doubt_": math.nan,
+    }
+
+
+def _restore(cls: type[Any], about: Mapping[str, Any], fitted: dict[str, Any], representation: Path) -> Any:
     known = cls().get_params()
     parameters = {name: value for name, value in about["parameters"].items() if name in known}
     model: Any = cls(**{name: float(value) if value == "inf" else value for name, value in parameters.items()})
@@ -132,19 +199,19 @@ def _restore(cls: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray
     if about["feature_names_in"]:
         model.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
     model.representation_ = cls._load_representation(representation)
-    for name in ARRAYS:
-        setattr(model, f"{name}_", arrays[name])
     model.hierarchy_ = Hierarchy.from_dict(about["hierarchy"])
-    model.sheets_, model.components_ = [], []
-    for c, component in enumerate(about["components"]):
-        points, bases = arrays[f"sheets.{c}.points"], arrays[f"sheets.{c}.bases"]
-        if len(bases) < len(points):
-            bases = np.repeat(bases, len(points), axis=0)
-        model.sheets_.append(Sheet(points, bases, component["curved"], arrays.get("noise")))
-        rows, core = np.flatnonzero(model.labels_ == c), np.flatnonzero(model.core_labels_ == c)
-        place = arrays["centers"][c], arrays["spreads"][c]
-        model.components_.append(Component(component["dimension"], rows, core, component["parent"], *place))
-    for name in ("tolerance", "description_length", "timings", "n_pieces"):
-        if name in about:
-            setattr(model, f"{name}_", about[name])
+    components = fitted.pop("components")
+    for name, value in fitted.items():
+        setattr(model, name, value)
+    model.components_ = [
+        Component(
+            component["dimension"],
+            np.flatnonzero(model.labels_ == c),
+            np.flatnonzero(model.core_labels_ == c),
+            component["parent"],
+            component["center"],
+            component["spread"],
+        )
+        for c, component in enumerate(components)
+    ]
     return model

@@ -42,6 +42,9 @@ FEWEST = 30  # rows, to look for structure in
 # A candidate with more leaves must save this many times the bits of one with fewer: cutting a leaf in pieces
 # always describes a little better how dense it is along itself, which is not structure.
 MORE = 1.05
+THIN = 4.0  # bits per row that an atlas saves, for mixtures not to be asked
+HIGHER = 0.25  # mean dimension of rows by which a candidate with fewer leaves may exceed another
+LOOKED_AT = 2000  # rows that tell whether leaves fall apart
 WHOLE = 5000  # rows below which mixtures, which are quick, are found on all rows
 
 
@@ -210,6 +213,8 @@ def search(
                 for name, verdict in scored.items():
                     if name in found:
                         verdicts[name] = Verdict(name, verdict.bits, seconds + verdict.seconds)
+                if finder.name == "atlas" and _is_thin(found, verdicts, fitted):
+                    needless.add("mixture")
         except np.linalg.LinAlgError as error:
             warnings.warn(f"{finder.name} was left out: {error}", RuntimeWarning, stacklevel=2)
         except KeyboardInterrupt:
@@ -217,14 +222,43 @@ def search(
                 raise
             warnings.warn(f"interrupted: {finder.name} was not finished", RuntimeWarning, stacklevel=2)
             break
-    return choose(found, verdicts, Z.shape[1])
+    return choose(found, verdicts, {name: connected_leaves(found[name], fitted) for name in verdicts}, Z.shape[1])
+
+
+def _is_thin(found: dict[str, Any], verdicts: dict[str, Verdict], Z: Float[np.ndarray, "n D"]) -> bool:
+    """Whether an atlas found leaves so thin and curved that Gaussians would need very many pieces to follow them.
+    Leaves that fall apart may be clouds that happen to lie on one chart."""
+    leaves = found["atlas"]
+    if "atlas" not in verdicts or max(leaves.dimensions) == Z.shape[1]:
+        return False
+    curved = [share for leaf, share in zip(leaves.components, leaves.shares, strict=True) if leaf.is_curved]
+    if sum(curved) < 0.5:
+        return False
+    plain = min((verdicts[name] for name in STRUCTURELESS if name in verdicts), key=lambda v: v.mean)
+    if saving(verdicts["atlas"], plain)[0] <= THIN or not beyond_doubt(verdicts["atlas"], plain):
+        return False
+    return connected_leaves(leaves, Z) == len(leaves.components)
 
 
 def _fold(finder: Finder, found: Sequence[Any], rng: np.random.Generator, part: np.ndarray) -> Sequence[Any]:
     return finder.again(part, rng, found)
 
 
-def choose(found: dict[str, Any], verdicts: dict[str, Verdict], n_dims: int) -> Outcome:
+def connected_leaves(candidate: Any, Z: Float[np.ndarray, "n D"]) -> int:
+    """The number of leaves, where one whose rows fall apart counts as several: two clouds on one line are no fewer
+    for being called a line."""
+    if len(candidate.components) == 1 and candidate.finder in STRUCTURELESS:
+        return 1
+    some = Z[:: max(1, len(Z) // LOOKED_AT)]
+    labels = candidate.posteriors(some).argmax(axis=1)
+    return sum(subspaces.n_connected(some[labels == c]) for c in range(len(candidate.components)))
+
+
+def _mean_dimension(candidate: Any) -> float:
+    return float(np.dot(candidate.shares, candidate.dimensions) / np.sum(candidate.shares))
+
+
+def choose(found: dict[str, Any], verdicts: dict[str, Verdict], n_leaves: dict[str, int], n_dims: int) -> Outcome:
     """The candidate of fewest bits, unless one with fewer leaves saves nearly as much; without a saving beyond
     doubt it is the best model without structure."""
     order = sorted(verdicts.values(), key=lambda v: v.mean)
@@ -239,7 +273,9 @@ def choose(found: dict[str, Any], verdicts: dict[str, Verdict], n_dims: int) -> 
     ]
     best = structured[0] if structured else plain
     for other in structured[1:]:
-        fewer = len(found[other.finder].components) < len(found[best.finder].components)
+        # one leaf of three dimensions is not simpler than three of one and two
+        higher = _mean_dimension(found[other.finder]) > _mean_dimension(found[best.finder]) + HIGHER
+        fewer = n_leaves[other.finder] < n_leaves[best.finder] and not higher
         # leaves of mixtures have valleys between them, and are not cut from one
         valleys = all("valleys" in found[v.finder].details for v in (best, other))
         if fewer and not valleys and saving(other, plain)[0] * MORE >= saving(structured[0], plain)[0]:

@@ -18,7 +18,7 @@ from disentree.hierarchy.drawing import BOX_HEIGHT, draw_hierarchy, leaves, plac
 from disentree.plots.cells import COLORS
 
 if TYPE_CHECKING:
-    from disentree.mimosa.base import BaseMIMOSA
+    from disentree.mimosa.base import TreeEstimator
 
 MAX_POINTS = 6000  # more would take seconds and show no more
 NOT_ASSIGNED = "#c8c8c8"
@@ -32,7 +32,7 @@ def component_colors(n: int) -> list[str]:
     return [pool[i % len(pool)] for i in range(n)]
 
 
-def draw_mimosa(m: BaseMIMOSA, true_paths: ArrayLike | None = None, *, max_points: int = MAX_POINTS) -> Figure:
+def draw_mimosa(m: TreeEstimator, true_paths: ArrayLike | None = None, *, max_points: int = MAX_POINTS) -> Figure:
     """The paper's figures of MIMOSA: initial representation, components and hierarchy side by side.
 
     More than eight components are shown in one panel for each dimension.
@@ -64,7 +64,7 @@ def draw_mimosa(m: BaseMIMOSA, true_paths: ArrayLike | None = None, *, max_point
     figure = plt.figure(figsize=(sum(widths), 4.4), layout="constrained")
     parts: Any = figure.subfigures(1, 3, width_ratios=widths)
     left, middle, right = parts
-    view = project(_in_own_units(m))
+    view = project(m.embedding_)
     kind: Any = "3d" if view.shape[1] == 3 else None
 
     ax = left.add_subplot(projection=kind)
@@ -93,7 +93,7 @@ def draw_mimosa(m: BaseMIMOSA, true_paths: ArrayLike | None = None, *, max_point
     return figure
 
 
-def _matched(true_paths: Int[np.ndarray, " n"], m: BaseMIMOSA) -> Int[np.ndarray, " n"]:
+def _matched(true_paths: Int[np.ndarray, " n"], m: TreeEstimator) -> Int[np.ndarray, " n"]:
     """For every true path the component that has most of its points."""
     out = np.full(len(true_paths), -1)
     for path in np.unique(true_paths[true_paths >= 0]):
@@ -104,7 +104,7 @@ def _matched(true_paths: Int[np.ndarray, " n"], m: BaseMIMOSA) -> Int[np.ndarray
 
 
 def draw_embedding(
-    embedding: ArrayLike | BaseMIMOSA,
+    embedding: ArrayLike | TreeEstimator,
     labels: ArrayLike | None = None,
     *,
     ax: Axes | None = None,
@@ -142,7 +142,7 @@ def draw_embedding(
     """
     if hasattr(embedding, "components_"):
         m: Any = embedding
-        Z = _in_own_units(m)
+        Z = m.embedding_
         if labels is None:
             labels = m.core_labels_
             names = names or [f"{c.dimension}-D, {c.size} points" for c in m.components_]
@@ -189,7 +189,7 @@ def draw_embedding(
     return ax
 
 
-def draw_found_hierarchy(m: BaseMIMOSA, *, ax: Axes | None = None) -> Axes:
+def draw_found_hierarchy(m: TreeEstimator, *, ax: Axes | None = None) -> Axes:
     """The hierarchy of a fitted MIMOSA, with every component's color and size below its leaf.
 
     Parameters
@@ -227,7 +227,7 @@ def draw_found_hierarchy(m: BaseMIMOSA, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def draw_spectrum(m: BaseMIMOSA, *, ax: Axes | None = None, n_shown: int = 40) -> Axes:
+def draw_spectrum(m: TreeEstimator, *, ax: Axes | None = None, n_shown: int = 40) -> Axes:
     """Singular values of the data, relative to the largest, and the number of dimensions of the representation.
 
     Parameters
@@ -270,7 +270,7 @@ def draw_spectrum(m: BaseMIMOSA, *, ax: Axes | None = None, n_shown: int = 40) -
     return ax
 
 
-def draw_local_dimensions(m: BaseMIMOSA, *, ax: Axes | None = None) -> Axes:
+def draw_local_dimensions(m: TreeEstimator, *, ax: Axes | None = None) -> Axes:
     """How many points have each local dimension, and how many of them are in a component.
 
     Parameters
@@ -320,16 +320,6 @@ def project(Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n v"]:
     centered = Z - Z.mean(axis=0)
     values, vectors = np.linalg.eigh(centered.T @ centered)
     return centered @ vectors[:, np.argsort(values)[::-1][:3]]
-
-
-def _in_own_units(m: BaseMIMOSA) -> Float[np.ndarray, "n D"]:
-    """The embedding, without the whitening of a linear one: else no projection would be better than another."""
-    representation = m.representation_
-    dims = m.embedding_.shape[1]
-    whitened = representation.kind == "linear" and representation.weights.shape[1] == dims > 0
-    return (
-        m.embedding_ * (representation.spectrum[:dims] / representation.spectrum[0]) if whitened else m.embedding_
-    )
 
 
 def _some_of_each(groups: Int[np.ndarray, " n"] | None, n: int, at_most: int) -> Int[np.ndarray, " m"]:

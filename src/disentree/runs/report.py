@@ -95,6 +95,8 @@ def render(run: Run) -> str:
         "learned_tree": with_sizes(hierarchy, labels).to_dict()["variables"],
         "true_tree": _true_tree(run),
         "leaves": _leaves(metrics, labels),
+        "verdict": _verdict(structure),
+        "candidates": _candidates(structure),
         "tree_picture": _picture(run.folder / "figures" / "tree.png", "The tree"),
         "figures": _figures(run),
         "factors": _factors(metrics["factors"]),
@@ -155,6 +157,31 @@ def _leaves(metrics: dict[str, Any], labels: Int[np.ndarray, " n"]) -> list[tupl
     if unassigned := int((labels < 0).sum()):
         rows.append(("not assigned", "", f"{unassigned:,}", f"{unassigned / len(labels):.1%}"))
     return rows
+
+
+def _verdict(structure: dict[str, Any]) -> str:
+    """How the tree was chosen, in a sentence."""
+    saved, doubt = structure.get("saved_bits"), structure.get("saved_bits_doubt")
+    if saved is None or doubt is None:
+        return ""
+    if saved == 0:
+        return "No structure was found: nothing describes held-out rows in fewer bits than one cloud does."
+    fewer = f"{saved:.2f} ± {doubt:.2f} bits per row fewer"
+    return f"The tree describes held-out rows in {fewer} than the best model without structure does."
+
+
+def _candidates(structure: dict[str, Any]) -> list[tuple[str, ...]]:
+    """What else was proposed, the chosen one first."""
+    return [
+        (row["finder"], str(row["components"]), _ranges(row["dimensions"]), f"{row['bits']:.2f}")
+        for row in structure.get("candidates", [])
+    ]
+
+
+def _ranges(dimensions: Sequence[int]) -> str:
+    """1, 2 (4 times), 5"""
+    numbers, counts = np.unique(np.asarray(dimensions, dtype=int), return_counts=True)
+    return ", ".join(f"{d}" if c == 1 else f"{d} ({c} times)" for d, c in zip(numbers, counts, strict=True))
 
 
 def _figures(run: Run) -> list[dict[str, Any]]:

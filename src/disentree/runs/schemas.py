@@ -69,12 +69,23 @@ class DataDescription(_Schema):
         return self
 
 
+class _Candidate(_Schema):
+    finder: str
+    components: PositiveInt
+    dimensions: list[NonNegativeInt]
+    bits: FiniteFloat
+    seconds: Seconds
+
+
 class StructureDescription(_Schema):
     """``structure.json``."""
 
     source: Literal["mimosa", "mimosa-paper", "true", "given"] = Field(alias="from")
     summary: str = ""
     description_length: Score = None
+    candidates: list[_Candidate] = []  # none in runs of older versions, and with the paper's MIMOSA
+    saved_bits: Score = None
+    saved_bits_doubt: Score = None
     timings: dict[str, Seconds] = {}
 
 

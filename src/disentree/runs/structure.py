@@ -81,6 +81,12 @@ def _run_mimosa(
         ],
         "timings": {step: round(float(s), 3) for step, s in mimosa.timings_.items()},
     }
+    if hasattr(mimosa, "candidates_"):  # the paper's has none
+        about |= {
+            "candidates": [{**row, "seconds": round(row["seconds"], 3)} for row in mimosa.candidates_],
+            "saved_bits": float(mimosa.saved_bits_),
+            "saved_bits_doubt": float(mimosa.saved_bits_doubt_),
+        }
     representation: Any = getattr(mimosa, "representation_", None)
     if hasattr(getattr(representation, "network", None), "decode"):
         representation.save(run.folder / REPRESENTATION)  # COFHAE starts from it

@@ -30,7 +30,7 @@ def train_model(run: Run, options: StageOptions) -> str:
     model = make_model(run, options, is_image=data.X.ndim > 2)
     more: dict[str, Any] = {}
     if run.config.model == "cofhae" and (run.folder / REPRESENTATION).is_file():
-        from disentree.mimosa.representation.choose import load_representation
+        from disentree.mimosa.representation.loading import load_representation
 
         more["representation"] = load_representation(run.folder / REPRESENTATION)
     if find_model(run.config.model).needs_codes:

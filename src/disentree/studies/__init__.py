@@ -25,6 +25,8 @@ STUDIES = (
     "activations",
     "runtimes",
     "qualitative",
+    "structure",
+    "mimosa-defaults",
 )
 
 

@@ -36,6 +36,10 @@ class Task(BaseModel):
         Names of the runs whose structure or initial representation it shares.
     extras : tuple of str
         What is computed in addition to the stages of a run; see `worker`.
+    method : str or None
+        Of a task that only labels rows (see `labeling`): "mimosa" or one of `rivals`; None for a run.
+    constants : dict of float
+        For the method "mimosa": constants of modules by ``module:NAME``, and the factors that they are changed by.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -46,6 +50,8 @@ class Task(BaseModel):
     structure_from: str | None = None  # the name of the run whose structure it shares
     embedding_from: str | None = None  # the name of the run whose initial representation it shares
     extras: tuple[Extra, ...] = ()  # more than a run does, see `worker`
+    method: str | None = None
+    constants: dict[str, float] = {}
 
     @property
     def needs(self) -> str | None:
@@ -82,6 +88,8 @@ class Study:
         From `Options` to the list of `Task`.
     report : callable
         From `Results` to the list of `Section`.
+    first_seed : int
+        The seeds of data that nothing was developed on begin at 2000.
     """
 
     name: str
@@ -92,6 +100,7 @@ class Study:
     scale_descriptions: Mapping[str, str]  # what is computed at each scale; {samples} stands for their number
     plan: Callable[[Options], list[Task]]
     report: Callable[[Results], list[Section]]
+    first_seed: int = 0
 
     def options(
         self, scale: str = "default", seeds: int | None = None, datasets: Sequence[str] | None = None
@@ -118,7 +127,8 @@ class Study:
         for name in datasets or ():
             dataset_info(name)
         chosen = tuple(dict.fromkeys(datasets or self.datasets[scale]))
-        return Options(scale, tuple(range(seeds or self.seeds[scale])), chosen)
+        first = self.first_seed
+        return Options(scale, tuple(range(first, first + (seeds or self.seeds[scale]))), chosen)
 
     def scale_means(self, options: Options) -> str:
         """What is computed with these options, in a sentence."""
@@ -134,6 +144,8 @@ def make_task(
     structure_from: Task | None = None,
     embedding_from: Task | None = None,
     extras: Sequence[Extra] = (),
+    method: str | None = None,
+    constants: Mapping[str, float] | None = None,
     **settings: Any,
 ) -> Task:
     """A run of `dataset`, with further settings of `RunConfig`.
@@ -152,6 +164,10 @@ def make_task(
         Runs whose structure or initial representation it shares.
     extras : sequence of str, default=()
         What is computed in addition.
+    method : str, default=None
+        What labels the rows, of a task that is no run.
+    constants : mapping, default=None
+        Factors of constants of MIMOSA.
     **settings
         Settings of `RunConfig`.
 
@@ -168,4 +184,6 @@ def make_task(
         structure_from=structure_from.name if structure_from else None,
         embedding_from=embedding_from.name if embedding_from else None,
         extras=tuple(extras),
+        method=method,
+        constants=dict(constants or {}),
     )

@@ -102,6 +102,8 @@ def _do(task: Task, folder: Path, study: Path) -> dict[str, Any]:
 
     from disentree.runs import Run, finish_run, start_run
 
+    if task.method is not None:
+        return _label(task)
     matplotlib.use("Agg")
     began = time.perf_counter()
     (folder / "result.json").unlink(missing_ok=True)
@@ -128,13 +130,27 @@ def _do(task: Task, folder: Path, study: Path) -> dict[str, Any]:
             raise
         values = _nothing_found(run)
         stages = {"structure": round(time.perf_counter() - began, 3)}
+    return _result(task, values, stages, _structure_timings(run))
+
+
+def _label(task: Task) -> dict[str, Any]:
+    """Of a task that labels rows and is no run: the same as of a run."""
+    from disentree.studies.labeling import label_rows
+
+    values, seconds = label_rows(task)
+    return _result(task, values, {"structure": round(seconds, 3)}, {})
+
+
+def _result(
+    task: Task, values: dict[str, Any], stages: Mapping[str, float], structure: Mapping[str, float]
+) -> dict[str, Any]:
     return {
         "task": task.model_dump(mode="json"),
         "values": values,
         "seconds": {
             "total": round(sum(stages.values()), 3),  # of all the times that it was stopped and went on
             "stages": stages,
-            "structure": _structure_timings(run),
+            "structure": structure,
         },
         "versions": build_versions(),
         "host": platform.node(),

@@ -15,6 +15,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
+from disentree.geometry.neighbors import intrinsic_dimension
 from disentree.mimosa.finders.chart import (
     ROWS_PER_TERM,
     best_flat,
@@ -38,6 +39,7 @@ ANCHORS = 12  # anchors tried at a time, of which the best charts are kept
 PATIENCE = 4  # rounds without a chart before the next dimension
 MIN_SHARE = 0.01  # of rows, for a leaf
 AGREE = 0.75  # share of the rows between two charts that both hold, for a link
+FULL = 0.6  # intrinsic dimension of rows on no chart relative to their coordinates, for a leaf of full dimension
 LEFT_OVER = 0.03  # share of rows on no chart, for a leaf of full dimension
 MAX_DIMENSION = 10
 WIDE = 6.0  # half width of a chart relative to what its rows are off by, for a link
@@ -414,7 +416,9 @@ def find_at(
     charts, explained = find_charts(Y, rng, top)
     found = link(Y, charts, explained, rng)
     left = found.labels < 0
-    if found.dimensions and left.mean() > LEFT_OVER and left.sum() >= max(20, MIN_SHARE * len(Z)):
+    many = left.mean() > LEFT_OVER and left.sum() >= max(20, MIN_SHARE * len(Z))
+    # Rows that fill fewer dimensions are no cloud: a part of a leaf that no chart was laid on.
+    if found.dimensions and many and intrinsic_dimension(Y[left]) >= FULL * wide.sum():
         labels = found.labels.copy()
         labels[left] = len(found.dimensions)
         # full as far as the data is wider than the tolerance: the other directions are noise across it

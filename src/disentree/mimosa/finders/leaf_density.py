@@ -97,40 +97,29 @@ class Leaf:
             out.append(log_sum(np.stack([t.log_share + t.log_density(some) for t in self.tiles], axis=1)))
         return np.concatenate(out) if out else np.zeros(0)
 
-    def squares_across(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
-        """Squared residual in units of its deviation, from the tile that explains a row best."""
-        best, square = np.full(len(Z), -np.inf), np.zeros(len(Z))
+    @property
+    def is_curved(self) -> bool:
+        """Whether most of its charts bend."""
+        bent = [np.any(tile.chart.coefficients[1 + self.dimension :]) for tile in self.tiles]
+        return bool(np.mean(bent) > 0.5)
+
+    def squares(self, Z: Float[np.ndarray, "n D"]) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+        """Squared distances of rows along and across the chart that they are nearest to, in deviations of its own
+        rows: how far within its reach they are, whether or not the leaf has rows there."""
+        along, across = np.full(len(Z), np.inf), np.full(len(Z), np.inf)
         for tile in self.tiles:
             U, R = tile.chart.split(Z)
-            value = (
-                tile.log_share
-                + tile.along.log_density(U)
-                - np.log(tile.chart.scale).sum()
-                + tile.chart.log_across(R)
-            )
-            better = value > best
-            best[better] = value[better]
-            square[better] = ((R[better] / tile.chart.sigma) ** 2).sum(axis=1)
-        return square
+            new_along, new_across = (U**2).sum(axis=1), ((R / tile.chart.sigma) ** 2).sum(axis=1)
+            nearer = new_along + new_across < along + across
+            along[nearer], across[nearer] = new_along[nearer], new_across[nearer]
+        return along, across
 
 
-def fit_leaf(
-    Z: Float[np.ndarray, "m D"],
-    d: int,
-    precision: Float[np.ndarray, " D"] | float,
-    rng: np.random.Generator,
-    max_charts: int = MAX_CHARTS,
+def fit_flat_leaf(
+    Z: Float[np.ndarray, "m D"], d: int, precision: Float[np.ndarray, " D"] | float, rng: np.random.Generator
 ) -> Leaf:
-    """The density of a leaf of dimension d from its rows.
-
-    Starts with one chart and halves it, again and again, where two charts describe rows that neither was fitted to
-    in fewer bits: a flat leaf stays one chart, a curved one gets as many as it has rows for.
-    """
-    D = Z.shape[1]
-    if d >= D or d == 0:
-        return Leaf(d, [_tile(Z, d, precision, rng, 1.0, 1)])
-    parts = halved(Z, np.arange(len(Z)), d, precision, rng, max_charts)
-    return Leaf(d, [_tile(Z[rows], d, precision, rng, len(rows) / len(Z), len(parts)) for rows in parts])
+    """The density of a leaf on a subspace of dimension d, from its rows."""
+    return Leaf(d, [_tile(Z, d, precision, rng, 1.0, 1, degree=1)])
 
 
 def halved(
@@ -168,9 +157,9 @@ def celled(Z, rows, d, size: int = 0) -> list[Int[np.ndarray, " _"]]:
     return parts
 
 
-def _tile(Z, d, precision, rng, share, n_charts) -> Tile:
+def _tile(Z, d, precision, rng, share, n_charts, degree=2) -> Tile:
     some = Z if len(Z) <= 4 * FIT_ROWS else Z[rng.choice(len(Z), 4 * FIT_ROWS, replace=False)]
-    chart = fit_chart(some, d, precision)
+    chart = fit_chart(some, d, precision, degree)
     U, _ = chart.split(some)
     n_tiles = n_tiles_along(len(some), d, n_charts)
     return Tile(chart, Along.fit(U, n_tiles, rng), float(np.log(max(share, 1e-12))))

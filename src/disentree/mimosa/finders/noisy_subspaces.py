@@ -8,8 +8,9 @@ import numpy as np
 from jaxtyping import Float
 
 from disentree.mimosa.candidate import Candidate
-from disentree.mimosa.finders.leaf_density import fit_leaf
+from disentree.mimosa.finders.leaf_density import fit_flat_leaf
 from disentree.mimosa.finders.noisy import flats_in_noise
+from disentree.mimosa.finders.subspaces import has_gaps, needless_if_filled
 from disentree.mimosa.labels import rows_of
 
 
@@ -55,9 +56,15 @@ def find(
         return None
     seed = np.random.SeedSequence(int(rng.integers(2**63)))
     found = flats_in_noise((Z - noise.center) @ noise.weights, noise.deviation, k, seed, n_jobs)
-    if found is None or found.labels.max(initial=-1) < 0:
-        return None
+    if found is None or found.labels.max(initial=-1) < 0 or max(found.dimensions) == 0:
+        return None  # points in noise are clouds of full dimension, which mixtures are for
     cores = rows_of(found.labels)
-    leaves = [fit_leaf(Z[rows], d, precision, rng, 1) for rows, d in zip(cores, found.dimensions, strict=True)]
+    leaves = [fit_flat_leaf(Z[rows], d, precision, rng) for rows, d in zip(cores, found.dimensions, strict=True)]
     sizes = np.array([len(rows) for rows in cores], dtype=float)
-    return Candidate("noisy subspaces", leaves, sizes / sizes.sum())
+    # A leaf without dimensions is a cloud of noise, and one with gaps may be a row of clouds: Gaussians describe
+    # those as well.
+    clouds = min(found.dimensions) == 0 or any(
+        has_gaps(leaf, Z[rows], rng) for leaf, rows in zip(leaves, cores, strict=True)
+    )
+    needless = [] if clouds else needless_if_filled(leaves, cores, Z, rng)
+    return Candidate("noisy subspaces", leaves, sizes / sizes.sum(), {"needless": needless})

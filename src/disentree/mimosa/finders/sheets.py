@@ -24,6 +24,7 @@ class SheetLeaf:
     bases: Float[np.ndarray, "m d D"]
     curved: bool
     tolerance: float
+    noise: Float[np.ndarray, " D"] | None = None  # along each axis, as in `Sheet`
 
     @property
     def dimension(self) -> int:
@@ -32,7 +33,7 @@ class SheetLeaf:
 
     def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
         """Along the sheets by the distance of the nearest core rows, across them Gaussian."""
-        sheet = Sheet(self.points, self.bases, self.curved)
+        sheet = Sheet(self.points, self.bases, self.curved, self.noise)
         return log_likelihood(sheet, Z, self.tolerance)[0] - np.log(len(self.points))
 
 

@@ -83,7 +83,7 @@ def fit_ppca(Z, floor) -> Gaussian:
     values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(Z.T, bias=True)))
     values, vectors = np.maximum(values[::-1], np.min(floor) ** 2), vectors[:, ::-1]
     d = np.arange(min(D, n - 1))
-    tail = (values.sum() - np.concatenate([[0], np.cumsum(values)])[: len(d)]) / (D - d)
+    tail = np.cumsum(values[::-1])[::-1][: len(d)] / (D - d)
     logs = np.concatenate([[0], np.cumsum(np.log(values))])[: len(d)]
     cost = d * D - d * (d + 1) / 2 + d + 1
     best = int(np.argmin(n * (logs + (D - d) * np.log(tail)) + cost * np.log(n)))

@@ -6,25 +6,29 @@ on each other's subspaces are linked. That needs no tolerance but rounding, and 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
+from scipy.sparse.csgraph import connected_components
+from sklearn.neighbors import kneighbors_graph
 
 from disentree.geometry.neighbors import intrinsic_dimension, nearest_neighbors
 from disentree.mimosa.candidate import Candidate
 from disentree.mimosa.finders.decompose import Local, components_of
-from disentree.mimosa.finders.leaf_density import Leaf, fit_leaf
+from disentree.mimosa.finders.leaf_density import Leaf, fit_flat_leaf
 from disentree.mimosa.finders.tangents import anchored_flats
 from disentree.mimosa.labels import rows_of
 
-EXACT = (
-    1e-6  # distance from a subspace relative to that of the neighbor, within rounding of what data goes through
-)
+EXACT = 1e-6  # distance from a subspace relative to that of the neighbor: rounding of what data goes through
 MOST_DIMENSIONS = 20  # in more, neighbors are too far apart to say anything
 SAMPLE = 500  # rows that tell whether there is an exact subspace at all
 SOME = 0.05  # share of them on a subspace, for a search among all rows
 
 FILLED = 0.75  # intrinsic dimension of a leaf's rows relative to that of its subspace, if they fill it
 COVERED = 0.9  # share of rows that are on some leaf, for the search to end there
+CONNECTING = 10  # neighbors that connect rows without a gap between them
+APART = 0.1  # share of a leaf's rows in a piece that counts
 MOSTLY = 0.3  # share of rows that are on exact subspaces, for data that is exact at all
 
 
@@ -68,22 +72,67 @@ def find(
     cores = rows_of(found.labels)
     if not cores:
         return None
-    leaves = [fit_leaf(Z[rows], d, precision, rng, 1) for rows, d in zip(cores, found.dimensions, strict=True)]
+    leaves = [fit_flat_leaf(Z[rows], d, precision, rng) for rows, d in zip(cores, found.dimensions, strict=True)]
     sizes = np.array([len(rows) for rows in cores], dtype=float)
-    # A mixture of Gaussians cannot compete with exact leaves, nor charts with exact subspaces that are filled.
-    dimensions = np.array(found.dimensions)
-    needless = []
-    if sizes[dimensions < n_dims].sum() >= MOSTLY * n:
-        needless.append("mixture")
-        filled = all(_is_filled(leaf, Z[rows], rng) for leaf, rows in zip(leaves, cores, strict=True))
-        if filled and sizes.sum() >= COVERED * n:
-            needless.append("atlas")
+    # A mixture of Gaussians cannot compete with exact leaves.
+    exact = sizes[np.array(found.dimensions) < n_dims].sum() >= MOSTLY * n
+    needless = ["mixture", *needless_if_filled(leaves, cores, Z, rng)] if exact else []
     return Candidate("subspaces", leaves, sizes / sizes.sum(), {"needless": needless})
 
 
-def _is_filled(leaf: Leaf, Z: Float[np.ndarray, "n D"], rng: np.random.Generator) -> bool:
-    """Whether rows fill the subspace that they lie in, and are not on a curved manifold in it."""
-    # Drawn at random: rows at regular steps of an order within the data are spaced too evenly.
+def needless_if_filled(
+    leaves: Sequence[Leaf],
+    rows: Sequence[Int[np.ndarray, " _"]],
+    Z: Float[np.ndarray, "n D"],
+    rng: np.random.Generator,
+) -> list[str]:
+    """The finders that need not be asked if leaves on subspaces hold nearly all rows, and rows fill the subspaces:
+    charts or Gaussians can then but describe the same leaves in more pieces."""
+    held = sum(map(len, rows)) >= COVERED * len(Z)
+    return ["atlas", "mixture"] if held and _are_filled(leaves, rows, Z, rng) else []
+
+
+def has_gaps(leaf: Leaf, Z: Float[np.ndarray, "n D"], rng: np.random.Generator) -> bool:
+    """Whether rows of a leaf fall apart along it: nearest neighbors do not connect them."""
+    if leaf.dimension == 0:
+        return False
     some = rng.choice(len(Z), min(len(Z), SAMPLE), replace=False)
-    along = leaf.tiles[0].chart.split(Z[some])[0]
-    return leaf.dimension == 0 or intrinsic_dimension(along) >= FILLED * leaf.dimension
+    return n_connected(leaf.tiles[0].chart.split(Z[some])[0]) > 1
+
+
+def n_connected(Z: Float[np.ndarray, "n D"]) -> int:
+    """The number of sets of rows that nearest neighbors connect, at least 1; small ones do not count."""
+    k = min(CONNECTING, len(Z) - 1)
+    if k < 1:
+        return 1
+    sizes = np.bincount(connected_components(kneighbors_graph(Z, k), directed=False)[1])
+    return max(1, int((sizes >= APART * len(Z)).sum()))
+
+
+def _are_filled(
+    leaves: Sequence[Leaf],
+    rows: Sequence[Int[np.ndarray, " _"]],
+    Z: Float[np.ndarray, "n D"],
+    rng: np.random.Generator,
+) -> bool:
+    """Whether rows fill the subspaces that they lie in, and are not on curved manifolds in them.
+
+    Of few rows the intrinsic dimension is uncertain, to a share of 1 / sqrt(rows): each leaf must look filled
+    within that, and all of the same dimension on average.
+    """
+    ratios: dict[int, list[tuple[float, int]]] = {}
+    for leaf, own in zip(leaves, rows, strict=True):
+        if leaf.dimension == 0:
+            continue
+        # Drawn at random: rows at regular steps of an order within the data are spaced too evenly.
+        some = rng.choice(own, min(len(own), SAMPLE), replace=False)
+        ratio = intrinsic_dimension(leaf.tiles[0].chart.split(Z[some])[0]) / leaf.dimension
+        if ratio < FILLED - 2 / np.sqrt(len(some)):
+            return False
+        ratios.setdefault(leaf.dimension, []).append((min(ratio, 1.0), len(some)))
+    return all(_mean(group) >= FILLED for group in ratios.values())
+
+
+def _mean(group: Sequence[tuple[float, int]]) -> float:
+    values, weights = zip(*group, strict=True)
+    return float(np.average(values, weights=weights))

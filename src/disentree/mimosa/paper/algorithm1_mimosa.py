@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
+from sklearn.utils.validation import check_is_fitted
 
 from disentree.errors import NoComponentFound
 from disentree.geometry.neighbors import nearest_neighbors
-from disentree.mimosa.base import BaseMIMOSA
+from disentree.mimosa.assign import Sheet, assign
+from disentree.mimosa.base import TreeEstimator
+from disentree.mimosa.component import describe
 from disentree.mimosa.finders.decompose import Decomposition
 from disentree.mimosa.inputs import check_between, check_common_settings, check_one_of, check_whole
 from disentree.mimosa.labels import rows_of
@@ -20,9 +24,10 @@ from disentree.mimosa.paper.algorithm5_build_component import build_components
 from disentree.mimosa.paper.algorithm6_merge_components import common_edge_frac, merge_components
 from disentree.mimosa.paper.algorithm7_construct_hierarchy import construct_hierarchy
 from disentree.mimosa.representation.base import Representation
+from disentree.utils.dask import is_dask, over_blocks
 
 
-class PaperMIMOSA(BaseMIMOSA):
+class PaperMIMOSA(TreeEstimator):
     """The paper's algorithm with its settings by their names; `MIMOSA.paper(...)` makes one.
 
     Points that are in no component keep the label -1: `labels_` equals `core_labels_`. `predict`, which the
@@ -151,6 +156,73 @@ class PaperMIMOSA(BaseMIMOSA):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    _saved = (
+        "embedding_",
+        "labels_",
+        "core_labels_",
+        "local_dimensions_",
+        "sheets_",
+        "tolerance_",
+        "description_length_",
+        "timings_",
+        "n_pieces_",
+    )
+
+    # ---------------------------------------------------------------- fitting
+
+    def fit(self, X: Any, y: Any = None) -> PaperMIMOSA:
+        """Find components and hierarchy.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), images of shape (n, h, w) or (n, h, w, c), or data frame
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        X = self._check(X)
+        self.timings_: dict[str, float] = {}
+        with self._timed("representation"):
+            # the first of three, as where the data decides about more than the representation
+            self.representation_ = self._represent(X, np.random.SeedSequence(self.random_state).spawn(3)[0])
+            self.embedding_ = self.representation_.transform(X)
+        Z = self.embedding_
+        # Rows in an order of the data's own, so that nothing depends on the order they came in.
+        order = np.argsort(np.linalg.norm(Z, axis=1), kind="stable")
+        found = self._decompose(Z[order])
+        with self._timed("hierarchy"):
+            path_of, parents = self._build_tree(Z[order], found)
+        with self._timed("description"):
+            self.core_labels_ = np.full(len(Z), -1)
+            self.core_labels_[order] = np.where(found.labels >= 0, path_of[found.labels], -1)
+            self.labels_ = self.core_labels_.copy()
+            self.components_, self.description_length_ = describe(
+                self.sheets_, parents, Z, self.labels_, self.core_labels_
+            )
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The likeliest path of new rows.
+
+        Parameters
+        ----------
+        X : as for `fit`, or a dask array
+
+        Returns
+        -------
+        array of shape (n,)
+            Indices into `hierarchy_.paths`; a dask array of them for a dask array.
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            return over_blocks(X, self.predict, None, np.int64)
+        X = self._check(X, fitting=False)
+        return assign(self.sheets_, self.representation_.transform(X), self.tolerance_, self._workers)[0]
+
     # ---------------------------------------------------------------- the steps
 
     def _check_settings(self) -> None:
@@ -208,10 +280,7 @@ class PaperMIMOSA(BaseMIMOSA):
             verbose=self.verbose,
         )
 
-    def _n_landmarks(self, n: int) -> int:
-        return n
-
-    def _decompose(self, Z: Float[np.ndarray, "n D"], seed: np.random.SeedSequence) -> Decomposition:
+    def _decompose(self, Z: Float[np.ndarray, "n D"]) -> Decomposition:
         """Lines 2 to 5."""
         k = min(self.num_nearest_neighbors - 1, len(Z) - 1)
         with self._timed("neighbors"):
@@ -251,16 +320,23 @@ class PaperMIMOSA(BaseMIMOSA):
         tolerance = float(np.sqrt(max(1 - self.cos_simil_thresh**2, 1e-6)))
         return Decomposition(labels, tangents, tolerance, 0.0)
 
-    def _build_tree(self, Z: Float[np.ndarray, "n D"], found: Decomposition) -> None:
-        """Line 6."""
-        cores = rows_of(found.labels)
+    def _build_tree(
+        self, Z: Float[np.ndarray, "n D"], found: Decomposition
+    ) -> tuple[Int[np.ndarray, " c"], list[int | None]]:
+        """Line 6, and everything numbered by the hierarchy's paths: the path of each component, and the parent of
+        each path."""
+        cores, dimensions = rows_of(found.labels), found.dimensions
         mult = self.neighbor_lengthscale_mult
-        self._set_tree(Z, found, cores, construct_hierarchy(Z, cores, found.dimensions, mult, self._workers))
-
-    def _label(
-        self, Z: Float[np.ndarray, "n D"], core: Int[np.ndarray, " n"], landmarks: Int[np.ndarray, " m"]
-    ) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
-        return core.copy(), core
+        self.hierarchy_, order, above = construct_hierarchy(Z, cores, dimensions, mult, self._workers)
+        path_of = np.argsort(order)
+        parents = [None if above[c] is None else int(path_of[above[c]]) for c in order]
+        self.sheets_ = [
+            Sheet(Z[cores[c]], found.tangents.bases[cores[c], : dimensions[c]], found.curved, found.noise)
+            for c in order
+        ]
+        self.tolerance_ = found.tolerance
+        self.local_dimensions_ = found.tangents.dimensions
+        return path_of, parents
 
     def _least_common_edge(self, d: int) -> float:
         asked = self.min_common_edge_frac

@@ -8,13 +8,13 @@ from sklearn.metrics import adjusted_rand_score
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.metrics import h_error, purity_score
-from disentree.mimosa import JudgedMIMOSA, description_length
+from disentree.mimosa import description_length
 
 
 @pytest.fixture(scope="module")
 def iris():
     ds = load_dataset("iris", numeric=True)
-    return ds, MIMOSA.judged().fit(ds.X)
+    return ds, MIMOSA().fit(ds.X)
 
 
 def dimensions(m):
@@ -23,7 +23,6 @@ def dimensions(m):
 
 def test_two_groups_of_iris(iris):
     ds, m = iris
-    assert isinstance(m, JudgedMIMOSA)
     assert adjusted_rand_score(ds.paths, m.labels_) > 0.55
     assert m.saved_bits_ > 2 * m.saved_bits_doubt_ > 0
     assert m.candidates_[0]["bits"] == m.description_length_
@@ -59,14 +58,14 @@ def test_a_row_far_away_is_stranger_than_all_others(iris):
 @pytest.mark.parametrize("name", ["gaussian", "cube", "integers"])
 def test_one_cloud_is_one_component_and_saves_nothing(name):
     ds = load_dataset(name, n_samples=600, seed=1)
-    m = MIMOSA.judged().fit(ds.X)
+    m = MIMOSA().fit(ds.X)
     assert len(m.components_) == 1
     assert m.saved_bits_ == 0
 
 
 def test_two_separated_clouds_of_full_dimension():
     ds = load_dataset("blobs", n_samples=600, seed=1)
-    m = MIMOSA.judged().fit(ds.X)
+    m = MIMOSA().fit(ds.X)
     assert dimensions(m) == [5, 5]
     assert adjusted_rand_score(ds.paths, m.labels_) == 1
     assert [c.parent for c in m.components_] == [None, None]
@@ -74,7 +73,7 @@ def test_two_separated_clouds_of_full_dimension():
 
 def test_exact_subspaces_are_found_to_rounding():
     ds = load_dataset("chopsticks-depth2-either", n_samples=3000, seed=1)
-    m = MIMOSA.judged().fit(ds.X)
+    m = MIMOSA().fit(ds.X)
     assert h_error(ds.hierarchy, m.hierarchy_) == 0
     assert purity_score(ds.paths, m.labels_) == 1
     assert m.candidates_[0]["finder"] == "subspaces"
@@ -84,7 +83,7 @@ def test_exact_subspaces_are_found_to_rounding():
 def test_a_circle_is_no_plane():
     angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 1500)
     X = np.column_stack([np.cos(angle), np.sin(angle), np.full(1500, 3.0)])
-    m = MIMOSA.judged().fit(X)
+    m = MIMOSA().fit(X)
     assert dimensions(m) == [1]
     assert m.saved_bits_ > 0
 
@@ -106,19 +105,19 @@ def test_the_same_seed_gives_the_same_answer(iris):
 
 @pytest.mark.parametrize("n", [2, 10, 29])
 def test_few_rows_are_one_component(n):
-    m = MIMOSA.judged().fit(np.random.default_rng(0).standard_normal((n, 3)))
+    m = MIMOSA().fit(np.random.default_rng(0).standard_normal((n, 3)))
     assert (m.labels_ == 0).all()
 
 
 def test_constant_data():
-    m = MIMOSA.judged().fit(np.full((50, 3), 2.5))
+    m = MIMOSA().fit(np.full((50, 3), 2.5))
     assert dimensions(m) == [0]
     assert m.predict(np.full((2, 3), 2.5)).tolist() == [0, 0]
 
 
 def test_bad_settings_are_named():
     with pytest.raises(ValueError, match="n_neighbors must be a whole number, 2 or more, got -5"):
-        MIMOSA.judged(n_neighbors=-5).fit(np.eye(3))
+        MIMOSA(n_neighbors=-5).fit(np.eye(3))
 
 
 # ------------------------------------------------------------------ the judge alone

@@ -1,0 +1,22 @@
+"""Reading a saved representation, with or without a network."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from disentree.mimosa.representation.base import Representation
+
+
+def load_representation(path: str | os.PathLike[str]) -> Representation:
+    """Read a representation that `Representation.save` wrote."""
+    return Representation.load(path, _autoencoder)
+
+
+def _autoencoder(weights: Mapping[str, np.ndarray], about: Mapping[str, Any]) -> Any:
+    from disentree.mimosa.representation.autoencoder import Autoencoder
+
+    return Autoencoder.from_weights(weights)

@@ -1,0 +1,89 @@
+"""What people use instead of MIMOSA to find groups in a table: clusterings that give labels and nothing else.
+
+Columns are standardized first, as their documentation advises. Methods that need the number of clusters are told
+the true one, which no user has; the others have their defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+QUADRATIC_ROWS = 10_000  # methods whose memory grows with the square of the rows are not run on more
+MOST_COMPONENTS = 20  # of a Gaussian mixture, tried until BIC has risen for three in a row
+
+Labels = Int[np.ndarray, " n"]
+Rows = Float[np.ndarray, "n p"]
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A method, whether it is told the true number of clusters, and how it is run."""
+
+    title: str
+    told: bool
+    run: Callable[[Rows, int, int], Labels]
+    most_rows: int | None = None
+
+
+def cluster(name: str, X: Rows, true_k: int, seed: int) -> Labels | None:
+    """Labels of a rival by its name; None where there are too many rows for it."""
+    rival = RIVALS[name]
+    if rival.most_rows is not None and len(X) > rival.most_rows:
+        return None
+    scale = X.std(axis=0)
+    X = (X - X.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+    return np.asarray(rival.run(X, true_k, seed), dtype=np.int64)
+
+
+def _k_means(X: Rows, true_k: int, seed: int) -> Labels:
+    from sklearn.cluster import KMeans
+
+    return KMeans(true_k, random_state=seed).set_params(n_init=10).fit_predict(X)
+
+
+def _ward(X: Rows, true_k: int, seed: int) -> Labels:
+    from sklearn.cluster import AgglomerativeClustering
+
+    return AgglomerativeClustering(true_k).fit_predict(X)
+
+
+def _hdbscan(X: Rows, true_k: int, seed: int) -> Labels:
+    from sklearn.cluster import HDBSCAN
+
+    return HDBSCAN(min_cluster_size=max(5, len(X) // 100)).set_params(copy=True).fit_predict(X)
+
+
+def _optics(X: Rows, true_k: int, seed: int) -> Labels:
+    from sklearn.cluster import OPTICS
+
+    return OPTICS(min_samples=max(5, len(X) // 100)).fit_predict(X)
+
+
+def _gaussian_mixture(X: Rows, true_k: int, seed: int) -> Labels:
+    """The number of full covariances by BIC."""
+    from sklearn.mixture import GaussianMixture
+
+    best, since, labels = np.inf, 0, np.zeros(len(X), dtype=np.int64)
+    for k in range(1, MOST_COMPONENTS + 1):
+        mixture = GaussianMixture(k, reg_covar=1e-6, random_state=seed).fit(X)
+        score = mixture.bic(X)
+        if score < best:
+            best, since, labels = score, 0, mixture.predict(X)
+        else:
+            since += 1
+            if since == 3:
+                break
+    return labels
+
+
+RIVALS = {
+    "k-means": Rival("k-means, told the number", True, _k_means),
+    "ward": Rival("Ward, told the number", True, _ward, QUADRATIC_ROWS),
+    "gmm": Rival("Gaussian mixture, BIC", False, _gaussian_mixture),
+    "hdbscan": Rival("HDBSCAN", False, _hdbscan, 3 * QUADRATIC_ROWS),
+    "optics": Rival("OPTICS", False, _optics, QUADRATIC_ROWS),
+}
