@@ -8,7 +8,6 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.spatial import KDTree
 
-from disentree.geometry.subspaces import Tangents, relative_distances
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.tree import Categorical, Continuous, Group
 
@@ -39,34 +38,6 @@ def enclosure_ratios(
             distance = np.mean(tree.query(Z[some[low]], workers=n_jobs)[0])
             ratios[low, high] = distance / scale if scale > 0 else np.inf
     return ratios
-
-
-def shares_on_flats(
-    Z: Float[np.ndarray, "n D"],
-    tangents: Tangents,
-    cores: Sequence[Int[np.ndarray, " _"]],
-    dimensions: Sequence[int],
-    tolerance: float,
-    noise: float = 0.0,
-) -> Float[np.ndarray, "c c"]:
-    """Entry [low, high]: the share of points of `low` that lie on the flat of the nearest point of `high`, no
-    further off than `tolerance` times their distance, or `noise`, and no further away than `high` is wide."""
-    shares = np.zeros((len(cores), len(cores)))
-    for high in range(len(cores)):
-        core, d = cores[high], dimensions[high]
-        if d == min(dimensions):
-            continue
-        tree, width = KDTree(Z[core]), np.sqrt(Z[core].var(axis=0).sum())
-        for low in range(len(cores)):
-            if dimensions[low] < d:
-                some = thinned(cores[low])
-                distance, nearest = tree.query(Z[some])
-                anchor = core[nearest]
-                off = relative_distances(Z[some], Z[anchor], tangents.bases[anchor, :d])
-                shares[low, high] = np.mean(
-                    (off * distance <= np.maximum(tolerance * distance, noise)) & (distance <= width)
-                )
-    return shares
 
 
 def thinned(rows: Int[np.ndarray, " m"], n: int = SAMPLE) -> Int[np.ndarray, " s"]:

@@ -9,8 +9,11 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import adjusted_rand_score
 
 from disentree.datasets import load_dataset
+from disentree.metrics import h_error, purity_score
+from disentree.mimosa import MIMOSA
 from disentree.studies.rivals import cluster
 from disentree.studies.task import Task
 
@@ -37,10 +40,6 @@ def label_rows(task: Task) -> tuple[dict[str, Any], float]:
 
 def agreement(true: np.ndarray, labels: np.ndarray) -> dict[str, float]:
     """Adjusted Rand index and purity; rows that a rival calls noise are a cluster of their own."""
-    from sklearn.metrics import adjusted_rand_score
-
-    from disentree.metrics import purity_score
-
     return {
         "ari": round(float(adjusted_rand_score(true, labels)), 4),
         "purity": round(float(purity_score(true, labels - labels.min())), 4),
@@ -48,9 +47,6 @@ def agreement(true: np.ndarray, labels: np.ndarray) -> dict[str, float]:
 
 
 def _by_mimosa(X: np.ndarray, hierarchy: Any, seed: int) -> tuple[dict[str, Any], np.ndarray]:
-    from disentree.metrics import h_error
-    from disentree.mimosa import MIMOSA
-
     m = MIMOSA(random_state=seed, n_jobs=1).fit(X)
     chosen, *others = m.candidates_
     values: dict[str, Any] = {

@@ -35,7 +35,6 @@ CASES: dict[str, tuple[int | None, tuple[dict[str, Any], ...]]] = {
     "minerals": (None, ({"numeric": True},)),
 }
 FETCHED = ("minerals",)  # by the user's pip, when first asked for
-REAL = ("wine", "penguins", "iris", "breast-cancer", "digits", "minerals")
 
 
 def plan(options: Options) -> list[Task]:
