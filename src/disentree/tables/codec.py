@@ -1,0 +1,355 @@
+"""From the columns of a data frame to numbers, and back to a data frame of the same columns.
+
+Numbers keep their unit or are transformed, and are centered and scaled. A categorical column of k values is k
+features, one for each value. A column whose things do not exist in some rows has a feature that says where they
+do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from disentree.tables.column import Column, Schema
+from disentree.tables.kinds import DAY, as_levels, as_numbers, infer_schema
+from disentree.tables.margins import backward, choose_scale, forward
+
+INTEGER_LIMIT = 2.0**53  # above it, floats are not all the whole numbers
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of a table's used columns.
+
+    Attributes
+    ----------
+    numbers : array of shape (n, p)
+        In the units of the table; NaN where a cell is empty.
+    categories : array of shape (n, q)
+        Positions among the levels; -1 where a cell is empty.
+    """
+
+    numbers: Float[np.ndarray, "n p"]
+    categories: Int[np.ndarray, "n q"]
+
+    @property
+    def empty(self) -> Bool[np.ndarray, "n m"]:
+        """Which cells are empty: numbers first, then categories."""
+        return np.concatenate([np.isnan(self.numbers), self.categories < 0], axis=1)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def take(self, rows: Any) -> Cells:
+        """Some of the rows."""
+        return Cells(self.numbers[rows], self.categories[rows])
+
+
+@dataclass(frozen=True)
+class Codec:
+    """The way from a data frame to numbers and back.
+
+    Attributes
+    ----------
+    schema : Schema
+    """
+
+    schema: Schema
+
+    @classmethod
+    def fit(
+        cls, frame: Any, types: Mapping[str, str] | None = None, drop: Sequence[str] = (), log: Sequence[str] = ()
+    ) -> Codec:
+        """Infer the columns of a frame, and measure them.
+
+        Parameters
+        ----------
+        frame : DataFrame
+        types, drop, log
+            As of `infer_schema`.
+
+        Returns
+        -------
+        Codec
+        """
+        return cls(infer_schema(frame, types, drop, log)).measured(frame)
+
+    def measured(self, frame: Any, transformed: bool = True) -> Codec:
+        """With the transform, center and scale of each column of numbers as they are in a frame.
+
+        Parameters
+        ----------
+        frame : DataFrame
+        transformed : bool, default=True
+            Whether skewed columns are transformed; if not, only those are for which it was asked.
+
+        Returns
+        -------
+        Codec
+        """
+        columns = []
+        for column in self.schema.columns:
+            if column.is_numeric:
+                x = self._numbers_of(frame, column)
+                columns.append(_measured(column, x[~np.isnan(x)], transformed))
+            else:
+                columns.append(column)
+        return Codec(Schema(tuple(columns)))
+
+    # ---------------------------------------------------------------- cells
+
+    def read(self, frame: Any) -> Cells:
+        """The cells of a frame.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            With at least the columns in use.
+
+        Returns
+        -------
+        Cells
+        """
+        self.check(frame)
+        numbers = [self._numbers_of(frame, c) for c in self.schema.numeric]
+        categories = [as_levels(_get(frame, c.name), c.levels)[0] for c in self.schema.categorical]
+        n = len(frame)
+        return Cells(
+            np.stack(numbers, axis=1) if numbers else np.zeros((n, 0)),
+            np.stack(categories, axis=1).astype(np.int64) if categories else np.zeros((n, 0), np.int64),
+        )
+
+    def check(self, frame: Any) -> None:
+        """Refuse a frame without the columns in use."""
+        if not hasattr(frame, "columns"):
+            raise ValueError("this model was fitted on a data frame: give one with the same columns")
+        names = {str(name) for name in frame.columns}
+        if missing := [c.name for c in self.schema.columns if c.used and c.name not in names]:
+            raise ValueError(f"there is no column {missing[0]!r}, which the model was fitted on")
+
+    def new_values(self, frame: Any) -> dict[str, str]:
+        """By categorical column, a value that it did not have before; such cells count as empty."""
+        out = {}
+        for column in self.schema.categorical:
+            values = _get(frame, column.name)
+            new = as_levels(values, column.levels)[1]
+            if new.any():
+                out[column.name] = str(values[new].iloc[0])
+        return out
+
+    def _numbers_of(self, frame: Any, column: Column) -> Float[np.ndarray, " n"]:
+        values = _get(frame, column.name)
+        try:
+            x = as_numbers(values, as_date=column.kind == "date")
+        except (ValueError, TypeError):
+            raise ValueError(f"column {column.name!r} must hold {column.kind}s, as it did before") from None
+        if np.isinf(x).any():
+            raise ValueError(f"column {column.name!r} contains infinity")
+        return x
+
+    # ---------------------------------------------------------------- features
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """A name for each feature."""
+        names = [c.name for c in self.schema.numeric]
+        names += [f"{c.name}={level}" for c in self.schema.categorical for level in c.levels]
+        return (*names, *(f"{c.name} exists" for c in self.flagged))
+
+    @property
+    def flagged(self) -> tuple[Column, ...]:
+        """Columns with a feature that says where they exist."""
+        return tuple(c for c in (*self.schema.numeric, *self.schema.categorical) if c.empty == "absent")
+
+    def features(self, cells: Cells) -> Float[np.ndarray, "n f"]:
+        """Cells as features without a gap: numbers around 0 with deviation 1, a feature for each level of a
+        categorical column, and flags. Empty cells have the mean, and no level.
+
+        Parameters
+        ----------
+        cells : Cells
+
+        Returns
+        -------
+        array of shape (n, f)
+        """
+        numbers = self.scaled(cells.numbers)
+        blocks = [np.where(np.isnan(numbers), 0.0, numbers)]
+        for j, column in enumerate(self.schema.categorical):
+            blocks.append((cells.categories[:, [j]] == np.arange(len(column.levels))).astype(float))
+        exists = ~cells.empty
+        order = [c.name for c in (*self.schema.numeric, *self.schema.categorical)]
+        blocks += [exists[:, [order.index(c.name)]].astype(float) for c in self.flagged]
+        return np.concatenate(blocks, axis=1)
+
+    def scaled(self, numbers: Float[np.ndarray, "n p"]) -> Float[np.ndarray, "n p"]:
+        """Numbers transformed, around 0, with deviation 1."""
+        out = np.empty_like(numbers)
+        for j, column in enumerate(self.schema.numeric):
+            out[:, j] = (forward(numbers[:, j], column.transform, column.unit) - column.center) / column.scale
+        return out
+
+    def cells(self, features: Float[np.ndarray, "n f"]) -> Cells:
+        """The cells that features stand for: numbers in their units, the likeliest level of each categorical
+        column.
+
+        Parameters
+        ----------
+        features : array of shape (n, f)
+
+        Returns
+        -------
+        Cells
+            Without empty ones: what does not exist is for the tree to say.
+        """
+        numeric, categorical = self.schema.numeric, self.schema.categorical
+        numbers = np.zeros((len(features), len(numeric)))
+        for j, column in enumerate(numeric):
+            transformed = features[:, j] * column.scale + column.center
+            numbers[:, j] = backward(transformed, column.transform, column.unit)
+        places, start = [], len(numeric)
+        for column in categorical:
+            places.append(features[:, start : start + len(column.levels)].argmax(axis=1))
+            start += len(column.levels)
+        empty = np.zeros((len(features), 0), np.int64)
+        return Cells(numbers, np.stack(places, axis=1).astype(np.int64) if places else empty)
+
+    # ---------------------------------------------------------------- back
+
+    def frame(self, cells: Cells) -> Any:
+        """Cells as a data frame with the columns, types and categories of the one that was fitted.
+
+        Parameters
+        ----------
+        cells : Cells
+
+        Returns
+        -------
+        DataFrame
+            Constant columns have their value; identifiers and texts, which no model knows, are empty.
+        """
+        import pandas as pd
+
+        out, i, j = {}, 0, 0
+        for column in self.schema.columns:
+            if column.is_numeric:
+                out[column.name] = _as_dtype(cells.numbers[:, i], column)
+                i += 1
+            elif column.is_categorical:
+                out[column.name] = _as_levels_dtype(cells.categories[:, j], column)
+                j += 1
+            elif column.kind == "constant":
+                value = json.loads(column.fill)
+                out[column.name] = pd.Series([value] * len(cells)).astype(_plain_dtype(column.dtype))
+            elif column.kind != "dropped":
+                out[column.name] = pd.Series([None] * len(cells), dtype=object)
+        return pd.DataFrame(out, columns=list(out))
+
+    # ---------------------------------------------------------------- saving
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return self.schema.to_dict()
+
+    @classmethod
+    def from_dict(cls, about: Mapping[str, Any]) -> Codec:
+        """What `to_dict` gave."""
+        return cls(Schema.from_dict(about))
+
+    def with_empty(self, meanings: Mapping[str, str]) -> Codec:
+        """With what the empty cells of columns mean: "absent" or "random".
+
+        Parameters
+        ----------
+        meanings : dict of str to str
+            By name of the column.
+
+        Returns
+        -------
+        Codec
+        """
+        columns = (replace(c, empty=meanings.get(c.name, c.empty)) for c in self.schema.columns)
+        return Codec(Schema(tuple(columns)))
+
+
+def _get(frame: Any, name: str) -> Any:
+    """A column by its name as text."""
+    if name in frame.columns:
+        return frame[name]
+    return frame[next(own for own in frame.columns if str(own) == name)]
+
+
+def _measured(column: Column, x: Float[np.ndarray, " n"], transformed: bool) -> Column:
+    transform, unit = column.transform, column.unit
+    if transform == "log":  # as asked
+        unit = 0.0 if x.min() > 0 else float(np.median(x[x > 0]))
+    elif transformed and column.kind != "date":
+        transform, unit = choose_scale(x)
+    else:
+        transform, unit = "none", 1.0
+    t = forward(x, transform, unit)
+    first = t[0]
+    center = float(first + (t - first).mean())
+    scale = float((t - first).std())
+    return replace(column, transform=transform, unit=unit, center=center, scale=scale or 1.0)
+
+
+def _as_dtype(x: Float[np.ndarray, " n"], column: Column) -> Any:
+    """Numbers as they were in the frame: rounded if whole, dates as dates."""
+    import pandas as pd
+
+    empty = np.isnan(x)
+    if column.kind == "date":
+        days = np.where(empty, 0.0, x)
+        dates = pd.Series(pd.to_datetime((days * DAY).astype(np.int64)))
+        dates = dates.mask(empty)
+        if column.dtype.startswith("datetime64"):
+            zone = column.dtype.partition(", ")[2].rstrip("]")
+            return dates.dt.tz_localize("UTC").dt.tz_convert(zone) if zone else dates.astype(column.dtype)
+        return dates.dt.strftime("%Y-%m-%d").astype(object)
+    if column.kind == "integer":
+        x = np.round(x)
+    dtype = column.dtype.lower()
+    if dtype.startswith(("int", "uint")):
+        if column.dtype[0] in "IU":  # pandas' own, which have empty cells
+            return pd.Series(x).astype(column.dtype)
+        limits = np.iinfo(column.dtype)
+        low, high = max(limits.min, -INTEGER_LIMIT), min(limits.max, INTEGER_LIMIT)
+        return pd.Series(x) if empty.any() else pd.Series(np.clip(x, low, high)).astype(column.dtype)
+    return pd.Series(x).astype(column.dtype) if dtype.startswith("float") else pd.Series(x)
+
+
+def _as_levels_dtype(places: Int[np.ndarray, " n"], column: Column) -> Any:
+    """Levels as they were in the frame; `category` keeps its categories, numbers are numbers."""
+    import pandas as pd
+
+    empty = places < 0
+    text = np.array([*column.levels, ""], dtype=object)[places]
+    dtype = column.dtype
+    if dtype == "category":
+        categories = list(column.levels)
+        return pd.Series(
+            pd.Categorical(
+                [None if e else t for t, e in zip(text, empty, strict=True)], categories, column.kind == "ordinal"
+            )
+        )
+    if dtype.lower().startswith(("bool",)):
+        values = pd.Series([None if e else t == "True" for t, e in zip(text, empty, strict=True)], dtype="boolean")
+        return values if dtype == "boolean" or empty.any() else values.astype(bool)
+    if dtype.lower().startswith(("int", "uint", "float")):
+        numbers = np.array([np.nan if e else float(t) for t, e in zip(text, empty, strict=True)])
+        if dtype[0] in "IUF" or dtype.startswith("float") or not empty.any():
+            return pd.Series(numbers).astype(dtype)
+        return pd.Series(numbers)
+    text[empty] = None
+    return pd.Series(text, dtype=_plain_dtype(dtype))
+
+
+def _plain_dtype(dtype: str) -> Any:
+    """A dtype that pandas can make from its name."""
+    return object if dtype in ("object", "category") else dtype

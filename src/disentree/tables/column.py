@@ -1,0 +1,126 @@
+"""What is known about a column, and about all columns of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+NUMERIC = ("number", "integer", "date")  # have a position on a line
+CATEGORICAL = ("category", "ordinal", "boolean")  # have one of a few values
+LEFT_OUT = ("identifier", "constant", "empty", "text", "dropped")  # say nothing about how rows are alike
+KINDS = NUMERIC + CATEGORICAL
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        "number", "integer" or "date"; "category", "ordinal" or "boolean"; or why it is left out: "identifier",
+        "constant", "empty", "text", "dropped".
+    dtype : str
+        In the data frame.
+    note : str
+        What was inferred or is done, and why; "" if nothing needs to be said.
+    levels : tuple of str
+        The values of a categorical column, as text; those of an ordinal one in their order.
+    n_empty : int
+        Empty cells.
+    empty : {"none", "random", "absent"}
+        What they mean: "absent" if the thing does not exist in these rows, "random" if its value is not known.
+    transform : {"none", "log", "sqrt", "arcsinh"}
+        Of numbers, before they are centered and scaled.
+    unit : float
+        What numbers are divided by before "arcsinh".
+    center, scale : float
+        Of transformed numbers.
+    fill : str
+        The value of a constant column, as JSON.
+    """
+
+    name: str
+    kind: str
+    dtype: str
+    note: str = ""
+    levels: tuple[str, ...] = ()
+    n_empty: int = 0
+    empty: str = "none"
+    transform: str = "none"
+    unit: float = 1.0
+    center: float = 0.0
+    scale: float = 1.0
+    fill: str = ""
+
+    @property
+    def used(self) -> bool:
+        """Whether the column is a part of the model."""
+        return self.kind in KINDS
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether its values are positions on a line."""
+        return self.kind in NUMERIC
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether its values are some of a few."""
+        return self.kind in CATEGORICAL
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table, in their order."""
+
+    columns: tuple[Column, ...]
+
+    @property
+    def numeric(self) -> tuple[Column, ...]:
+        """Those that are numbers."""
+        return tuple(column for column in self.columns if column.is_numeric)
+
+    @property
+    def categorical(self) -> tuple[Column, ...]:
+        """Those that have one of a few values."""
+        return tuple(column for column in self.columns if column.is_categorical)
+
+    @property
+    def left_out(self) -> tuple[Column, ...]:
+        """Those that are no part of the model."""
+        return tuple(column for column in self.columns if not column.used)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all columns are numbers without an empty cell: such a table is an array with names."""
+        return all(column.kind in ("number", "integer") and not column.n_empty for column in self.columns)
+
+    def __getitem__(self, name: str) -> Column:
+        return next(column for column in self.columns if column.name == name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return {"columns": [asdict(column) for column in self.columns]}
+
+    @classmethod
+    def from_dict(cls, about: Mapping[str, Any]) -> Schema:
+        """What `to_dict` gave."""
+        return cls(tuple(Column(**{**c, "levels": tuple(c["levels"])}) for c in about["columns"]))
+
+    def as_text(self) -> str:
+        """One line for each column: its name, its kind, and what is to be said about it."""
+        rows = [("column", "kind", "empty", "note")]
+        for c in self.columns:
+            said = [c.note] if c.note else []
+            if c.transform != "none":
+                said.append({"log": "logarithm", "sqrt": "square root"}.get(c.transform, c.transform))
+            if c.is_categorical:
+                shown = ", ".join(c.levels[:4]) + (", ..." if len(c.levels) > 4 else "")
+                said.append(f"{len(c.levels)} values: {shown}")
+            meaning = {"absent": " (does not exist)", "random": " (not known)"}.get(c.empty, "")
+            rows.append((c.name, c.kind if c.used else "left out", f"{c.n_empty or ''}{meaning}", "; ".join(said)))
+        widths = [*(max(len(row[i]) for row in rows) for i in range(3)), 0]
+        lines = ("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in rows)
+        return "\n".join(line.rstrip() for line in lines)

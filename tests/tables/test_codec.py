@@ -1,0 +1,92 @@
+"""From a data frame to numbers and back: `codec.py`, `margins.py`."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from disentree.tables import Codec
+from disentree.tables.margins import TRANSFORMS, backward, choose_scale, forward, log_slope
+
+N = 200
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    out = pd.DataFrame(
+        {
+            "x": rng.normal(5, 2, N),
+            "skewed": np.exp(rng.normal(0, 2, N)),
+            "count": rng.integers(0, 30, N),
+            "whole": pd.array(rng.integers(0, 30, N), dtype="Int64"),
+            "sex": rng.choice(["f", "m"], N),
+            "shape": pd.Categorical(rng.choice(["moon", "star"], N), ["moon", "ship", "star"]),
+            "size": pd.Categorical(rng.choice(["s", "m", "l"], N), ["s", "m", "l"], ordered=True),
+            "owner": rng.random(N) < 0.5,
+            "flag": rng.integers(0, 2, N),
+            "day": pd.date_range("2020-01-01", periods=N),
+            "one": 3,
+        }
+    )
+    out.loc[::7, ["x", "sex", "shape", "whole"]] = None
+    return out
+
+
+def test_cells_come_back_as_they_were(frame):
+    codec = Codec.fit(frame)
+    back = codec.frame(codec.read(frame))
+    pd.testing.assert_frame_equal(back, frame)
+
+
+def test_features_come_back_where_cells_are_full(frame):
+    codec = Codec.fit(frame)
+    cells = codec.read(frame)
+    features = codec.features(cells)
+    assert features.shape == (N, len(codec.feature_names))
+    assert np.isfinite(features).all()
+    again = codec.cells(features)
+    full = ~np.isnan(cells.numbers)
+    np.testing.assert_allclose(again.numbers[full], cells.numbers[full], rtol=1e-9)
+    assert (again.categories == cells.categories)[cells.categories >= 0].all()
+
+
+def test_a_codec_is_json(frame):
+    codec = Codec.fit(frame).with_empty({"x": "absent"})
+    assert Codec.from_dict(json.loads(json.dumps(codec.to_dict()))) == codec
+    assert codec.feature_names[-1] == "x exists"
+
+
+def test_values_never_seen_count_as_empty(frame):
+    codec = Codec.fit(frame)
+    new = frame.assign(sex="x")
+    assert (codec.read(new).categories[:, 0] == -1).all()
+    assert codec.new_values(new) == {"sex": "x"}
+    assert codec.new_values(frame) == {}
+
+
+def test_frames_without_a_column_are_refused(frame):
+    with pytest.raises(ValueError, match="no column 'x'"):
+        Codec.fit(frame).read(frame.drop(columns="x"))
+    with pytest.raises(ValueError, match="data frame"):
+        Codec.fit(frame).read(np.zeros((3, 11)))
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_transforms_are_undone(transform):
+    x = np.linspace(0.5, 900, 50)
+    np.testing.assert_allclose(backward(forward(x, transform, 2.0), transform, 2.0), x, rtol=1e-9)
+    step = 1e-5
+    slope = (forward(x + step, transform, 2.0) - forward(x - step, transform, 2.0)) / (2 * step)
+    np.testing.assert_allclose(np.log(slope), log_slope(x, transform, 2.0), atol=1e-4)
+
+
+def test_scales_by_hand():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=2000)
+    assert choose_scale(x).transform == "none"
+    assert choose_scale(np.exp(2 * x)) == ("log", 0.0)
+    assert choose_scale(np.sinh(3 * x)).transform == "arcsinh"
+    assert choose_scale(100 * np.exp(2 * x)).transform == "log"  # whatever the unit
+    assert choose_scale(np.ones(100)).transform == "none"
