@@ -5,16 +5,15 @@ Nothing shifts silently: a .csv must have as many names as values, and numbers i
 
 from __future__ import annotations
 
-import csv
 import re
 import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from disentree.datasets.csv_style import CsvStyle, csv_style
 from disentree.datasets.user_data import optional_module
 from disentree.datasets.wording import columns_in_words, first_line
 from disentree.errors import UserError
@@ -35,11 +34,14 @@ class Table:
         Names of its columns.
     notes : tuple of str
         One sentence for everything in the file that is ignored or doubtful.
+    style : CsvStyle or None
+        How a text file is written.
     """
 
     path: Path
     columns: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    style: CsvStyle | None = None
 
     @property
     def is_parquet(self) -> bool:
@@ -65,18 +67,18 @@ class Table:
 
     def _csv_frames(self, step: int | None, as_text: Collection[str]) -> Iterator[Any]:
         pandas = optional_module("pandas", self.path)
-        types = {name: str for name in as_text if name in self.columns}
-        style = csv_style(self.path)
-        with pandas.read_csv(
-            self.path, dtype=types, chunksize=step or 2**62, index_col=False, low_memory=False, **style
-        ) as frames:
+        assert self.style is not None
+        given = _given_names(pandas, self.path, self.style)
+        types = {own: str for own, name in zip(given, self.columns, strict=True) if name in as_text}
+        how = {**self.style.for_pandas(), "index_col": False, "low_memory": False, "dtype": types}
+        with pandas.read_csv(self.path, chunksize=step or 2**62, **how) as frames:
             while True:
                 with warnings.catch_warnings():
                     warnings.simplefilter("error", pandas.errors.ParserWarning)
                     frame = next(frames, None)
                 if frame is None:
                     return
-                frame.columns = [str(name) for name in frame.columns]
+                frame.columns = list(self.columns)
                 yield frame
 
     def _parquet_frames(self, step: int | None) -> Iterator[Any]:
@@ -124,51 +126,33 @@ def _open_parquet(path: Path) -> Table:
 def _open_csv(path: Path) -> Table:
     pandas = optional_module("pandas", path)
     style = csv_style(path)
-    columns = tuple(str(name) for name in pandas.read_csv(path, nrows=0, index_col=False, **style).columns)
-    notes: list[str] = []
-    header, first = _first_records(path, style["sep"])
-    if len(first) > len(header):
-        if any(value.strip() for value in first[len(header) :]):
-            raise UserError(_disagree(path, len(header), len(first)))
+    notes = list(style.notes)
+    columns = _stripped(_given_names(pandas, path, style))
+    if len(style.first) > len(style.header):
+        if any(value.strip() for value in style.first[len(style.header) :]):
+            raise UserError(_disagree(path, len(style.header), len(style.first)))
         notes.append("the separator at the end of lines is ignored")
-    notes += _doubts_about(header, path)
-    return Table(path, columns, tuple(notes))
+    written = [name.strip() for name in style.header] if style.has_names else []
+    if repeated := [name for i, name in enumerate(written) if name and name in written[:i]]:
+        notes.append(f"several columns are called {repeated[0]!r}: the second became {repeated[0] + '.1'!r}")
+    return Table(path, columns, tuple(notes), style)
 
 
-def _first_records(path: Path, separator: str) -> tuple[list[str], list[str]]:
-    """The fields of the header and of the line after it."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        records = (record for record in csv.reader(file, delimiter=separator) if any(map(str.strip, record)))
-        return next(records, []), next(records, [])
+def _given_names(pandas: Any, path: Path, style: CsvStyle) -> list[str]:
+    """The names of the columns as pandas has them: it gives names to those that have none, and tells twins apart."""
+    return [str(name) for name in pandas.read_csv(path, nrows=0, index_col=False, **style.for_pandas()).columns]
 
 
-def _doubts_about(header: list[str], path: Path) -> list[str]:
-    """Names that are all numbers may be a first row of values."""
-    names = [name.strip() for name in header if name.strip()]
-    if not names or not all(re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", name) for name in names):
-        return []
-    numbers = [float(name) for name in names]
-    if numbers in (list(range(len(numbers))), list(range(1, len(numbers) + 1))):
-        return []  # as data frames and spreadsheets number their columns
-    if any(b <= a for a, b in pairwise(numbers)):
-        raise UserError(f"{path}: the first line holds numbers, not the names of columns: add a line with names")
-    return ["the names of all columns are numbers: if the first line is a row of values, add one with names"]
+def _stripped(names: list[str]) -> tuple[str, ...]:
+    """Without blanks around them, unless that would make two of them equal."""
+    plain = [name.strip() or name for name in names]
+    return tuple(plain if len(set(plain)) == len(plain) else names)
 
 
 def _check_names(columns: tuple[str, ...], path: Path) -> None:
     repeated = next((name for i, name in enumerate(columns) if name in columns[:i]), None)
     if repeated is not None:
         raise UserError(f"{path} has two columns called {repeated!r}")
-
-
-def csv_style(path: Path) -> dict[str, str]:
-    """What pandas must know to read a .csv or .tsv: the separator, by the first line, and the decimal mark."""
-    if path.suffix.lower() == ".tsv":
-        return {"sep": "\t"}
-    with path.open(encoding="utf-8") as file:
-        head = next((line for line in file if line.strip()), "")
-    sep = max(",;\t", key=head.count)  # the comma if none of them is there
-    return {"sep": sep, "decimal": "," if sep == ";" and "," not in head else "."}
 
 
 def _disagree(path: Path, n_names: int, n_values: int) -> str:
@@ -194,7 +178,7 @@ def _problems_of(path: Path) -> Iterator[None]:
 
 def _problem(path: Path, error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
-        return f"{path} is not UTF-8 text: save it as UTF-8"
+        return f"{path} is not text: save it as UTF-8"
     if isinstance(error, Warning):  # pandas': "Length of header or names does not match length of data"
         return f"{path}: lines have more values than the header has names: give every column a name"
     if ragged := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error)):

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from disentree.datasets.table_files import open_table
+from disentree.datasets.table_files import Table, open_table
 from disentree.datasets.user_data import UserData, make_vectors, without_missing
 from disentree.datasets.wording import columns_in_words, some_of
 from disentree.errors import UserError
+from disentree.tables.cells import read_cells
 
 MAX_LEVELS = 20  # text columns with more values than this are dropped even with categorical="onehot"
 FEWEST_COUNTED = 10  # fewer values may be one step apart by chance
@@ -32,6 +33,7 @@ def load_table(
     if frame is None or not len(frame.columns) or not len(frame):
         raise UserError(f"{path} has no rows")
     policy = list(table.notes)
+    frame = with_numbers(frame, table, policy)
     for name in drop:
         if name not in frame.columns:
             raise UserError(f"{path} has no column {name!r} to drop; it has {some_of(map(str, frame.columns))}")
@@ -52,6 +54,21 @@ def load_table(
     )
     data = make_vectors(path, "table", X, [names[i] for i in kept], rows, scaled, policy)
     return replace(data, levels=levels)
+
+
+def with_numbers(frame: Any, table: Table, policy: list[str]) -> Any:
+    """The frame with columns of text that are numbers as such; `policy` gets a sentence for each of them."""
+    from pandas.api import types
+
+    decimal = "," if table.style is not None and table.style.decimal == "," else None
+    read = {}
+    for name, column in frame.items():
+        if types.is_object_dtype(column) or types.is_string_dtype(column):
+            found = None if _holds_lists(column) else read_cells(column, decimal)
+            if found is not None:
+                read[name] = found.values
+                policy.append(f"column {name!r}: {found.note or 'text read as numbers'}")
+    return frame.assign(**read) if read else frame
 
 
 def _numeric_columns(

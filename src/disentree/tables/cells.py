@@ -124,9 +124,10 @@ def decimal_votes(cells: Iterable[str]) -> Counter[str]:
     return Counter(cell.decimal for cell in found if cell is not None and cell.decimal)
 
 
-def is_number(text: str) -> bool:
-    """Whether a cell is a number."""
-    return _cell(text.translate(_SPACES).strip()) is not None
+def read_cell(text: str) -> float | None:
+    """The number in one cell; None if it is none."""
+    cell = _cell(text.translate(_SPACES).strip())
+    return None if cell is None else _value(cell, cell.decimal.strip("?") or ".")
 
 
 def _distinct(column: Any) -> tuple[np.ndarray, Any]:
