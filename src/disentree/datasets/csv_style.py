@@ -1,6 +1,6 @@
 """How a text table is written: its encoding, separator and decimal mark, and whether its first line has names.
 
-All of it is decided by the cells at the head of the file, so semicolons may stand beside decimal points and commas.
+The cells at the head of the file decide, so semicolons may stand beside decimal points or decimal commas.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _records(lines: Sequence[str], separator: str) -> list[tuple[str, ...]]:
 
 
 def _separator_of(lines: Sequence[str]) -> str:
-    """The character that divides every line into as many fields, or else the most frequent one of the first line."""
+    """What divides every line into as many fields, or else the most frequent candidate of the first line."""
     head = lines[0] if lines else ""
     for separator in SEPARATORS:
         widths = {len(record) for record in _records(lines, separator)}
@@ -147,8 +147,8 @@ def _is_cell(line: str) -> bool:
 def _is_data(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     """Whether the first record is a row of values.
 
-    It is if columns of numbers have a number in it, unless these numbers are plausible names, such as years; and if
-    columns of text have a text in it that comes again below.
+    It is if columns of numbers have a number in it, unless these numbers are plausible names, such as years; and
+    if columns of text have a text in it that comes again below.
     """
     names: list[float] = []
     n_texts = n_repeated = 0

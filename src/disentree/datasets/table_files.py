@@ -139,7 +139,7 @@ def _open_csv(path: Path) -> Table:
 
 
 def _given_names(pandas: Any, path: Path, style: CsvStyle) -> list[str]:
-    """The names of the columns as pandas has them: it gives names to those that have none, and tells twins apart."""
+    """The names of the columns as pandas has them, which gives names to those without and tells twins apart."""
     return [str(name) for name in pandas.read_csv(path, nrows=0, index_col=False, **style.for_pandas()).columns]
 
 
