@@ -203,7 +203,7 @@ def test_parameters_are_only_stored_and_survive_clone():
     assert copy.get_params()["lambda2"] == 3.0
     assert COFHAE.paper(epochs=3).get_params()["penalty"] == "adversarial"
     assert COFHAE.paper(epochs=3).epochs == 3
-    assert COFHAE.quick().steps < COFHAE().steps
+    assert COFHAE.quick().max_steps < COFHAE().max_steps
 
 
 def test_history_events_callbacks_and_progress(sticks, tmp_path, capsys):

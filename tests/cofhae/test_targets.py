@@ -1,11 +1,12 @@
-"""Leaf targets: known factors come back, and shared variables mean the same in every leaf."""
+"""`targets.py` and `leaf_factors.py`: known factors come back; shared variables mean the same in every leaf."""
 
 import numpy as np
 import pytest
 
 from disentree import Hierarchy
-from disentree.cofhae.targets import fast_ica, fit_subspaces, leaf_targets
+from disentree.cofhae.targets import fit_subspaces, leaf_targets
 from disentree.datasets import load_dataset
+from disentree.geometry.leaf_factors import fast_ica
 
 
 def r_squared(truth, found):

@@ -47,13 +47,13 @@ class Ablation:
     def __call__(self, **parameters: Any) -> COFHAE:
         """The paper's losses in less time: 4000 steps, one-cycle, an adversary of three layers of 128."""
         if self.own is not None:
-            return COFHAE(**{**self.own, **parameters})
+            return COFHAE(**{"steps": 4000, **self.own, **parameters})
         return COFHAE.paper(**{**_FASTER, **self.settings, **parameters})
 
     def quick(self, **parameters: Any) -> COFHAE:
         """1000 steps of the same."""
         if self.own is not None:
-            return COFHAE.quick(**{**self.own, **parameters})
+            return COFHAE.quick(**{"steps": 1000, **self.own, **parameters})
         return COFHAE.paper(**{**_QUICK, **self.settings, **parameters})
 
     def paper(self, *, images: bool = False, **parameters: Any) -> COFHAE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,6 +101,27 @@ def make_step(settings: Settings, layer: InputLayer) -> Step:
         }
 
     return step
+
+
+def make_measure(
+    settings: Settings, layer: InputLayer, batch: tuple[Tensor, ...]
+) -> Callable[[State], dict[str, float]]:
+    """The loss of rows that are held out, without dependence, which an adversary has to learn first."""
+    L_x, L_a = layer.loss(settings.sigma), ASSIGNMENT_LOSSES[settings.assignment]
+    x, a, t, trust, kept, _ = batch
+
+    def measure(state: State) -> dict[str, float]:
+        hae = state.model
+        hae.eval()
+        with torch.no_grad():
+            code = hae.mask.with_choices(hae.encode(layer.to_input(x), settings.tau), a)
+            slack = constants.SLACK * (trust == 0)
+            target = target_loss(code.z_pre[:, : hae.mask.n_continuous], t, kept, slack)
+            loss = L_x(hae.decode(code.a, code.z), x) + settings.lambda1 * L_a(code, a) + settings.lambda3 * target
+        hae.train()
+        return {"held_out": float(loss)}
+
+    return measure
 
 
 def ramp(progress: float, length: float) -> float:

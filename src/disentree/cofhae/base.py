@@ -21,6 +21,7 @@ from torch import nn
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder
 from disentree.cofhae.checks import check_structure
 from disentree.cofhae.inputs import InputLayer, fit_input_layer
+from disentree.cofhae.linear import linear_autoencoder
 from disentree.cofhae.saving import SIMPLE_ATTRIBUTES, plain_parameters, read_model, save_model
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.code_statistics import code_statistics
@@ -32,6 +33,7 @@ from disentree.training.networks import CONVOLUTIONAL, build_decoder, build_enco
 from disentree.training.running import run_training
 from disentree.training.schedules import SCHEDULES
 from disentree.training.session import pick_device, reporter
+from disentree.training.settling import Plan
 from disentree.utils.dask import is_dask, over_blocks
 
 _ROWS_AT_A_TIME = 8192  # rows that are encoded or decoded at once: a bound on memory
@@ -62,7 +64,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
     _too_strong: ClassVar[str] = "learning_rate"  # what to lower if training diverges
 
     epochs: int | None
-    steps: int
+    steps: int | None
     batch_size: int
     learning_rate: float
     schedule: str
@@ -88,6 +90,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
     interrupted_: bool
     diverged_: bool
     code_statistics_: dict[str, Any] | None
+    maps_: str = "network"  # or "linear": what encoder and decoder are
     seed_: int
     device_: torch.device
 
@@ -264,14 +267,19 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
             setattr(model, f"{name}_", tensors[name].numpy())
         arrays = {key: value.numpy() for key, value in below(tensors, "input.").items()}
         model.input_ = InputLayer(about["input"], arrays).to(model.device_)
-        model.autoencoder_, _ = model._build(None)
-        model.autoencoder_.load_state_dict(below(tensors, "autoencoder."))
+        weights = below(tensors, "autoencoder.")
+        if about.get("maps") == "linear":
+            model.autoencoder_ = linear_autoencoder(model.hierarchy_, weights).to(model.device_)
+        else:
+            model.autoencoder_, _ = model._build(None)
+            model.autoencoder_.load_state_dict(weights)
         model.autoencoder_.eval()
         model.n_features_in_ = about["n_features_in"]
         if about["feature_names_in"]:
             setattr(model, "feature_names_in_", np.array(about["feature_names_in"], dtype=object))  # noqa: B010
         for name in SIMPLE_ATTRIBUTES:
-            setattr(model, f"{name}_", about.get(name))  # the first models had fewer
+            if name in about:  # the first models had fewer
+                setattr(model, f"{name}_", about[name])
         return model
 
     def _build(self, seed: int | None) -> tuple[HierarchicalAutoencoder, nn.Module | None]:
@@ -317,7 +325,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
     def _n_steps(self, n_rows: int, longer: int = 1) -> int:
         """Minibatches in the whole training: whole epochs, with `longer` times `steps` unless `epochs` is set."""
         per_epoch = math.ceil(n_rows / self.batch_size)
-        return per_epoch * (self.epochs or math.ceil(longer * self.steps / per_epoch))
+        return per_epoch * (self.epochs or math.ceil(longer * (self.steps or 1) / per_epoch))
 
     def _start(
         self,
@@ -325,12 +333,13 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         steps: int,
         generator: torch.Generator,
         adversary_betas: Sequence[float] = (0.9, 0.999),
+        plan: Plan | None = None,
     ) -> State:
         first, second = adversary_betas
         return State.start(
             self.autoencoder_,
             learning_rate=self.learning_rate,
-            schedule=SCHEDULES[self.schedule],
+            schedule=SCHEDULES[self.schedule] if plan is None else plan.schedule,
             steps=steps,
             generator=generator,
             adversary=adversary,
@@ -350,6 +359,8 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         steps: int,
         about: dict[str, Any],
         tensors: dict[str, torch.Tensor],
+        measure: Callable[[State], dict[str, float]] = lambda state: {},
+        plan: Plan | None = None,
     ) -> None:
         """Train, and set the fitted attributes that describe it. A checkpoint holds `about` and `tensors` too."""
         self.history_ = state.history
@@ -377,16 +388,21 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
                     report=report,
                     after_batch=after_batch,
                     checkpoint=checkpoint,
+                    measure=measure,
+                    ending=plan,
                 )
             except Diverged as error:
                 raise Diverged(f"training diverged: {error}; a lower {self._too_strong} may help") from None
         self.interrupted_, self.diverged_ = outcome.interrupted, outcome.diverged
-        rows = sample_rows(source, _ROWS_FOR_STATISTICS, np.random.default_rng(self.seed_))
-        self.code_statistics_ = code_statistics(self.hierarchy_, self._encode(rows))
+        self._describe_codes(source)
         if outcome.problem:
             advice = f"; a lower {self._too_strong} may help" if outcome.diverged else ""
             kept = f"kept the model of epoch {outcome.epoch}"
             warnings.warn(f"{outcome.problem}{advice}; {kept}", RuntimeWarning, stacklevel=3)
+
+    def _describe_codes(self, source: Source) -> None:
+        rows = sample_rows(source, _ROWS_FOR_STATISTICS, np.random.default_rng(self.seed_))
+        self.code_statistics_ = code_statistics(self.hierarchy_, self._encode(rows))
 
     def _identity(self, source: Source, structure: Any, *more: Any) -> dict[str, Any]:
         """What must be the same for a checkpoint to be continued."""

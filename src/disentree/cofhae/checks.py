@@ -19,6 +19,7 @@ from disentree.training.schedules import SCHEDULES
 PENALTIES = ("auto", "none", "adversarial", "hsic", "marginal")
 MASKS = ("given", "soft")
 TARGETS = ("ica", "codes", "none")
+MAPS = ("auto", "linear", "network")
 
 
 def check_parameters(model: Any) -> None:
@@ -32,14 +33,16 @@ def check_parameters(model: Any) -> None:
     check_one_of(model, "assignment", tuple(ASSIGNMENT_LOSSES))
     check_one_of(model, "targets", TARGETS)
     check_one_of(model, "penalty", PENALTIES)
+    check_one_of(model, "maps", MAPS)
     check_adversary(model)
 
 
 def check_training(model: Any) -> None:
     """What all models have in common: training, networks, input and likelihood."""
-    for name in ("epochs", "steps", "batch_size"):
-        value = getattr(model, name)
-        if name == "epochs" and value is None:
+    optional = ("epochs", "steps") if hasattr(model, "max_steps") else ("epochs",)
+    for name in ("epochs", "steps", "max_steps", "batch_size"):
+        value = getattr(model, name, 1)
+        if name in optional and value is None:
             continue
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
             raise ValueError(f"{name} must be a whole number, 1 or more; got {value!r}")

@@ -22,14 +22,12 @@ PIXEL_PROBABILITY = 0.002  # least mean of a Bernoulli pixel: its logit, where t
 
 # ------------------------------------------------------------------ targets of flat leaves (targets.py)
 
-ROWS_PER_DIMENSION = 20  # of a leaf; with fewer, fourth moments, and so ICA, are left to chance
 TRUSTED, REFUSED = 0.98, 0.90  # explained fractions of a leaf's variance between which trust falls from 1 to 0
 # Rows farther off the subspace of their leaf than 5 times the median do not belong to it, unless they are more
 # than 30 %: then the leaf is not flat. Distances of 1e-4 of its extent are rounding.
 OUTLYING, LEAST_ON_FLAT, FLAT_ROUNDING = 5.0, 0.7, 1e-4
 FLAT_REFITS = 4  # without the rows that do not belong; one is enough on Chopsticks with 3 % of the paths wrong
 THINNEST = 1e-6  # extent of a leaf in its last dimension over that in its first; below, it has fewer dimensions
-ICA_ITERATIONS, ICA_TOLERANCE = 200, 1e-9  # convergence is cubic, so a strict tolerance costs an iteration or two
 
 # ------------------------------------------------------------------ guides of curved leaves (unrolling.py)
 
@@ -46,6 +44,26 @@ INTERPOLATED_FROM = 5  # nearest points, for those that were not laid out or are
 NEAREST_PAIRS = 0.3  # closest part of the points of two leaves, where their coordinates are compared
 LEAST_CORRELATION = 0.5  # between coordinates of two leaves that are the same variable
 
+# ------------------------------------------------------------------ maps in closed form (linear.py)
+
+MAP_NUMBERS, FEWEST_MAP_ROWS = 5e6, 5000  # of the rows that maps are fitted to: seconds at most
+UNIT_ROWS = 2000  # from which the ranges of the columns are taken
+# Part of the variance that quadratic terms explain on left-out rows, from which a leaf is curved: below it a
+# network could gain less than the hundredth that its own errors cost.
+BENT = 0.005
+TOLD_APART = (
+    0.95  # of left-out rows on their own path; below it a network may tell leaves apart that Gaussians do not
+)
+NETWORK_ROWS = (
+    500  # with fewer, networks of tens of thousands of weights fit noise (wine: R2 of -1.2 after 160 rows)
+)
+
+LESS_APART = 0.01  # of left-out rows; a network that puts so many more on another path has lost a leaf
+
 # ------------------------------------------------------------------ training (algorithm2.py)
+
+MANY_ROWS = 20_000  # from which a training has a fixed length: its loss does not settle within `max_steps`
+MOST_EPOCHS = 400  # however few the rows: seen so often, they are known by heart
+FEWEST_HELD_OUT, MOST_HELD_OUT = 200, 2000  # rows; a fifth of them where they are few
 
 SLACK = 0.25  # standard deviations; codes that close to the layout of a curved leaf are not penalized

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -14,18 +15,21 @@ from numpy.typing import ArrayLike
 from torch import nn
 
 from disentree.cofhae import constants
-from disentree.cofhae.algorithm2 import Labels, make_step
+from disentree.cofhae.algorithm2 import Labels, make_measure, make_step
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
 from disentree.cofhae.base import AutoencoderEstimator, paper_training
 from disentree.cofhae.checks import check_codes, check_parameters, check_structure
 from disentree.cofhae.fitting import find_representation, find_structure, find_targets, settings_of
 from disentree.cofhae.inputs import embedding_layer
+from disentree.cofhae.linear import ClosedForm, are_enough, fit_closed_form
 from disentree.cofhae.losses import discriminator
 from disentree.cofhae.shared_docs import documented
 from disentree.hierarchy import Hierarchy
+from disentree.training.batches import TensorBatches
 from disentree.training.checkpoints import fingerprint, restore_checkpoint
-from disentree.training.data import Source
+from disentree.training.data import Source, rows_of
 from disentree.training.session import pick_device, pick_seed
+from disentree.training.settling import Plan
 
 
 @documented
@@ -34,7 +38,7 @@ class COFHAE(AutoencoderEstimator):
 
     Parameters
     ----------
-    {training_parameters}
+    {cofhae_parameters}
     tau : float, default=1.0
         Temperature of the softmax over options in training; codes are always hard.
     lambda1 : float, default=0.1
@@ -84,7 +88,8 @@ class COFHAE(AutoencoderEstimator):
     trust_ : array of shape (n_paths,)
         How much the targets of each path are trusted, from 0 to 1.
     history_ : list of dict
-        One per epoch: epoch, loss, reconstruction, assignment, dependence, target, seconds.
+        One per epoch: epoch, loss, reconstruction, assignment, dependence, target, seconds, and held_out if rows
+        were held out. Empty for linear maps.
     {model_attributes}
 
     See Also
@@ -97,12 +102,12 @@ class COFHAE(AutoencoderEstimator):
     >>> from disentree import COFHAE
     >>> from disentree.datasets import load_dataset
     >>> ds = load_dataset("chopsticks-depth2-slope", n_samples=500, seed=0)
-    >>> model = COFHAE(steps=100, hidden=(16,), device="cpu")
+    >>> model = COFHAE(device="cpu")
     >>> Z = model.fit_transform(ds.X, hierarchy=ds.hierarchy, paths=ds.paths)
     >>> Z.shape
     (500, 3)
-    >>> model.inverse_transform(Z).shape == ds.X.shape
-    True
+    >>> model.maps_, model.inverse_transform(Z).shape == ds.X.shape
+    ('linear', True)
     """
 
     _arrays: ClassVar[tuple[str, ...]] = ("paths", "trust")
@@ -116,7 +121,9 @@ class COFHAE(AutoencoderEstimator):
         self,
         *,
         epochs: int | None = None,
-        steps: int = 4000,
+        steps: int | None = None,
+        max_steps: int = 4000,
+        maps: str = "auto",
         batch_size: int = 256,
         learning_rate: float = 2e-3,
         schedule: str = "one-cycle",
@@ -150,6 +157,8 @@ class COFHAE(AutoencoderEstimator):
     ):
         self.epochs = epochs
         self.steps = steps
+        self.max_steps = max_steps
+        self.maps = maps
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.schedule = schedule
@@ -188,13 +197,14 @@ class COFHAE(AutoencoderEstimator):
         Parameters
         ----------
         **parameters
-            Those of the class, where they differ from a quick training's: 1000 steps, a learning rate of .004.
+            Those of the class, where they differ from a quick training's: at most 1000 steps, a learning rate of
+            .004.
 
         Returns
         -------
         COFHAE
         """
-        return cls(**{"steps": 1000, "learning_rate": 4e-3, **parameters})
+        return cls(**{"max_steps": 1000, "learning_rate": 4e-3, **parameters})
 
     @classmethod
     def paper(cls, *, images: bool = False, **parameters: Any) -> COFHAE:
@@ -222,6 +232,7 @@ class COFHAE(AutoencoderEstimator):
         """
         settings: dict[str, Any] = {
             **paper_training(images),
+            "maps": "network",
             "tau": 2 / 3,
             "lambda1": 1000.0,
             "lambda2": 10.0,
@@ -282,7 +293,7 @@ class COFHAE(AutoencoderEstimator):
         identity = self._identity(source, structure, None if codes is None else fingerprint([codes]))
         saved = self._find_checkpoint(identity)
         seed = saved[1]["seed"] if saved else pick_seed(self.random_state)
-        seeds = np.random.SeedSequence(seed).spawn(4)
+        seeds = np.random.SeedSequence(seed).spawn(6)
 
         self.seed_, self.device_, self.mimosa_ = seed, device, None
         mimosa_seed = int(seeds[0].generate_state(1)[0])
@@ -303,22 +314,107 @@ class COFHAE(AutoencoderEstimator):
             layer = self._fit_input(source, np.random.default_rng(seeds[1]))
         self.input_ = layer.to(device)
 
+        held = self._held_out(source, np.random.default_rng(seeds[4]))
+        closed = self._closed_form(source, np.random.default_rng(seeds[5]), held)
+        if closed is not None and (self.maps == "linear" or are_enough(closed.held_out, source.n_rows)):
+            self._take_closed_form(closed, source)
+            return self
+
         targets = find_targets(self, source, np.random.default_rng(seeds[2]), codes)
         self.trust_ = targets.trust
-
         settings = settings_of(self, guided=targets.has_guides)
         build = partial(self._build, with_adversary=settings.penalty in ("adversarial", "marginal"))
         self.autoencoder_, D = build(int(seeds[3].generate_state(1)[0]))
         generator = torch.Generator().manual_seed(int(seeds[3].generate_state(2)[1]))
-        steps = self._n_steps(source.n_rows, longer=constants.CURVED_STEPS if targets.has_guides else 1)
-        state = self._start(D, steps, generator, self.discriminator_betas)
+        longer = constants.CURVED_STEPS if targets.has_guides else 1
+        batches = self._batches(source, Labels(self.autoencoder_, self.paths_, targets, device))
+        plan, measure = None, None
+        if isinstance(batches, TensorBatches) and len(held):
+            left_out = torch.from_numpy(held).to(device)
+            measure = make_measure(settings, layer, (batches.data[left_out], *batches.labels(left_out)))
+            batches = batches.without(left_out)
+            steps = self._most_steps(batches.n_batches, longer)
+            if source.n_rows < constants.MANY_ROWS:
+                plan = Plan(steps, batches.n_batches, settings.guided + settings.warm_up)
+        elif self._has_length:
+            steps = self._n_steps(source.n_rows, longer)
+        else:
+            steps = self._most_steps(batches.n_batches, longer)
+        state = self._start(D, steps, generator, self.discriminator_betas, plan)
         if saved:
             restore_checkpoint(state, *saved)
-        batches = self._batches(source, Labels(self.autoencoder_, self.paths_, targets, device))
         about = {**identity, "seed": seed, "hierarchy": self.hierarchy_.to_dict()}
         step = make_step(settings, layer)
-        self._train(state, source, batches, step, steps, about, {"paths": torch.from_numpy(self.paths_)})
+        tensors = {"paths": torch.from_numpy(self.paths_)}
+        self._train(state, source, batches, step, steps, about, tensors, measure or (lambda state: {}), plan)
+        if closed is not None and not self.interrupted_ and not self._network_is_better(closed, source, held):
+            self._take_closed_form(closed, source)
         return self
+
+    # ---------------------------------------------------------------- maps in closed form
+
+    @property
+    def _has_length(self) -> bool:
+        """Whether the length of the training is given."""
+        return self.steps is not None or self.epochs is not None
+
+    def _most_steps(self, per_epoch: int, longer: int) -> int:
+        epochs = math.ceil(longer * self.max_steps / per_epoch)
+        return per_epoch * min(epochs, constants.MOST_EPOCHS * longer)
+
+    def _closed_form(
+        self, source: Source, rng: np.random.Generator, held: Int[np.ndarray, " m"]
+    ) -> ClosedForm | None:
+        """The maps, if they are wanted and can be had: for vectors and the default losses."""
+        layer = self.input_
+        if layer.network is not None or layer.in_pixels or layer.is_image:
+            if self.maps == "linear":
+                raise ValueError(
+                    "maps='linear' is for vectors with a Gaussian likelihood, not for images or 0/1 data"
+                )
+            return None
+        if self.maps == "network" or (self.maps == "auto" and not self._may_be_linear):
+            return None
+        return fit_closed_form(layer, source, self.hierarchy_, self.paths_, rng, held if len(held) else None)
+
+    @property
+    def _may_be_linear(self) -> bool:
+        """Whether no setting asks for networks of some kind."""
+        named = self.encoder in ("auto", "mlp") and self.decoder in ("auto", "mlp")
+        own = self.targets == "ica" and self.penalty == "auto" and self.masks == "given"
+        return named and own and not self._has_length
+
+    def _held_out(self, source: Source, rng: np.random.Generator) -> Int[np.ndarray, " m"]:
+        """Rows that are left out of a training whose length is not given: a tenth, within limits."""
+        if self._has_length or self.maps == "linear":
+            return np.zeros(0, dtype=np.int64)
+        most = constants.MOST_HELD_OUT
+        n = min(most, max(source.n_rows // 10, min(constants.FEWEST_HELD_OUT, source.n_rows // 5)))
+        return np.sort(rng.choice(source.n_rows, n, replace=False))
+
+    def _take_closed_form(self, closed: ClosedForm, source: Source) -> None:
+        none = np.zeros((0, 0), dtype=np.float32), np.zeros((0, 0, 0), dtype=np.float32)
+        self.input_.subspace_centers, self.input_.subspace_bases = map(torch.from_numpy, none)
+        self.input_.to(self.device_)
+        self.autoencoder_ = closed.autoencoder().to(self.device_).eval()
+        self.maps_, self.history_ = "linear", []
+        self.trust_ = np.ones(len(self.hierarchy_.paths))
+        self.interrupted_ = self.diverged_ = False
+        self._describe_codes(source)
+
+    def _network_is_better(self, closed: ClosedForm, source: Source, held: Int[np.ndarray, " m"]) -> bool:
+        """Whether the network explains more of the held-out rows, and tells their paths apart as well."""
+        if not len(held):
+            return True
+        X = rows_of(source, held)
+        codes = self._encode(X)
+        to = closed.coordinates.to
+        Y, again = (self.input_.prepare(rows).cpu().numpy() @ to for rows in (X, self.inverse_transform(codes)))
+        explained = 1 - np.square(Y - again).sum() / max(float(np.square(Y - Y.mean(axis=0)).sum()), 1e-300)
+        known = self.paths_[held] >= 0
+        agreement = (self.hierarchy_.path_of(codes) == self.paths_[held])[known].mean() if known.any() else 1.0
+        as_sure = agreement >= closed.held_out.agreement - constants.LESS_APART
+        return bool(explained > closed.held_out.explained and as_sure)
 
     def _wants_embedding(self, source: Source) -> bool:
         """Whether MIMOSA's autoencoder encodes X first: by default images, for networks that are perceptrons."""

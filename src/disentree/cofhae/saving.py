@@ -18,7 +18,7 @@ from disentree.utils.versions import build_commit
 
 FORMAT = 2  # of saved models. In 1 convolutional networks had activations of their own, whatever the parameter
 # Fitted attributes that JSON holds as they are
-SIMPLE_ATTRIBUTES = ("seed", "interrupted", "diverged", "history", "code_statistics")
+SIMPLE_ATTRIBUTES = ("seed", "interrupted", "diverged", "history", "code_statistics", "maps")
 _NOT_SAVED = ("callbacks", "mimosa", "checkpoint", "events", "tensorboard", "verbose", "device")
 
 

@@ -53,6 +53,8 @@ ENTRIES = {
     "model_attributes": """
         autoencoder_ : HierarchicalAutoencoder
             The trained networks.
+        maps_ : {"linear", "network"}
+            What encoder and decoder are.
         input_ : InputLayer
             The fixed first and last layer.
         interrupted_, diverged_ : bool
@@ -84,6 +86,27 @@ ENTRIES = {
             One per epoch: epoch, loss, reconstruction, the model's own terms, seconds.
         """,
 }
+
+# COFHAE's own: it need not be told how long to train
+_GIVEN_LENGTH = """
+        steps : int, default=4000
+            Length of the training in minibatches, rounded up to whole epochs; not used if `epochs` is set.
+"""
+ENTRIES["cofhae_parameters"] = ENTRIES["training_parameters"].replace(
+    _GIVEN_LENGTH,
+    """
+        steps : int or None, default=None
+            Length of the training in minibatches, rounded up to whole epochs; not used if `epochs` is set. None: a
+            tenth of the rows is held out, and training ends some time after their loss has settled.
+        max_steps : int, default=4000
+            The most minibatches if neither `epochs` nor `steps` is set.
+        maps : {"auto", "linear", "network"}, default="auto"
+            What encoder and decoder are. "linear" fits an affine map to every leaf, in closed form. "auto" does so
+            for tables if leaves are flat and told apart, or if rows are few; otherwise it trains networks, and
+            keeps the maps if they explain more of the held-out rows. To set `epochs`, `steps` or a network is to
+            ask for networks.
+""",
+)
 
 # All of a flat model's reference but its own parameters and example
 ENTRIES["flat_model"] = "\n".join(

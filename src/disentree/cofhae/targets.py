@@ -10,17 +10,14 @@ Curved leaves get no such targets: `trust` is 0 for them. `disentree.cofhae.unro
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.optimize import linear_sum_assignment
-from sklearn.decomposition import FastICA
-from sklearn.exceptions import ConvergenceWarning
 
 from disentree.cofhae import constants
+from disentree.geometry.leaf_factors import ROWS_PER_DIMENSION, LeafFactors, assign_columns, fast_ica
 from disentree.geometry.subspaces import AffineSubspace
 from disentree.hierarchy import Hierarchy
 
@@ -51,19 +48,6 @@ class LeafSubspace:
     rows: Int[np.ndarray, " m"]  # those that lie on it
     subspace: AffineSubspace
     trust: float  # 1 for a flat leaf, 0 for one that is too curved
-
-
-@dataclass
-class _Leaf:
-    """The independent directions within the subspace of a leaf."""
-
-    path: int
-    rows: Int[np.ndarray, " m"]
-    center: Float[np.ndarray, " r"]
-    mixing: Float[np.ndarray, "r d"]  # how a point moves with each factor
-    factors: Float[np.ndarray, "m d"]  # in the order of the mixing vectors
-    origin: Float[np.ndarray, " d"]  # the factors at the center
-    trust: float
 
 
 def given_targets(codes: Float[np.ndarray, "n v"], hierarchy: Hierarchy) -> Targets:
@@ -97,7 +81,7 @@ def leaf_targets(
     """
     rng = np.random.default_rng(random_state)
     leaves = {leaf.path: _unmix(Z, leaf, rng) for leaf in subspaces or fit_subspaces(Z, hierarchy, paths)}
-    columns = _assign_columns(hierarchy, leaves)
+    columns = assign_columns(hierarchy, leaves)
 
     values = np.full((len(Z), hierarchy.n_variables), np.nan)
     trust = np.zeros(len(hierarchy.paths))
@@ -122,7 +106,7 @@ def fit_subspaces(
 def _fit_subspace(
     Z: Float[np.ndarray, "n r"], rows: Int[np.ndarray, " m"], path: int, d: int
 ) -> LeafSubspace | None:
-    if d == 0 or d > Z.shape[1] or len(rows) < constants.ROWS_PER_DIMENSION * d:
+    if d == 0 or d > Z.shape[1] or len(rows) < ROWS_PER_DIMENSION * d:
         return None
     on = np.ones(len(rows), dtype=bool)
     flat = AffineSubspace.fit(Z[rows], d)
@@ -131,7 +115,7 @@ def _fit_subspace(
         # Rounding alone must not count as lying off the plane.
         outlying = constants.OUTLYING * float(np.median(off[on]))
         near = off <= max(outlying, constants.FLAT_ROUNDING * flat.spread[0])
-        fewest = max(constants.LEAST_ON_FLAT * len(rows), constants.ROWS_PER_DIMENSION * d)
+        fewest = max(constants.LEAST_ON_FLAT * len(rows), ROWS_PER_DIMENSION * d)
         if near.sum() < fewest or (near == on).all():
             break
         on = near
@@ -142,95 +126,10 @@ def _fit_subspace(
     return LeafSubspace(path, rows[on], flat, float(np.clip(between, 0, 1)))
 
 
-def _unmix(Z: Float[np.ndarray, "n r"], flat: LeafSubspace, rng: np.random.Generator) -> _Leaf:
+def _unmix(Z: Float[np.ndarray, "n r"], flat: LeafSubspace, rng: np.random.Generator) -> LeafFactors:
     subspace = flat.subspace
     scores = subspace.coordinates(Z[flat.rows]) / subspace.spread
     rotation = fast_ica(scores, rng)
     mixing = (subspace.basis.T * subspace.spread) @ rotation
     origin = np.zeros(mixing.shape[1])
-    return _Leaf(flat.path, flat.rows, subspace.center, mixing, scores @ rotation, origin, flat.trust)
-
-
-def fast_ica(Y: Float[np.ndarray, "n d"], rng: np.random.Generator) -> Float[np.ndarray, "d d"]:
-    """The rotation of whitened rows whose columns are least Gaussian.
-
-    The nonlinearity is the cube, which is the best one for bounded factors.
-    """
-    d = Y.shape[1]
-    if d == 1:
-        return np.eye(1)
-    start = np.linalg.qr(rng.standard_normal((d, d)))[0]
-    settings: dict[str, Any] = {"whiten": False, "fun": "cube", "w_init": start}  # the rows are white already
-    limits = {"max_iter": constants.ICA_ITERATIONS, "tol": constants.ICA_TOLERANCE}
-    with warnings.catch_warnings():  # Gaussian factors have no rotation to converge to
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return FastICA(**settings, **limits).fit(Y).components_.T
-
-
-# -------------------------------------------------------------------- which factor is which variable
-
-
-def _assign_columns(hierarchy: Hierarchy, leaves: dict[int, _Leaf]) -> dict[int, list[int]]:
-    """The variable (a column of a code array) of each factor of each leaf. Factors of variables that leaves
-    share are flipped, rescaled and shifted in place, to mean the same in each of them.
-
-    From the leaf with the fewest dimensions up: a leaf takes over the variables it shares with one that is
-    settled already (the one with which it shares the most), and its remaining factors are its own. Where no
-    leaf has just the shared variables, the factors that look most alike in the others are taken to be those.
-    """
-    active = {path.index: path.continuous for path in hierarchy.paths}
-    settled: dict[int, list[int]] = {}
-    for index in sorted(leaves, key=lambda i: (len(active[i]), i)):
-        leaf = leaves[index]
-        column = np.full(len(active[index]), -1)
-        shared_with = {q: [c for c in settled[q] if c in active[index]] for q in settled}
-        nearest = max(shared_with, key=lambda q: (len(shared_with[q]), -q), default=None)
-        if nearest is not None and shared_with[nearest]:
-            reference = leaves[nearest]
-            theirs = [settled[nearest].index(c) for c in shared_with[nearest]]
-            cosine = _cosines(reference.mixing[:, theirs], leaf.mixing)
-            for i, j in zip(*linear_sum_assignment(-np.abs(cosine)), strict=True):
-                column[j] = shared_with[nearest][i]
-                _agree(leaf, int(j), reference.mixing[:, theirs[i]], float(cosine[i, j]))
-            _shift(leaf, reference, column, settled[nearest])
-        own = [c for c in active[index] if c not in column]
-        others = [leaves[q] for q in leaves if q not in settled and q != index]
-        free = np.flatnonzero(column < 0)
-        column[free[np.argsort(-_alikeness(leaf, free, others, active, own), kind="stable")]] = own
-        settled[index] = column.tolist()
-    return settled
-
-
-def _cosines(A: Float[np.ndarray, "r a"], B: Float[np.ndarray, "r b"]) -> Float[np.ndarray, "a b"]:
-    return (A / np.linalg.norm(A, axis=0)).T @ (B / np.linalg.norm(B, axis=0))
-
-
-def _agree(leaf: _Leaf, j: int, direction: Float[np.ndarray, " r"], cosine: float) -> None:
-    """Let factor j move a point as far, and the same way, as the other leaf's does."""
-    ratio = np.linalg.norm(direction) / np.linalg.norm(leaf.mixing[:, j]) * (1 if cosine >= 0 else -1)
-    leaf.mixing[:, j] *= ratio
-    leaf.factors[:, j] /= ratio
-
-
-def _shift(leaf: _Leaf, reference: _Leaf, column: Int[np.ndarray, " d"], theirs: list[int]) -> None:
-    """Count the shared factors from the same origin: the difference between the centers, as far as the
-    factors of this leaf can bridge it."""
-    step = np.linalg.lstsq(leaf.mixing, leaf.center - reference.center, rcond=None)[0]
-    for j in np.flatnonzero(column >= 0):
-        leaf.origin[j] = step[j] + reference.origin[theirs.index(int(column[j]))]
-        leaf.factors[:, j] += leaf.origin[j]
-
-
-def _alikeness(
-    leaf: _Leaf,
-    free: Int[np.ndarray, " f"],
-    others: list[_Leaf],
-    active: dict[int, tuple[int, ...]],
-    own: list[int],
-) -> Float[np.ndarray, " f"]:
-    """How well each free factor is matched by some factor of the leaves that share one of its variables."""
-    score = np.zeros(len(free))
-    for other in others:
-        if len(free) and set(own) & set(active[other.path]):
-            score += np.abs(_cosines(leaf.mixing[:, free], other.mixing)).max(axis=1)
-    return score
+    return LeafFactors(flat.path, flat.rows, subspace.center, mixing, scores @ rotation, origin, flat.trust)

@@ -22,8 +22,9 @@ from scipy.sparse.csgraph import dijkstra
 from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
 
 from disentree.cofhae import constants
-from disentree.cofhae.targets import Targets, fast_ica
+from disentree.cofhae.targets import Targets
 from disentree.geometry.charts import n_quadratic_terms, quadratic_terms
+from disentree.geometry.leaf_factors import fast_ica
 from disentree.hierarchy import Hierarchy
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from disentree.cofhae.inputs import channels_first
+from disentree.cofhae.linear import PathDecoder, PathEncoder
 from disentree.explorer.program import NotInBrowser, Op, Tensors, program_of
 
 TOLERANCE = 1e-5  # of the range of the data
@@ -72,6 +73,11 @@ def _step(op: Op, x: Tensor, weights: list[Tensor]) -> Tensor:
             off = off - torch.einsum("nfr,frd,fsd->nfs", off, bases, bases)
             near = (off.square().mean(2) + op["nearest"] ** 2).log() / math.log(op["nearest"] ** 2)
             return torch.cat([x, 4 * near - 2], dim=1)
+        case "path":
+            names = ("means", "roots", "log_weights", "inverses", "offsets", "options")
+            return PathEncoder({**{key: tensor(key) for key in names}, "root_of": op["root_of"]})(x)
+        case "leaf":
+            return PathDecoder({key: tensor(key) for key in ("options", "means", "directions")})(x)
         case "softplus":
             return F.softplus(x, op["beta"], op["threshold"])
         case "leaky":

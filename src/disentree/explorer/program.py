@@ -16,6 +16,7 @@ from torch import nn
 
 from disentree.cofhae.constants import NEAREST
 from disentree.cofhae.inputs import InputLayer, channels_first
+from disentree.cofhae.linear import PathDecoder, PathEncoder
 from disentree.errors import UserError
 from disentree.training.networks import ImageDecoder, ImageEncoder, SkipMLP
 
@@ -165,6 +166,17 @@ def _(module, tensors):
         *ops_of(module.features, tensors),
         {"op": "crop", "height": h, "width": w},
     ]
+
+
+@ops_of.register(PathEncoder)
+def _(module, tensors):
+    numbers = {name: tensors.add(value) for name, value in module.named_buffers() if name != "root_of"}
+    return [{"op": "path", **numbers, "root_of": module.root_of.tolist()}]
+
+
+@ops_of.register(PathDecoder)
+def _(module, tensors):
+    return [{"op": "leaf", **{name: tensors.add(value) for name, value in module.named_buffers()}}]
 
 
 def _bias(module: Any, tensors: Tensors) -> int | None:

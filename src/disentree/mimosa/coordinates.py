@@ -66,6 +66,12 @@ def is_far(X: Float[np.ndarray, "n p"]) -> Bool[np.ndarray, " n"]:
     return far.any(axis=1)
 
 
+def in_same_unit(ranges: Float[np.ndarray, " p"]) -> bool:
+    """Whether columns with these ranges may be in one unit; few may vary less than the others."""
+    ranges = np.sort(ranges)
+    return bool(ranges[-1] <= SAME_UNIT * ranges[int(RARE * len(ranges))])
+
+
 def table_coordinates(X: Float[np.ndarray, "n p"], rng: np.random.Generator) -> Coordinates:
     """Principal components of a table: of its columns as they are if they are in one unit, else standardized. Rows
     that are absurdly far from all others have no say."""
@@ -80,9 +86,7 @@ def table_coordinates(X: Float[np.ndarray, "n p"], rng: np.random.Generator) -> 
         return Coordinates(
             Representation("linear", mean, none, np.zeros(0)), np.zeros(0), Columns(mean, none.T, precision)
         )
-    ranges = np.sort(np.ptp(X[:, varies], axis=0))
-    same_unit = ranges[-1] <= SAME_UNIT * ranges[int(RARE * len(ranges))]
-    scale = np.where(varies, 1.0 if same_unit else deviation, np.inf)
+    scale = np.where(varies, 1.0 if in_same_unit(np.ptp(X[:, varies], axis=0)) else deviation, np.inf)
     axes = principal_axes((X - mean) / scale, MOST, solver="auto", random_state=rng)
     s = axes.singular_values
     kept = int((s > ROUNDING * s[0]).sum())

@@ -45,6 +45,13 @@ class TensorBatches:
         self.data, self.batch_size, self.labels = data, batch_size, labels
         self.n_batches = len(data) // batch_size if drop_last else math.ceil(len(data) / batch_size)
 
+    def without(self, rows: Int[Tensor, " m"]) -> TensorBatches:
+        """The same without some rows."""
+        kept = torch.ones(len(self.data), dtype=torch.bool, device=self.data.device)
+        kept[rows] = False
+        left = kept.nonzero()[:, 0]
+        return TensorBatches(self.data[left], self.batch_size, lambda some: self.labels(left[some]))
+
     def epoch(self, generator: torch.Generator) -> Iterator[tuple[Tensor, ...]]:
         """(x, *labels) of each minibatch."""
         order = torch.randperm(len(self.data), generator=generator).to(self.data.device)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from jaxtyping import Shaped
+from jaxtyping import Int, Shaped
 from numpy.typing import ArrayLike
 
 _BLOCK_BYTES = 64e6  # a block of an array, as 64-bit floats
@@ -104,7 +104,11 @@ def sample_rows(source: Source, n: int, rng: np.random.Generator) -> Shaped[np.n
     """At most `n` rows, drawn without replacement, in the order in which they come."""
     if source.n_rows <= n:
         return np.concatenate(list(source.blocks()))
-    chosen = np.sort(rng.choice(source.n_rows, n, replace=False))
+    return rows_of(source, np.sort(rng.choice(source.n_rows, n, replace=False)))
+
+
+def rows_of(source: Source, chosen: Int[np.ndarray, " m"]) -> Shaped[np.ndarray, "m ..."]:
+    """Some rows, by their indices in ascending order."""
     out, start = [], 0
     for block in source.blocks():
         low, high = np.searchsorted(chosen, [start, start + len(block)])

@@ -87,6 +87,14 @@ class Diverged(RuntimeError):
     """Training ended because losses are no longer finite, or far above where they began."""
 
 
+class Ending(Protocol):
+    """Decides when a training ends."""
+
+    end: int  # the last step, as far as is known
+
+    def update(self, history: list[Record]) -> None: ...
+
+
 @runtime_checkable
 class MinibatchSource(Protocol):
     """Minibatches in a new order every epoch. The first tensor of each has one row per data row."""
@@ -108,6 +116,8 @@ def train(
     steps: int,
     after_epoch: Callable[[State], None] = lambda state: None,
     after_batch: Callable[[int, int], None] = lambda done, total: None,
+    measure: Callable[[State], dict[str, float]] = lambda state: {},
+    ending: Ending | None = None,
 ) -> None:
     """Train from `state.step` to `steps`, which may end within an epoch.
 
@@ -125,13 +135,23 @@ def train(
         Called with the state when the record of an epoch has been added to its history.
     after_batch : callable, optional
         Called with the number of steps done and `steps`.
+    measure : callable, optional
+        Gives more numbers for the record of an epoch.
+    ending : Ending, optional
+        Told of each record; training ends at its `end` if that is before `steps`.
 
     Raises
     ------
     Diverged
         If a term is no longer finite, or the term "reconstruction" is ten times that of the first epoch.
     """
-    while state.step < steps:
+
+    def last() -> int:
+        return steps if ending is None else min(steps, ending.end)
+
+    if ending is not None:
+        ending.update(state.history)
+    while state.step < last():
         began, sums, n_rows, names = time.perf_counter(), torch.zeros(()), 0, ()
         for batch in batches.epoch(state.generator):
             terms = step(state, batch, state.step / steps)
@@ -142,13 +162,15 @@ def train(
             n_rows, names = n_rows + len(batch[0]), tuple(terms)
             state.step += 1
             after_batch(state.step, steps)
-            if state.step == steps:
+            if state.step == last():
                 break
 
-        means = dict(zip(names, (sums / n_rows).tolist(), strict=True))
+        means = dict(zip(names, (sums / n_rows).tolist(), strict=True)) | measure(state)
         _check(state.epoch + 1, means, state.history)
         state.epoch += 1
         state.history.append({"epoch": state.epoch, **means, "seconds": time.perf_counter() - began})
+        if ending is not None:
+            ending.update(state.history)
         after_epoch(state)
 
 

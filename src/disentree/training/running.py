@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
-from disentree.training.loop import Diverged, MinibatchSource, Record, State, Step, train
+from disentree.training.loop import Diverged, Ending, MinibatchSource, Record, State, Step, train
 from disentree.training.session import flushed_denormals, suitable_threads
 
 
@@ -34,12 +34,14 @@ def run_training(
     report: Callable[[Record], None],
     after_batch: Callable[[int, int], None],
     checkpoint: Callable[[State], None] = lambda state: None,
+    measure: Callable[[State], dict[str, float]] = lambda state: {},
+    ending: Ending | None = None,
 ) -> Outcome:
     """Train, and leave the model of the last good epoch in evaluation mode whatever happens.
 
     Parameters
     ----------
-    state, batches, step, steps, after_batch
+    state, batches, step, steps, after_batch, measure, ending
         As in `train`.
     device : torch.device
         Where the model is.
@@ -70,7 +72,7 @@ def run_training(
     state.model.train()
     with flushed_denormals(device), suitable_threads(device, batch_size * n_weights):
         try:
-            train(state, batches, step, steps, after_epoch, after_batch)
+            train(state, batches, step, steps, after_epoch, after_batch, measure, ending)
         except KeyboardInterrupt:
             interrupted, problem = True, f"training was stopped in epoch {state.epoch + 1} of {n_epochs}"
         except Diverged as error:

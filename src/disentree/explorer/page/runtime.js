@@ -51,6 +51,8 @@ const OPS = {
   conv,
   convt: convTransposed,
   nearness,
+  path,
+  leaf,
   sum(x, op, runtime) {
     const parts = op.parts.map((part) => runtime.run(part, x));
     return {
@@ -261,6 +263,64 @@ function nearness(x, op, runtime) {
     out[n + f] = (4 * Math.log(square / n + op.nearest ** 2)) / Math.log(op.nearest ** 2) - 2;
   }
   return { data: out, shape: [out.length] };
+}
+
+// The variables of the likeliest path, then for every option how likely the likeliest path is that has it.
+function path(x, op, runtime) {
+  const [means, roots, weights, inverses, offsets, options] = [
+    "means",
+    "roots",
+    "log_weights",
+    "inverses",
+    "offsets",
+    "options",
+  ].map((name) => runtime.tensor(op[name]));
+  const [paths, n] = means.shape;
+  const [, nOptions] = options.shape;
+  const [, k] = offsets.shape;
+  const joint = new Float64Array(paths);
+  for (let p = 0; p < paths; p++) {
+    const white = new Float64Array(n);
+    for (let i = 0; i < n; i++) {
+      const off = x.data[i] - means.data[p * n + i];
+      for (let j = 0, at = (op.root_of[p] * n + i) * n; j < n; j++, at++) white[j] += off * roots.data[at];
+    }
+    joint[p] = weights.data[p] - 0.5 * white.reduce((sum, v) => sum + v * v, 0);
+  }
+  const best = joint.indexOf(Math.max(...joint));
+  const out = new Float64Array(k + nOptions);
+  for (let j = 0; j < k; j++) {
+    out[j] = offsets.data[best * k + j];
+    for (let i = 0; i < n; i++) out[j] += x.data[i] * inverses.data[(best * n + i) * k + j];
+  }
+  out.fill(-Infinity, k);
+  for (let p = 0; p < paths; p++) {
+    for (let o = 0; o < nOptions; o++) {
+      if (options.data[p * nOptions + o]) out[k + o] = Math.max(out[k + o], joint[p] - joint[best]);
+    }
+  }
+  return { data: out, shape: [out.length] };
+}
+
+// The affine map of the path whose options are chosen.
+function leaf(x, op, runtime) {
+  const [options, means, directions] = ["options", "means", "directions"].map((name) => runtime.tensor(op[name]));
+  const [paths, nOptions] = options.shape;
+  const [, k, n] = directions.shape;
+  let best = 0;
+  let fewest = Infinity;
+  for (let p = 0; p < paths; p++) {
+    let missing = 0;
+    for (let o = 0; o < nOptions; o++) missing += options.data[p * nOptions + o] * (1 - x.data[o]);
+    if (missing < fewest) [best, fewest] = [p, missing];
+  }
+  const out = Float64Array.from(means.data.subarray(best * n, (best + 1) * n));
+  for (let j = 0; j < k; j++) {
+    const z = x.data[nOptions + j];
+    if (z === 0) continue;
+    for (let i = 0, at = (best * k + j) * n; i < n; i++, at++) out[i] += z * directions.data[at];
+  }
+  return { data: out, shape: [n] };
 }
 
 // The error function: its series near 0, a continued fraction beyond, to about 1e-14.

@@ -1,0 +1,127 @@
+"""Independent factors of leaves, and which variable of the hierarchy each of them is.
+
+The rows of a leaf that is close to flat are a linear map of its variables; if these are independent and not
+Gaussian, independent component analysis finds them up to order, sign and scale. Factors of nested leaves are
+matched by the directions in which they move a point, since a variable moves it the same way in every leaf.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.optimize import linear_sum_assignment
+from sklearn.decomposition import FastICA
+from sklearn.exceptions import ConvergenceWarning
+
+from disentree.hierarchy import Hierarchy
+
+ICA_ITERATIONS, ICA_TOLERANCE = 200, 1e-9  # convergence is cubic, so a strict tolerance costs an iteration or two
+ROWS_PER_DIMENSION = 20  # of a leaf; with fewer, fourth moments, and so ICA, are left to chance
+
+
+@dataclass
+class LeafFactors:
+    """The independent directions within the subspace of a leaf."""
+
+    path: int
+    rows: Int[np.ndarray, " m"]
+    center: Float[np.ndarray, " r"]
+    mixing: Float[np.ndarray, "r d"]  # how a point moves with each factor
+    factors: Float[np.ndarray, "m d"]  # in the order of the mixing vectors
+    origin: Float[np.ndarray, " d"]  # the factors at the center
+    trust: float
+
+
+def fast_ica(Y: Float[np.ndarray, "n d"], rng: np.random.Generator) -> Float[np.ndarray, "d d"]:
+    """The rotation of whitened rows whose columns are least Gaussian.
+
+    The nonlinearity is the cube, which is the best one for bounded factors.
+    """
+    d = Y.shape[1]
+    if d == 1:
+        return np.eye(1)
+    start = np.linalg.qr(rng.standard_normal((d, d)))[0]
+    settings: dict[str, Any] = {"whiten": False, "fun": "cube", "w_init": start}  # the rows are white already
+    limits = {"max_iter": ICA_ITERATIONS, "tol": ICA_TOLERANCE}
+    with warnings.catch_warnings():  # Gaussian factors have no rotation to converge to
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return FastICA(**settings, **limits).fit(Y).components_.T
+
+
+# -------------------------------------------------------------------- which factor is which variable
+
+
+def assign_columns(hierarchy: Hierarchy, leaves: Mapping[int, LeafFactors]) -> dict[int, list[int]]:
+    """The variable (a column of a code array) of each factor of each leaf. Factors of variables that leaves
+    share are flipped, rescaled and shifted in place, to mean the same in each of them.
+
+    From the leaf with the fewest dimensions up: a leaf takes over the variables it shares with one that is
+    settled already (the one with which it shares the most), and its remaining factors are its own. Where no
+    leaf has just the shared variables, the factors that look most alike in the others are taken to be those.
+    """
+    active = {path.index: path.continuous for path in hierarchy.paths}
+    settled: dict[int, list[int]] = {}
+    for index in sorted(leaves, key=lambda i: (len(active[i]), i)):
+        leaf = leaves[index]
+        column = np.full(len(active[index]), -1)
+        shared_with = {q: [c for c in settled[q] if c in active[index]] for q in settled}
+        nearest = max(shared_with, key=lambda q: (len(shared_with[q]), -q), default=None)
+        if nearest is not None and shared_with[nearest]:
+            reference = leaves[nearest]
+            theirs = [settled[nearest].index(c) for c in shared_with[nearest]]
+            cosine = _cosines(reference.mixing[:, theirs], leaf.mixing)
+            for i, j in zip(*linear_sum_assignment(-np.abs(cosine)), strict=True):
+                column[j] = shared_with[nearest][i]
+                _agree(leaf, int(j), reference.mixing[:, theirs[i]], float(cosine[i, j]))
+            _shift(leaf, reference, column, settled[nearest])
+        own = [c for c in active[index] if c not in column]
+        others = [leaves[q] for q in leaves if q not in settled and q != index]
+        free = np.flatnonzero(column < 0)
+        column[free[np.argsort(-_alikeness(leaf, free, others, active, own), kind="stable")]] = own
+        settled[index] = column.tolist()
+    return settled
+
+
+def _cosines(A: Float[np.ndarray, "r a"], B: Float[np.ndarray, "r b"]) -> Float[np.ndarray, "a b"]:
+    return (A / np.maximum(np.linalg.norm(A, axis=0), 1e-300)).T @ (
+        B / np.maximum(np.linalg.norm(B, axis=0), 1e-300)
+    )
+
+
+def _agree(leaf: LeafFactors, j: int, direction: Float[np.ndarray, " r"], cosine: float) -> None:
+    """Let factor j move a point as far, and the same way, as the other leaf's does."""
+    here, there = np.linalg.norm(leaf.mixing[:, j]), np.linalg.norm(direction)
+    if not (here and there):  # of no extent in one of the leaves: nothing to compare
+        return
+    ratio = there / here * (1 if cosine >= 0 else -1)
+    leaf.mixing[:, j] *= ratio
+    leaf.factors[:, j] /= ratio
+
+
+def _shift(leaf: LeafFactors, reference: LeafFactors, column: Int[np.ndarray, " d"], theirs: list[int]) -> None:
+    """Count the shared factors from the same origin: the difference between the centers, as far as the
+    factors of this leaf can bridge it."""
+    step = np.linalg.lstsq(leaf.mixing, leaf.center - reference.center, rcond=None)[0]
+    for j in np.flatnonzero(column >= 0):
+        leaf.origin[j] = step[j] + reference.origin[theirs.index(int(column[j]))]
+        leaf.factors[:, j] += leaf.origin[j]
+
+
+def _alikeness(
+    leaf: LeafFactors,
+    free: Int[np.ndarray, " f"],
+    others: list[LeafFactors],
+    active: dict[int, tuple[int, ...]],
+    own: list[int],
+) -> Float[np.ndarray, " f"]:
+    """How well each free factor is matched by some factor of the leaves that share one of its variables."""
+    score = np.zeros(len(free))
+    for other in others:
+        if len(free) and set(own) & set(active[other.path]):
+            score += np.abs(_cosines(leaf.mixing[:, free], other.mixing)).max(axis=1)
+    return score
