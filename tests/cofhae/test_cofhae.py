@@ -245,10 +245,13 @@ def test_ctrl_c_keeps_the_last_good_model(sticks):
     assert model.transform(sticks.X).shape == sticks.codes.shape
 
 
-@pytest.mark.parametrize("penalty", ["none", "adversarial"])
-def test_an_interrupted_training_resumes_bit_for_bit(sticks, tmp_path, penalty):
-    whole = fit_small(sticks, epochs=4, penalty=penalty, targets="none")
-    settings = {"epochs": 4, "penalty": penalty, "targets": "none", "checkpoint": tmp_path / "run"}
+@pytest.mark.parametrize(
+    ("penalty", "schedule"), [("none", "one-cycle"), ("adversarial", "one-cycle"), ("none", "constant")]
+)
+def test_an_interrupted_training_resumes_bit_for_bit(sticks, tmp_path, penalty, schedule):
+    settings = {"epochs": 4, "penalty": penalty, "targets": "none", "schedule": schedule}
+    whole = fit_small(sticks, **settings)
+    settings["checkpoint"] = tmp_path / "run"
     with pytest.raises(ZeroDivisionError):  # a crash, not a polite end
         fit_small(sticks, **settings, callbacks=[StopAt(2, ZeroDivisionError)])
     resumed = fit_small(sticks, **settings)

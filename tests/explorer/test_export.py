@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from torch import nn
 
 import shell
-from disentree import Hierarchy
+from disentree import COFHAE, Hierarchy
 from disentree.baselines import VAE
 from disentree.datasets import load_dataset
 from disentree.errors import UserError
@@ -66,6 +66,21 @@ def test_the_page_computes_what_the_model_does(name, browse, exported):
     data, settings = MODELS[name]
     X, hierarchy, paths = data()
     check_page(quick_model(**settings).fit(X, hierarchy=hierarchy, paths=paths), X, browse, exported)
+
+
+@pytest.mark.parametrize("form", ["additive", "free"])
+def test_maps_in_closed_form(form, browse, exported):
+    """One map for all paths of a product, and a map for each leaf of a tree."""
+    X, hierarchy, paths = table()
+    X = X + np.outer(paths, [5, 50, 0.01, 20, 3])
+    if form == "free":
+        own = {"variables": [{"kind": "continuous"}] * 2}
+        hierarchy = Hierarchy.from_dict({"variables": [{"kind": "categorical", "options": [own, own]}]})
+        paths = paths // 3
+    model = COFHAE(device="cpu").fit(X, hierarchy=hierarchy, paths=paths)
+    assert model.maps_ == "linear"
+    assert hasattr(model.autoencoder_.decoder, "directions") == (form == "free")
+    check_page(model, X, browse, exported)
 
 
 def test_an_autoencoder_before_the_networks(browse, exported):

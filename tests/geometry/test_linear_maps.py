@@ -68,7 +68,9 @@ def test_additive_map_by_hand():
     found = fit_additive(Y, paths, items, z)
     np.testing.assert_allclose(found.directions, [[1, 1, 0], [0, 2, 0]], atol=1e-6)
     np.testing.assert_allclose(found.means(items), [[0, 0, 5], [0, 0, 8]], atol=1e-6)
-    np.testing.assert_allclose(solve_variables(Y, paths, found.means(items), found.directions, items), z, atol=1e-6)
+    np.testing.assert_allclose(
+        solve_variables(Y, paths, found.means(items), found.directions, items), z, atol=1e-6
+    )
 
 
 def test_a_line_in_a_plane_has_one_direction_and_both_variables_come_back():
@@ -88,7 +90,7 @@ def test_leaves_apart_have_directions_of_their_own():
     rng = np.random.default_rng(0)
     z = rng.uniform(-1, 1, 400)
     paths = np.arange(400) % 2
-    Y = np.where(paths[:, None] == 0, np.outer(z, [1, 0]), np.outer(z, [1, 3]) + [0, 9])
+    Y = np.where(paths[:, None] == 0, np.outer(z, [1, 0]), np.outer(z, [1, 3]) + np.array([0, 9]))
     shared = Hierarchy.from_dict({"variables": [CONTINUOUS, options([], [])]})
     maps, held_out = fit_linear_maps(Y, shared, paths)
     assert maps.additive is None
@@ -111,7 +113,7 @@ def test_strays_do_not_tilt_an_exact_leaf():
     rng = np.random.default_rng(1)
     a = rng.uniform(3, 12, 300)
     Y = np.stack([a, a, a, np.full(300, 90.0)], axis=1)
-    Y[:30] = rng.uniform(3, 12, (30, 4)) + [0, 0, 0, 60]
+    Y[:30] = rng.uniform(3, 12, (30, 4)) + np.array([0, 0, 0, 60])
     maps, _ = fit_linear_maps(Y, Hierarchy.flat(1), np.zeros(300, dtype=np.int64))
     decoded = maps.decode(maps.encode(Y[30:]))
     assert np.abs(decoded - Y[30:]).max() < 1e-9
@@ -208,8 +210,8 @@ def test_a_path_of_one_or_two_rows(n):
 
 def test_clouds_keep_all_rows_of_a_curved_leaf():
     t = np.linspace(0, 6, 200)
-    cloud = clouds_of(
-        np.stack([np.cos(t), np.sin(t)], axis=1), Hierarchy.flat(1), np.zeros(200, dtype=np.int64)
-    )[0]
+    cloud = clouds_of(np.stack([np.cos(t), np.sin(t)], axis=1), Hierarchy.flat(1), np.zeros(200, dtype=np.int64))[
+        0
+    ]
     assert isinstance(cloud, Cloud)
     assert cloud.n_rows > 140

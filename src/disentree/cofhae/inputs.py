@@ -64,7 +64,7 @@ class InputLayer(nn.Module):
         arrays = {_RENAMED.get(name, name): array for name, array in arrays.items()}
         none = {"subspace_centers": np.zeros((0, 0)), "subspace_bases": np.zeros((0, 0, 0))}
         for name, array in (none | arrays).items():
-            self.register_buffer(name, torch.from_numpy(np.asarray(array, dtype=np.float32)))
+            self.register_buffer(name, torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32)))
 
     @property
     def n_features(self) -> int:

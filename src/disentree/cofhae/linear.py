@@ -89,7 +89,7 @@ class PathDecoder(nn.Module):
 def _tensor(values: Any) -> Tensor:
     if isinstance(values, Tensor):
         return values.clone()
-    array = np.asarray(values)
+    array = np.ascontiguousarray(values)
     return torch.from_numpy(array.astype(np.int64 if array.dtype.kind in "iu" else np.float32))
 
 

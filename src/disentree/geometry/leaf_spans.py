@@ -15,8 +15,8 @@ from disentree.hierarchy import Hierarchy
 # than 30 %: then the leaf is not flat. Distances of 1e-4 of its extent are rounding.
 OUTLYING, LEAST_ON, ROUNDING = 5.0, 0.7, 1e-4
 REFITS = 10  # without the rows that do not belong; most leaves settle after two
-# Rows that the median distance is of; subspaces through few of them, of which with 10 % strays one is free of those
-# up to 30 dimensions.
+# Rows that the median distance is of; subspaces through few of them, one of which is free of strays if those are
+# 10 % of the rows, up to 30 dimensions.
 MEDIAN_ROWS, MEDIAN_TRIES = 500, 50
 SHARES = (0.0, 0.1, 0.5, 1.0)  # of the other leaves' covariance in a leaf's own, one of which is chosen
 FOLDS, FEW = 5, 500  # for leaves of few rows; one split of the others

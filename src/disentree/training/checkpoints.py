@@ -15,6 +15,7 @@ from jaxtyping import Shaped
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
+from torch.optim.lr_scheduler import LambdaLR
 
 from disentree.errors import DamagedFile
 from disentree.training.loop import State
@@ -117,5 +118,7 @@ def restore_checkpoint(state: State, tensors: Mapping[str, Tensor], about: Mappi
             moments.setdefault(int(i), {})[what] = value
         optimizer.load_state_dict({"state": moments, "param_groups": about["parameter_groups"][name]})
     for name, scheduler in state.schedulers().items():
-        scheduler.load_state_dict(about["schedulers"][name])
+        # LambdaLR asks for its functions, None for each that stays as it is
+        functions = {"lr_lambdas": [None]} if isinstance(scheduler, LambdaLR) else {}
+        scheduler.load_state_dict({**about["schedulers"][name], **functions})
     state.epoch, state.step, state.history = about["epoch"], about["step"], list(about["history"])

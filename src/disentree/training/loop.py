@@ -87,6 +87,7 @@ class Diverged(RuntimeError):
     """Training ended because losses are no longer finite, or far above where they began."""
 
 
+@runtime_checkable
 class Ending(Protocol):
     """Decides when a training ends."""
 
