@@ -47,6 +47,9 @@ SCORES = {  # name in metrics.json: (title, what it is, number of decimals)
     "purity_all_rows": ("purity, all rows", "every training row assigned to a leaf", 4),
     "purity_held_out": ("purity, held out", "of the model's leaves", 4),
     "reconstruction_r2": ("reconstruction R²", "variance of the held-out rows that is explained", 5),
+    "mean_dimension": ("dimensions of the codes", "active continuous variables, on average over rows", 2),
+    "pca_r2": ("R² of principal components", "with as many dimensions, held-out rows", 5),
+    "autoencoder_r2": ("R² of a flat autoencoder", "with as many dimensions, held-out rows", 5),
     "reconstruction_mse": ("squared error per value", "held-out rows; pixels from 0 to 1", 8),
     "reconstruction_error_per_row": ("squared error per row", "the sum over a row's values", 6),
     "assignment_agreement": ("assignment agreement", "training rows that the model puts on their leaf", 4),
@@ -62,6 +65,9 @@ STRUCTURE_SOURCES = {
     "true": "that of the ground truth",
     "given": "given with the data",
 }
+
+
+RIVALS = {"pca_r2": "the same by PCA", "autoencoder_r2": "by a flat autoencoder"}
 
 
 def write_report(run: Run, options: StageOptions) -> str:
@@ -90,6 +96,7 @@ def render(run: Run) -> str:
     context = {
         "title": title,
         "subtitle": _subtitle(run, about, metrics),
+        "warnings": metrics.get("warnings", []),
         "cards": _cards(run, metrics, hierarchy),
         "structure_source": STRUCTURE_SOURCES[structure["from"]] if hierarchy == run.hierarchy else "flat",
         "learned_tree": with_sizes(hierarchy, labels).to_dict()["variables"],
@@ -135,6 +142,7 @@ def _cards(run: Run, metrics: dict[str, Any], hierarchy: Hierarchy) -> list[tupl
         shown += [(SCORES[name][0], metrics["scores"].get(name), SCORES[name][2]) for name in ("r4c", "h_error")]
     own = metrics["scores_without_truth"]
     shown += [("leaves", len(hierarchy.paths), 0), ("reconstruction R²", own["reconstruction_r2"], 4)]
+    shown += [(title, own.get(name), 4) for name, title in RIVALS.items()]
     if not metrics["scores"] and "dependence" in own:
         shown.append(("dependence left", own["dependence"], 3))
     total = sum(_seconds_by_stage(run).values())

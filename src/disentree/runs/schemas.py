@@ -123,6 +123,7 @@ class Metrics(_Schema):
     scores_without_truth: dict[str, Score]
     factors: list[_Factor]
     notes: list[str]
+    warnings: list[str] = []
     dependence: list[_Dependence]
     leaves: list[_Leaf]
     estimator: str | None = None

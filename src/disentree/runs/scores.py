@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import asdict
 from typing import Any
 
@@ -9,8 +10,11 @@ import numpy as np
 from jaxtyping import Float, Int, Num
 
 from disentree.hierarchy import Hierarchy
+from disentree.runs.comparison import compare, warning
 from disentree.runs.folder import Run
 from disentree.runs.options import StageOptions
+
+log = logging.getLogger(__name__)
 
 FROM_TRUTH = ("r4c", "r4", "h_error", "purity")
 SHOWN_PER_PATH = 12  # rows kept for the figures
@@ -37,6 +41,11 @@ def score_run(run: Run, options: StageOptions) -> str:
     own = result["scores_without_truth"] = reconstruction_errors(X, reconstructed)
     if hierarchy == run.hierarchy:  # flat models do not know the paths
         own |= agreement(model.transform(data.X[train]), codes, hierarchy, rows)
+    if len(train) > 1:
+        own |= compare(model, data.X, train, test, codes, run.config.seed, options.device)
+    result["warnings"] = [sentence] if (sentence := warning(own)) else []
+    for sentence in result["warnings"]:
+        log.warning("%s", sentence.removeprefix("warning: "))
     own["description_length"] = hierarchy.description_length(codes)
     if (mimosa := run.structure["description_length"]) is not None:
         own["mimosa_description_length"] = mimosa

@@ -45,6 +45,8 @@ def train_model(run: Run, options: StageOptions) -> str:
         log.warning("%s", warning.message)
     model.save(run.folder)
     remove_checkpoint(run)
+    if getattr(model, "maps_", "network") == "linear":
+        return "linear maps in closed form"
     n_epochs = len(model.history_)
     return f"{n_epochs} epoch{'s' * (n_epochs != 1)}"
 
