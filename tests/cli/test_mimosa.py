@@ -109,8 +109,9 @@ def test_files_with_and_without_truth(tmp_path):
 
 
 def test_the_papers_settings(tmp_path):
-    settings = ("initial_dim=2", "epochs=3", "cos_simil_thresh=0.9")
-    args = ["--paper", *(word for setting in settings for word in ("--mimosa", setting)), "--no-figures"]
+    settings = ("initial_dim=2", "mimosa.epochs=3", "cos_simil_thresh=0.9")
+    words = [word for setting in settings for word in ("--set", setting)]
+    args = ["--structure", "mimosa-paper", *words, "--no-figures"]
     result = invoke("chopsticks-depth2-inter", "--n-samples", 600, *args, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.stderr
     config = Run.open(tmp_path / "out").config
@@ -123,9 +124,9 @@ def test_the_papers_settings(tmp_path):
     [
         (["nonsense"], "there is no data set 'nonsense'"),
         (["missing.csv"], "there is no file missing.csv"),
-        (["chopsticks-depth2-inter", "--mimosa", "speed=9"], "there is no setting 'speed'; there are "),
-        (["chopsticks-depth2-inter", "--mimosa", "speed"], "--mimosa takes NAME=VALUE, got 'speed'"),
-        (["chopsticks-depth2-inter", "--mimosa", "initial_dim=3"], "there is no setting 'initial_dim'"),
+        (["chopsticks-depth2-inter", "--set", "speed=9"], "there is no setting 'speed'; there are "),
+        (["chopsticks-depth2-inter", "--set", "speed"], "--set takes NAME=VALUE, got 'speed'"),
+        (["chopsticks-depth2-inter", "--set", "initial_dim=3"], "there is no setting 'initial_dim'"),
     ],
 )
 def test_mistakes_are_one_sentence(args, sentence, tmp_path):
@@ -137,7 +138,7 @@ def test_mistakes_are_one_sentence(args, sentence, tmp_path):
 
 
 def test_values_that_do_not_exist_are_one_sentence(tmp_path):
-    args = ["chopsticks-depth2-inter", "--mimosa", "representation=magic", "--n-samples", 100]
+    args = ["chopsticks-depth2-inter", "--set", "representation=magic", "--n-samples", 100]
     result = invoke(*args, "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert "representation must be 'auto'" in result.stderr

@@ -15,6 +15,8 @@ SIZES = {
     "iris": (150, 4),
     "breast-cancer": (569, 30),
     "digits": (1797, 64),
+    "diabetes": (442, 11),
+    "ames-sample": (600, 82),
 }
 HELLO = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"  # sha256 of b"hello"
 
@@ -23,7 +25,11 @@ HELLO = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"  # sh
 def test_tables_come_without_their_label(name):
     ds = load_dataset(name)
     assert ds.X.shape == SIZES[name]
-    assert len(ds.paths) == len(ds)
+    if real_tables.CARDS[name].label is None:
+        assert ds.paths is None
+    else:
+        assert len(ds.paths) == len(ds)
+        assert len(ds.path_names) == ds.paths.max() + 1
     assert ds.codes is None
     assert ds.hierarchy is None
     with pytest.raises(ValueError, match="cannot be generated"):
@@ -42,6 +48,16 @@ def test_a_subset_is_drawn_with_the_seed():
     assert not np.array_equal(a.X, c.X)
     whole = load_dataset("iris", numeric=True)
     assert (whole.X[None] == a.X[:, None]).all(axis=2).any(axis=1).all()
+
+
+def test_ames_is_read_from_where_the_user_has_put_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("DISENTREE_CACHE", str(tmp_path))
+    with pytest.raises(UserError, match=r"save https://.*ames\.csv as .*, or take ames-sample$"):
+        load_dataset("ames")
+    sample = load_dataset("ames-sample").X
+    sample.to_csv(tmp_path / "ames.csv", index=False)
+    assert load_dataset("ames").X.shape == sample.shape
+    assert sample["Garage.Type"].isna().any()
 
 
 def test_every_card_is_complete():

@@ -21,7 +21,7 @@ def test_a_table_without_truth(tmp_path, fakes):
     frame.to_csv(tmp_path / "t.csv", index=False)
     result = invoke("run", tmp_path / "t.csv", "--out", tmp_path / "r", "--n-samples", 300)
     assert result.exit_code == 0, result.stderr
-    assert "left out column 'word': not numbers" in result.stderr
+    assert "left out column 'word': 'x' in every row" in result.stderr
     assert "R4c" not in result.stdout
     assert "reconstruction R²" in result.stdout
     run = Run.open(tmp_path / "r")
@@ -30,7 +30,7 @@ def test_a_table_without_truth(tmp_path, fakes):
     assert run.metrics["n_train"] + run.metrics["n_test"] == 300
     assert not (run.folder / "figures" / "pairwise.png").exists()
     page = run.report_path.read_text()
-    assert "left out column &#39;word&#39;: not numbers" in page
+    assert "left out column &#39;word&#39;: &#39;x&#39; in every row" in page
     shutil.move(tmp_path / "t.csv", tmp_path / "moved.csv")  # where it lies does not matter
     assert invoke("run", tmp_path / "moved.csv", "--out", run.folder, "--n-samples", 300).exit_code == 0
     assert invoke("report", run.folder).exit_code == 0
@@ -73,8 +73,8 @@ def test_few_rows_may_leave_nothing_to_score(tmp_path, fakes, one_picture):
         "chopsticks-depth2-inter --out 'my runs/a b'",
         "chopsticks-depth2-inter --out r --preset quick --n-samples 300 --seed 4 --noise 0.5 --structure true",
         "spaceshapes --out r --gray --epochs 7",
-        "spaceshapes --out r --structure mimosa-paper --mimosa initial_dim=7 --set lambda2=0.5 --set penalty=none",
-        "t.csv --out r --categorical onehot --drop a,b --max-missing 0.1 --no-standardize",
+        "spaceshapes --out r --structure mimosa-paper --set mimosa.initial_dim=7 --set penalty=none",
+        "t.csv --out r --types a=category --drop b --drop c --max-missing 0.1 --no-standardize",
     ],
 )
 def test_the_command_repeats_the_run(args, tmp_path, monkeypatch):

@@ -357,7 +357,7 @@ def test_some_runs_only(tmp_path):
     ("settings", "sentence"),
     [
         ({"engine": "spark"}, "--engine must be local or dask, got 'spark'"),
-        ({"jobs": -1}, "--jobs must be 0 or more, got -1"),
+        ({"jobs": -1}, "--n-jobs must be 0 or more, got -1"),
         ({"address": "tcp://x:1"}, "--address is that of a Dask scheduler and needs --engine dask"),
     ],
 )

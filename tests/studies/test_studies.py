@@ -303,7 +303,7 @@ def test_reports_with_runs_missing(tmp_path):
 def test_the_list_and_the_plan(tmp_path):
     listed = invoke("study").stdout
     assert all(name in listed for name in (*STUDIES, "report"))
-    result = invoke("study", "table1", "--scale", "quick", "--datasets", "spaceshapes", "--dry-run", "--jobs", 2)
+    result = invoke("study", "table1", "--scale", "quick", "--datasets", "spaceshapes", "--dry-run", "--n-jobs", 2)
     assert result.exit_code == 0, result.stderr
     assert "2 runs, 0 finished, about" in result.stdout
     assert "0 spaceshapes default seed 0" in result.stdout
@@ -317,7 +317,7 @@ def test_the_list_and_the_plan(tmp_path):
         "--seeds",
         1,
         "--dry-run",
-        "--jobs",
+        "--n-jobs",
         2,
         "--out",
         tmp_path / "s",
@@ -357,7 +357,7 @@ def test_a_real_one_from_the_command_line(tmp_path, monkeypatch):
     monkeypatch.setitem(published.N_SAMPLES, "quick", 600)
     monkeypatch.setitem(structures.EPOCHS, "quick", 1)
     out = tmp_path / "a"
-    args = ["study", "activations", "--scale", "quick", "--datasets", "chopsticks-depth1-either", "--jobs", 0]
+    args = ["study", "activations", "--scale", "quick", "--datasets", "chopsticks-depth1-either", "--n-jobs", 0]
     assert invoke(*args, "--only", "1", "--out", out).exit_code == 0
     first = out / "runs" / "chopsticks-depth1-either_paper_softplus_seed0" / "result.json"
     kept = first.stat().st_mtime_ns
@@ -365,6 +365,6 @@ def test_a_real_one_from_the_command_line(tmp_path, monkeypatch):
     assert result.exit_code == 0, result.stderr
     assert "1 of 2 runs are finished already" in result.stderr
     assert "chopsticks-depth1-either  relu" in result.stdout
-    assert invoke("study", "activations", "--resume", "--jobs", 0, "--out", out).exit_code == 0
+    assert invoke("study", "activations", "--resume", "--n-jobs", 0, "--out", out).exit_code == 0
     assert first.stat().st_mtime_ns == kept
     assert (out / "figures" / "activations.png").stat().st_size > 5000

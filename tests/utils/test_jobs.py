@@ -67,7 +67,7 @@ def test_a_process_that_dies_twice_is_one_sentence():
         raise TerminatedWorkerError
 
     assert process_died(TerminatedWorkerError())
-    with pytest.raises(UserError, match=r"killed twice .* fewer --jobs"):
+    with pytest.raises(UserError, match=r"killed twice .* fewer --n-jobs"):
         in_processes(dies, [(1,), (2,)], "local", 0)
     assert calls == [1, 1]
 

@@ -19,11 +19,13 @@ from contextlib import suppress
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from disentree._version import __version__
+from disentree.cli.options import remember_given
 from disentree.errors import UserError
 
-COMMANDS = ("datasets", "score", "run", "report", "mimosa", "study", "apply", "explore")
+COMMANDS = ("check", "run", "mimosa", "apply", "explore", "report", "score", "datasets", "study")
 
 RESUMED = ("run", "study")  # what these have done so far is not lost when they are stopped
 
@@ -97,8 +99,32 @@ def _print_version(asked: bool) -> bool:
     return asked
 
 
+def _without_types(params: list[Any]) -> list[Any]:
+    """Flags take no value, so help shows no type for them."""
+    for param in params:
+        if getattr(param, "is_flag", False) and param.metavar is None:
+            param.metavar = ""
+    return params
+
+
+class _Group(TyperGroup):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_types(super().get_params(ctx))
+
+
+class _Command(TyperCommand):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_types(super().get_params(ctx))
+
+    def invoke(self, ctx: Any) -> Any:
+        sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
+        remember_given(name for name, source in sources.items() if source and source.name == "COMMANDLINE")
+        return super().invoke(ctx)
+
+
 app = typer.Typer(
     name="disentree",
+    cls=_Group,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -120,7 +146,7 @@ def disentree(
 
 for _name in COMMANDS:
     _module = importlib.import_module(f"disentree.cli.{_name}")
-    app.command(_name)(_guarded(getattr(_module, _name)))
+    app.command(_name, cls=_Command)(_guarded(getattr(_module, _name)))
 
 
 def main() -> None:

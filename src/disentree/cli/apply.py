@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from disentree.cli.options import Address, Device, RunFolder
+from disentree.cli.options import Address, Device, Force, RunFolder
 from disentree.errors import UserError
 
 
@@ -20,7 +20,7 @@ def apply(
     ] = "local",
     address: Address = None,
     device: Device = "auto",
-    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that exist.")] = False,
+    force: Force = False,
 ) -> None:
     """Put every row of a file on its path and encode it with a run's model, a block at a time.
 

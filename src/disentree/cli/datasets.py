@@ -12,7 +12,10 @@ import typer
 
 from disentree.cli.options import (
     BENCHMARK_OPTIONS,
+    Force,
     Seed,
+    given_options,
+    refuse,
     with_data_options,
 )
 from disentree.cli.tables import print_table
@@ -36,19 +39,20 @@ def datasets(
     preview: Annotated[Path | None, typer.Option(help="Draw examples of every path (.png, .pdf, .svg).")] = None,
     n_samples: Annotated[int | None, typer.Option(help=f"How many; {N_SAMPLES} if not given.")] = None,
     seed: Seed = 0,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that exist.")] = False,
+    force: Force = False,
     data_options: dict[str, Any],
 ) -> None:
     """List the benchmark data sets, describe one, write it to a file or draw it."""
     from disentree.datasets import dataset_info, list_datasets, load_dataset, save_dataset
 
     if name is None:
-        if out or preview or n_samples is not None or data_options:
+        if given_options():
             raise UserError("give the name of a data set to write or draw it; `disentree datasets` lists them")
         _print_list([info for kind in ("benchmarks", "generated", "real") for info in list_datasets(kind)])
         return
     info = dataset_info(name, **data_options)
     if not out and not preview:
+        refuse("is for data that is written or drawn: add --out or --preview", "n_samples", "seed", "force")
         _print_description(info)
         return
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from disentree.cli.options import Device, RunFolder
+from disentree.cli.options import Device, RunFolder, refuse
 from disentree.errors import UserError
 
 
@@ -30,6 +30,8 @@ def explore(
 
     if export is not None and export.suffix.lower() not in (".html", ".htm"):
         raise UserError(f"--export writes a page: its name must end in .html, got {export}")
+    if export is not None:
+        refuse("is for a server, and --export starts none", "host", "port", "browser")
     explored = from_run(Run.open(run), None if compare is None else Run.open(compare), device)
     if export is not None:
         page = Page(explored)

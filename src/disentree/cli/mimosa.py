@@ -11,14 +11,17 @@ import typer
 from disentree.cli.options import (
     BENCHMARK_OPTIONS,
     FILE_OPTIONS,
-    MimosaSettings,
+    NJobs,
     NSamples,
     Seed,
+    Settings,
     Source,
+    StartOver,
     settings_from,
     with_data_options,
 )
 from disentree.cli.run import print_times
+from disentree.errors import UserError
 
 if TYPE_CHECKING:
     from disentree.runs.folder import Run
@@ -33,13 +36,13 @@ def mimosa(
     out: Annotated[Path, typer.Option(help="The run folder; `disentree run` goes on from it.")],
     n_samples: NSamples = None,
     seed: Seed = 0,
-    n_jobs: Annotated[int | None, typer.Option(help="Threads; all cores if not given.")] = None,
+    n_jobs: NJobs = None,
     figures: Annotated[bool, typer.Option(help="Draw what was found.")] = True,
-    force: Annotated[
-        bool, typer.Option("--force", "-f", help="Start over where the folder holds another run.")
-    ] = False,
-    paper: Annotated[bool, typer.Option("--paper", help="The paper's algorithm and settings.")] = False,
-    settings: MimosaSettings = None,
+    force: StartOver = False,
+    structure: Annotated[
+        str, typer.Option(help="mimosa finds the tree, mimosa-paper as the paper does.")
+    ] = "mimosa",
+    set_: Settings = None,
     data_options: dict[str, Any],
 ) -> None:
     """Find the tree of manifolds in a data set and write it to a run folder, with the path of every row.
@@ -49,12 +52,15 @@ def mimosa(
     """
     from disentree.runs import RunConfig, finish_run, start_run
 
+    if structure not in ("mimosa", "mimosa-paper"):
+        raise UserError(f"--structure must be mimosa or mimosa-paper, got {structure!r}")
+    unprefixed, prefixed = settings_from(set_)  # there is no model, so all are of MIMOSA
     config = RunConfig.of(
         source,
         n_samples=n_samples,
         seed=seed,
-        structure="mimosa-paper" if paper else "mimosa",
-        structure_settings=settings_from(settings, "--mimosa"),
+        structure=structure,
+        structure_settings={**unprefixed, **prefixed},
         options=data_options,
     )
     started = start_run(config, out, force=force)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -28,10 +30,37 @@ NSamples = Annotated[
 ]
 Engine = Annotated[str, typer.Option(help="local processes, or dask.")]
 Address = Annotated[str | None, typer.Option(help="A Dask scheduler, as tcp://host:8786.")]
-MimosaSettings = Annotated[
+NJobs = Annotated[int | None, typer.Option(help="Cores to use; all if not given. Results do not depend on it.")]
+Settings = Annotated[
     list[str] | None,
-    typer.Option("--mimosa", metavar="NAME=VALUE", help="A setting of MIMOSA; may be repeated."),
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting of the model, or of MIMOSA as mimosa.NAME=VALUE, by its name in Python; may be repeated.",
+    ),
 ]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that exist.")]
+StartOver = Annotated[bool, typer.Option("--force", "-f", help="Start over where the folder holds another run.")]
+
+_given: ContextVar[frozenset[str]] = ContextVar("given", default=frozenset())
+
+
+def remember_given(names: Iterable[str]) -> None:
+    """Which parameters of the command the user has given."""
+    _given.set(frozenset(names))
+
+
+def refuse(reason: str, *names: str) -> None:
+    """Refuse options that were given although they would do nothing: "--port REASON"."""
+    for name in names:
+        if name in _given.get():
+            raise UserError(f"--{name.strip('_').replace('_', '-')} {reason}")
+
+
+def given_options() -> list[str]:
+    """Names of the parameters that the user has given."""
+    return sorted(_given.get())
+
 
 # ------------------------------------------------------------------ options of the data
 
@@ -44,9 +73,17 @@ _of_files = partial(_option, panel="Files")
 _of_benchmarks = partial(_option, panel="Benchmarks")
 
 FILE_OPTIONS = {  # of `load_file`
-    "categorical": _of_files(str, help="Tables: drop text columns, or onehot."),
-    "drop": _of_files(str, help="Tables: columns to leave out, with commas."),
-    "max_missing": _of_files(float, help="Leave out columns that miss more than this share (.2)."),
+    "types": _of_files(
+        list[str],
+        metavar="COLUMN=KIND",
+        help="Tables: what a column is, if it is not to be inferred: number, integer, date, category, ordinal or "
+        "boolean; may be repeated.",
+    ),
+    "drop": _of_files(list[str], metavar="COLUMN", help="Tables: a column to leave out; may be repeated."),
+    "log": _of_files(
+        list[str], metavar="COLUMN", help="Tables: a column whose logarithm is taken; may be repeated."
+    ),
+    "max_missing": _of_files(float, help="Leave out columns that miss more than this share (tables: none)."),
     "standardize": _of_files(
         bool, "--standardize/--no-standardize", help="Scale columns to mean 0 and standard deviation 1 (yes)."
     ),
@@ -78,9 +115,9 @@ def with_data_options(*groups: Mapping[str, Any]) -> Callable[[Callable[..., Non
         @wraps(command)
         def with_options(**given: Any) -> None:
             data_options = {name: given.pop(name) for name in names}
-            if data_options.get("drop"):
-                data_options["drop"] = [name.strip() for name in data_options["drop"].split(",")]
-            command(**given, data_options={n: v for n, v in data_options.items() if v not in (None, "")})
+            if data_options.get("types"):
+                data_options["types"] = types_from(data_options["types"])
+            command(**given, data_options={n: v for n, v in data_options.items() if v not in (None, "", [])})
 
         parameters = [*(p.replace(kind=Parameter.KEYWORD_ONLY) for p in own), *more]
         vars(with_options)["__signature__"] = Signature(parameters)
@@ -93,15 +130,30 @@ def with_data_options(*groups: Mapping[str, Any]) -> Callable[[Callable[..., Non
 # ------------------------------------------------------------------ settings
 
 
-def settings_from(words: list[str] | None, flag: str) -> dict[str, Any]:
-    """NAME=VALUE words as settings; a value is read as JSON, or else as text."""
-    settings: dict[str, Any] = {}
+def types_from(words: Sequence[str]) -> dict[str, str]:
+    """COLUMN=KIND words, each of which may hold several with commas between, as kinds by column."""
+    from disentree.tables.column import KINDS
+
+    types: dict[str, str] = {}
+    for word in words:
+        found = re.findall(rf"(.+?)=({'|'.join(KINDS)})(?:,|$)", word)
+        if "".join(f"{name}={kind}," for name, kind in found).rstrip(",") != word.rstrip(","):
+            raise UserError(f"--types takes COLUMN=KIND, where KIND is {', '.join(KINDS)}; got {word!r}")
+        types |= {name.strip(): kind for name, kind in found}
+    return types
+
+
+def settings_from(words: list[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """NAME=VALUE words as settings of the model and of MIMOSA; a value is read as JSON, or else as text."""
+    model: dict[str, Any] = {}
+    mimosa: dict[str, Any] = {}
     for word in words or ():
         name, equals, value = word.partition("=")
-        if not equals or not name.isidentifier():
-            raise UserError(f"{flag} takes NAME=VALUE, got {word!r}")
+        settings, own = (mimosa, name[7:]) if name.startswith("mimosa.") else (model, name)
+        if not equals or not own.isidentifier():
+            raise UserError(f"--set takes NAME=VALUE, got {word!r}")
         try:
-            settings[name] = json.loads(value)
+            settings[own] = json.loads(value)
         except json.JSONDecodeError:
-            settings[name] = value
-    return settings
+            settings[own] = value
+    return model, mimosa

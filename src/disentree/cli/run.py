@@ -12,10 +12,13 @@ from disentree.cli.options import (
     BENCHMARK_OPTIONS,
     FILE_OPTIONS,
     Device,
-    MimosaSettings,
+    NJobs,
     NSamples,
     Seed,
+    Settings,
     Source,
+    StartOver,
+    refuse,
     settings_from,
     with_data_options,
 )
@@ -45,6 +48,7 @@ def run(
         ),
     ] = "cofhae",
     device: Device = "auto",
+    n_jobs: NJobs = None,
     structure: Annotated[
         str | None,
         typer.Option(
@@ -52,18 +56,12 @@ def run(
             "mimosa for cofhae and for files, true for the other models on benchmarks."
         ),
     ] = None,
-    mimosa: MimosaSettings = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the model; may be repeated."),
-    ] = None,
+    set_: Settings = None,
     hierarchy: Annotated[Path | None, typer.Option(help="A tree of your own (.json), with --labels.")] = None,
     labels: Annotated[
         Path | None, typer.Option(help="The path of every row in that tree, -1 for none (.npz, .npy).")
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", "-f", help="Start over where the folder holds another run.")
-    ] = False,
+    force: StartOver = False,
     report: Annotated[bool, typer.Option(help="Draw figures and write report.html.")] = True,
     data_options: dict[str, Any],
 ) -> None:
@@ -80,8 +78,9 @@ def run(
         raise UserError(f"--structure must be mimosa, mimosa-paper or true, got {structure!r}")
     if (hierarchy is None) != (labels is None):
         raise UserError("a structure of your own needs both --hierarchy and --labels")
-    if hierarchy is not None and structure == "true":
-        raise UserError("give --structure true or --hierarchy and --labels, not both")
+    if hierarchy is not None:
+        refuse("says where the tree comes from, and so do --hierarchy and --labels", "structure")
+    model_settings, mimosa_settings = settings_from(set_)
     if preset not in ("quick", "default", "paper"):
         raise UserError(f"--preset must be quick, default or paper, got {preset!r}")
     for path in (hierarchy, labels):
@@ -95,8 +94,8 @@ def run(
         epochs=epochs,
         model=model,
         structure=structure,
-        structure_settings=settings_from(mimosa, "--mimosa"),
-        model_settings=settings_from(set_, "--set"),
+        structure_settings=mimosa_settings,
+        model_settings=model_settings,
         hierarchy_file=str(hierarchy) if hierarchy else None,
         labels_file=str(labels) if labels else None,
         options=data_options,
@@ -106,6 +105,7 @@ def run(
         started,
         until="report" if report else "scores",
         device=device,
+        n_jobs=n_jobs,
         verbose=log.isEnabledFor(logging.INFO),
     )
     print_summary(started)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from disentree.cli.options import Seed
+from disentree.cli.options import Force, NJobs, Seed, refuse
 from disentree.cli.tables import print_table
 from disentree.errors import UserError
 
@@ -35,11 +35,11 @@ def score(
     metrics: Annotated[str | None, typer.Option(help="Only these, with commas between: r4c,h_error ...")] = None,
     n_splits: Annotated[int, typer.Option(help="Random splits to average over.")] = 5,
     seed: Seed = 0,
-    n_jobs: Annotated[int, typer.Option(help="Threads; -1 for all cores.")] = -1,
-    max_rows: Annotated[int | None, typer.Option(help="Score a random subset of this many rows.")] = None,
+    n_jobs: NJobs = None,
+    n_samples: Annotated[int | None, typer.Option(help="Score a random subset of this many rows (all).")] = None,
     estimator: Annotated[str, typer.Option(help="fast, or reference for scikit-learn's trees.")] = "fast",
     adjusted: Annotated[bool, typer.Option("--adjusted", help="Correct accuracies for guessing.")] = False,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite the file named by --out.")] = False,
+    force: Force = False,
 ) -> None:
     """Score learned codes against true ones: print a table and write JSON.
 
@@ -47,6 +47,8 @@ def score(
     in FILE.json or hierarchy.json. What `disentree datasets NAME --out FILE` writes can be given to --true.
     Learned `labels` without codes get the scores of the hierarchy only.
     """
+    if out is None:
+        refuse("is for the file named by --out", "force")
     true, learned = _which_files(run, true, learned)
     target = out or learned.parent / "scores.json"
     if target.suffix != ".json":
@@ -64,8 +66,8 @@ def score(
     options = {
         "n_splits": n_splits,
         "random_state": seed,
-        "n_jobs": n_jobs,
-        "max_rows": max_rows,
+        "n_jobs": -1 if n_jobs is None else n_jobs,
+        "max_rows": n_samples,
         "estimator": estimator,
         "adjusted": adjusted,
     }

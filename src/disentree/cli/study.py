@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from disentree.cli.options import Address, Engine
+from disentree.cli.options import Address, Engine, NJobs, given_options, refuse
 from disentree.errors import UserError
 
 if TYPE_CHECKING:
@@ -29,9 +29,7 @@ def study(
     datasets: Annotated[
         list[str] | None, typer.Option(help="Benchmarks, with commas or as several options.")
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(help="Runs at a time, each with one thread (one for each core).")
-    ] = None,
+    n_jobs: NJobs = None,
     engine: Engine = "local",
     address: Address = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the runs and guess the time.")] = False,
@@ -56,9 +54,12 @@ def study(
 
     matplotlib.use("Agg")
     if name is None:
+        if given_options():
+            raise UserError("give the name of a study; `disentree study` lists them")
         print_list()
         return
     if name == "report":
+        refuse("is not an option of `disentree study report`", *(set(given_options()) - {"name", "out"}))
         from disentree.studies.page import join_reports
 
         print(f"report: {join_reports(out or HOME)}")
@@ -74,8 +75,10 @@ def study(
             raise UserError(f"{folder} was begun at scale {options.scale}, not {scale}")
     else:
         options = chosen.options(scale or "default", seeds, names or None)
+    if engine != "dask":
+        refuse("is that of a Dask scheduler and needs --engine dask", "address")
     workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    jobs = workers if jobs is None else jobs
+    jobs = workers if n_jobs is None else n_jobs
     if dry_run:
         print_plan(chosen, options, folder, jobs)
         return

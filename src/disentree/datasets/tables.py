@@ -1,111 +1,166 @@
-"""Tables: .csv, .tsv and .parquet files, with a policy for what is not a number."""
+"""Tables: .csv, .tsv and .parquet files with columns of any kind, and what is said about them.
+
+No row and no column is left out silently. Columns that say nothing about how rows are alike (identifiers, constant
+and empty columns, free text) are left out and named; empty cells stay empty.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from disentree.datasets.table_files import Table, open_table
-from disentree.datasets.user_data import UserData, make_vectors, without_missing
+from disentree.datasets.user_data import UserData, center_and_scale, is_constant, make_vectors
 from disentree.datasets.wording import columns_in_words, some_of
 from disentree.errors import UserError
+from disentree.tables import Codec, Column, Schema, infer_schema
 from disentree.tables.cells import read_cells
 
-MAX_LEVELS = 20  # text columns with more values than this are dropped even with categorical="onehot"
-FEWEST_COUNTED = 10  # fewer values may be one step apart by chance
+GAP = 1000  # a value this many times as far from the median as all others is a mistake in any unit
+LARGEST, SMALLEST = 1e100, 1e-100  # squares of other numbers are not numbers that float64 has
+MOST_WRONG = 0.001  # of a column's cells, that may be such mistakes; one may be in any column
+_WORDS = {"number": "numbers", "integer": "whole numbers", "date": "dates", "category": "categories"}
+_WORDS |= {"ordinal": "ordered categories", "boolean": "two values"}
 
 
 def load_table(
     path: Path,
-    categorical: str,
-    drop: tuple[str, ...],
+    types: Mapping[str, str],
+    drop: Sequence[str],
+    log: Sequence[str],
     max_missing: float,
     scaled: bool,
 ) -> UserData:
-    """The numbers of a table; see `disentree.datasets.load_file` for the parameters."""
+    """A table; see `disentree.datasets.load_file` for the parameters."""
     table = open_table(path)
-    frame = next(table.frames(), None)
+    drop, log = (split_names(words, table.columns) for words in (drop, log))
+    frame = next(table.frames(as_text=text_columns(types)), None)
     if frame is None or not len(frame.columns) or not len(frame):
         raise UserError(f"{path} has no rows")
     policy = list(table.notes)
-    frame = with_numbers(frame, table, policy)
-    for name in drop:
-        if name not in frame.columns:
-            raise UserError(f"{path} has no column {name!r} to drop; it has {some_of(map(str, frame.columns))}")
-    if drop:
-        frame = frame.drop(columns=list(drop))
-        policy.append(f"left out {columns_in_words(drop)}: as asked")
-    columns, names, levels = _numeric_columns(frame, categorical, policy)
-    if not columns:
-        raise UserError(f"{path} has no numeric column{'; ' + policy[-1] if policy else ''}")
-    if repeated := [name for i, name in enumerate(names) if name in names[:i]]:
-        raise UserError(f"{path}: two columns would be called {repeated[0]!r}: rename one")
-    values = np.stack(columns, axis=1)
-    X, kept, rows = without_missing(values, names, max_missing, policy, path)
-    policy.extend(
-        f"column {names[j]!r} counts the rows: leave it out with --drop {names[j]}"
-        for j in kept
-        if _counts_rows(values[:, j])
-    )
-    data = make_vectors(path, "table", X, [names[i] for i in kept], rows, scaled, policy)
-    return replace(data, levels=levels)
+    frame = with_numbers(frame, table, types, policy)
+    return table_data(path, frame, policy, types, drop, log, max_missing, scaled)
 
 
-def with_numbers(frame: Any, table: Table, policy: list[str]) -> Any:
+def table_data(
+    path: Path,
+    frame: Any,
+    policy: list[str],
+    types: Mapping[str, str] | None = None,
+    drop: Sequence[str] = (),
+    log: Sequence[str] = (),
+    max_missing: float = 1.0,
+    scaled: bool = True,
+) -> UserData:
+    """A data frame as `UserData`: its columns in use, what they are, and their features without a gap.
+
+    Parameters
+    ----------
+    path : Path
+        What errors call it.
+    frame : DataFrame
+    policy : list of str
+        What was said about it already.
+    types, drop, log, max_missing, scaled
+        See `disentree.datasets.load_file`.
+
+    Returns
+    -------
+    UserData
+    """
+    frame = _without_mistakes(frame, policy)
+    try:
+        schema = infer_schema(frame, types or {}, drop, log)
+    except ValueError as error:
+        raise UserError(f"{path}: {error}") from None
+    schema = _without_constant(_without_sparse(schema, len(frame), max_missing), frame)
+    policy.extend(left_out_in_words(schema))
+    used = [column.name for column in schema.columns if column.used]
+    if not used:
+        raise UserError(f"{path} has no column to work with: {policy[-1] if policy else 'it has none'}")
+    there = frame[used].notna().any(axis=1).to_numpy()
+    rows = None
+    if not there.all():
+        policy.append(f"left out {int((~there).sum()):,} of {len(frame):,} rows: every cell is empty")
+        frame, rows = frame[there].reset_index(drop=True), np.flatnonzero(there)
+    frame = frame[used]
+    if n_again := int(frame.duplicated().sum()):
+        policy.append(f"{n_again:,} of {len(frame):,} rows are the same as an earlier row, and are kept")
+    plain = Schema(tuple(column for column in schema.columns if column.used)).is_plain
+    if not plain and not scaled:
+        raise UserError(f"{path}: only numbers without empty cells can be taken without standardizing them")
+    names = [column.name for column in schema.columns if column.is_numeric]
+    if plain and not log:
+        X = frame[used].to_numpy(dtype=np.float64)
+        data = make_vectors(path, "table", X, used, np.arange(len(X)), scaled, policy)
+        return replace(data, rows=rows, frame=frame, schema=_with_scales(schema, X))
+    _check_magnitudes(frame, names, path)
+    policy.extend(_used_in_words(schema))
+    schema = _measured(schema, frame, path, transformed=not plain)
+    codec = Codec(schema)
+    X = codec.features(codec.read(frame))
+    return UserData(
+        path.stem, "table", X, tuple(policy), codec.feature_names, rows, frame=frame, schema=schema
+    )  # fmt: skip
+
+
+def _with_scales(schema: Schema, X: Float[np.ndarray, "n d"]) -> Schema:
+    """The center and scale of each column of numbers, whatever its magnitude."""
+    measured = iter(zip(*center_and_scale(X), strict=True))
+    columns = []
+    for column in schema.columns:
+        if column.used:
+            center, scale = next(measured)
+            column = replace(column, center=float(center), scale=float(scale))
+        columns.append(column)
+    return Schema(tuple(columns))
+
+
+def _measured(schema: Schema, frame: Any, path: Path, transformed: bool) -> Schema:
+    try:
+        return Codec(schema).measured(frame, transformed).schema
+    except ValueError as error:
+        raise UserError(f"{path}: {error}") from None
+
+
+# ------------------------------------------------------------------ cells
+
+
+def text_columns(types: Mapping[str, str]) -> list[str]:
+    """Columns whose cells are taken as they are written: 01 is not 1 in a category."""
+    return [name for name, kind in types.items() if kind in ("category", "ordinal")]
+
+
+def split_names(words: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Names of columns out of words that each hold one, or several with commas between."""
+    names: list[str] = []
+    for word in words:
+        names += [word] if word in columns else [name.strip() for name in word.split(",") if name.strip()]
+    return names
+
+
+def with_numbers(frame: Any, table: Table, types: Mapping[str, str], policy: list[str]) -> Any:
     """The frame with columns of text that are numbers as such; `policy` gets a sentence for each of them."""
-    from pandas.api import types
+    from pandas.api import types as dtypes
 
     decimal = "," if table.style is not None and table.style.decimal == "," else None
     read = {}
     for name, column in frame.items():
-        if types.is_object_dtype(column) or types.is_string_dtype(column):
-            found = None if _holds_lists(column) else read_cells(column, decimal)
-            if found is not None:
-                read[name] = found.values
-                policy.append(f"column {name!r}: {found.note or 'text read as numbers'}")
+        asked = types.get(name)
+        is_text = dtypes.is_object_dtype(column) or dtypes.is_string_dtype(column)
+        if not is_text or asked not in (None, "number", "integer") or column.isna().all() or _holds_lists(column):
+            continue
+        found = read_cells(column, decimal, strict=asked is None)
+        if found is not None:
+            read[name] = found.values
+            policy.append(f"column {name!r}: {found.note or 'text read as numbers'}")
     return frame.assign(**read) if read else frame
-
-
-def _numeric_columns(
-    frame: Any, categorical: str, policy: list[str]
-) -> tuple[list[Float[np.ndarray, " n"]], list[str], dict[str, tuple[str, ...]]]:
-    """Columns, their names, and the values of those that became zeros and ones."""
-    from pandas.api import types
-
-    columns: list[np.ndarray] = []
-    names: list[str] = []
-    skipped: list[str] = []
-    hot: dict[str, tuple[str, ...]] = {}
-    for name, column in frame.items():
-        if types.is_numeric_dtype(column) and not types.is_bool_dtype(column):
-            if types.is_complex_dtype(column):
-                raise UserError(f"column {name!r} holds complex numbers; give real and imaginary parts")
-            columns.append(column.to_numpy(dtype=np.float64, na_value=np.nan))
-            names.append(name)
-        elif categorical == "onehot" and not types.is_datetime64_any_dtype(column) and not _holds_lists(column):
-            levels = sorted(map(str, column.dropna().unique()))
-            if len(levels) > MAX_LEVELS:
-                policy.append(f"left out column {name!r}: {len(levels)} different values, more than {MAX_LEVELS}")
-                continue
-            hot[name] = tuple(levels)
-            # two values need one column: the other would be its mirror image
-            shown = levels[1:] if len(levels) == 2 else levels
-            made = zeros_and_ones(column, shown)
-            columns.extend(made.values())
-            names.extend(made)
-            policy.append(f"column {name!r} became {len(shown)} column{'s' * (len(shown) != 1)} of zeros and ones")
-        else:
-            skipped.append(name)
-    if skipped:
-        hint = "" if categorical == "onehot" else " (onehot would turn {} into columns of zeros and ones)"
-        hint = hint.format("it" if len(skipped) == 1 else "them")
-        policy.append(f"left out {columns_in_words(skipped)}: not numbers{hint}")
-    return columns, names, hot
 
 
 def _holds_lists(column: Any) -> bool:
@@ -113,19 +168,119 @@ def _holds_lists(column: Any) -> bool:
     return any(isinstance(value, list | dict | np.ndarray) for value in column)
 
 
-def _counts_rows(column: Float[np.ndarray, " n"]) -> bool:
-    """Whether these are whole numbers one step apart, in any order, as an identifier's are."""
-    there = np.sort(column[np.isfinite(column)])
-    if len(there) < FEWEST_COUNTED or (there != np.round(there)).any():
-        return False
-    steps = np.diff(there)
-    return bool(steps[0] > 0 and (steps == steps[0]).all())
+def _without_mistakes(frame: Any, policy: list[str]) -> Any:
+    """The frame with infinite values, and those that hide all others, empty; `policy` gets a sentence for each."""
+    from pandas.api import types
+
+    changed = {}
+    for name, column in frame.items():
+        if not types.is_float_dtype(column) and not types.is_integer_dtype(column):
+            continue
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        infinite = np.isinf(values)
+        if infinite.any():
+            policy.append(f"column {name!r}: {_cells(int(infinite.sum()))} infinite, taken as empty")
+            values = np.where(infinite, np.nan, values)
+        wrong = far_out(values)
+        if wrong.any():
+            worst = values[wrong][np.argmax(np.abs(values[wrong]))]
+            where = some_of((f"{row + 1:,}" for row in np.flatnonzero(wrong)), 3)
+            policy.append(
+                f"column {name!r}: {_cells(int(wrong.sum()))} as far out as {worst:.3g}, over {GAP:,} times as "
+                f"far as all others, taken as empty (row {where})"
+            )
+            values = np.where(wrong, np.nan, values)
+        if infinite.any() or wrong.any():
+            changed[name] = values
+    return frame.assign(**changed) if changed else frame
 
 
-def zeros_and_ones(column: Any, levels: Sequence[str]) -> dict[str, Float[np.ndarray, " n"]]:
-    """A column for each of these values of a pandas column, by name; NaN where the value is missing."""
-    missing = column.isna().to_numpy()
-    text = column.astype(str).to_numpy()
-    return {
-        f"{column.name}={level}": np.where(missing, np.nan, (text == level).astype(np.float64)) for level in levels
-    }
+def far_out(values: Float[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+    """Which values are `GAP` times as far from the median as all others: the slips of a keyboard.
+
+    Heavy tails have no such gap. A column that has only a few values, or many so far out, means them.
+
+    Examples
+    --------
+    >>> far_out(np.r_[np.arange(50.0), 1e12]).nonzero()[0]
+    array([50])
+    """
+    out = np.zeros(len(values), dtype=bool)
+    there = np.flatnonzero(np.isfinite(values))
+    if len(there) < 20:
+        return out
+    with np.errstate(over="ignore"):
+        distance = np.abs(values[there] - np.median(values[there]))
+    order = np.argsort(distance)
+    n = max(1, int(MOST_WRONG * len(there)))
+    for k in range(1, n + 1):
+        rest = distance[order[-k - 1]]
+        if rest > 0 and distance[order[-k]] / GAP > rest and len(np.unique(values[there[order[:-k]]])) > 2:
+            out[there[order[-k:]]] = True
+            break
+    return out
+
+
+def _cells(n: int) -> str:
+    return f"{n:,} cell{'s' * (n != 1)}"
+
+
+def _check_magnitudes(frame: Any, names: Sequence[str], path: Path) -> None:
+    from pandas.api import types
+
+    for name in names:
+        if types.is_numeric_dtype(frame[name]):
+            values = np.abs(frame[name].to_numpy(dtype=np.float64, na_value=np.nan))
+            largest = float(np.nanmax(values)) if np.isfinite(values).any() else 1.0
+            if largest and not SMALLEST <= largest <= LARGEST:
+                raise UserError(f"{path}: column {name!r} has values up to {largest:.3g}: change its unit")
+
+
+# ------------------------------------------------------------------ columns
+
+
+def _without_sparse(schema: Schema, n_rows: int, max_missing: float) -> Schema:
+    columns = []
+    for column in schema.columns:
+        if column.used and column.n_empty > max_missing * n_rows:
+            note = f"more than {max_missing:.0%} of the cells empty"
+            column = Column(column.name, "dropped", column.dtype, note, n_empty=column.n_empty)
+        columns.append(column)
+    return Schema(tuple(columns))
+
+
+def _without_constant(schema: Schema, frame: Any) -> Schema:
+    """Values that differ by rounding only are one value."""
+    columns = []
+    for column in schema.columns:
+        if column.kind == "number" and not column.n_empty and "float" in column.dtype.lower():
+            values = frame[column.name].to_numpy(dtype=np.float64)
+            if is_constant(values[:, None])[0]:
+                note, fill = f"{values[0]:g} in every row", json.dumps(float(values[0]))
+                column = Column(column.name, "constant", column.dtype, note, fill=fill)
+        columns.append(column)
+    return Schema(tuple(columns))
+
+
+def left_out_in_words(schema: Schema) -> list[str]:
+    """One sentence for all columns that are left out for the same reason."""
+    reasons: dict[str, list[str]] = {}
+    for column in schema.left_out:
+        is_name = column.kind == "identifier"
+        reasons.setdefault(f"{'an identifier, ' * is_name}{column.note}", []).append(column.name)
+    return [f"left out {columns_in_words(names)}: {reason}" for reason, names in reasons.items()]
+
+
+def _used_in_words(schema: Schema) -> list[str]:
+    kinds: dict[str, int] = {}
+    for column in schema.columns:
+        if column.used:
+            kinds[column.kind] = kinds.get(column.kind, 0) + 1
+    shown = ", ".join(f"{n} of {_WORDS[kind]}" for kind, n in kinds.items())
+    n = sum(kinds.values())
+    out = [f"{n} column{'s' * (n != 1)}: {shown}"]
+    empty = [(column.n_empty, column.name) for column in schema.columns if column.used and column.n_empty]
+    if empty:
+        most = some_of((f"{name!r} {n:,}" for n, name in sorted(empty, reverse=True)), 4)
+        out.append(f"{len(empty)} column{'s' * (len(empty) != 1)} with empty cells, which stay empty: {most}")
+    return out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float, Int, Num
 from disentree.datasets.wording import columns_in_words
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
+from disentree.tables import Schema
 
 LARGEST = 1e307  # differences of larger values are not finite
 LARGEST_RAW, SMALLEST_RAW = 1e15, 1e-15  # of values that are not standardized: networks compute in float32
@@ -47,8 +48,13 @@ class UserData:
         True codes, if the file has them.
     hierarchy : Hierarchy, optional
         The tree of these codes.
-    levels : dict of str to tuple of str
-        By name of each column that was turned into columns of zeros and ones: its values.
+    frame : DataFrame, optional
+        The columns of a table that are in use, in their own units and with their empty cells.
+    schema : Schema, optional
+        What the columns of a table are, those that were left out included. `X` are the features that
+        ``Codec(schema)`` makes of `frame`, or the standardized columns if all of them are numbers without gaps.
+    labels : array of shape (n,) of str, optional
+        The known class of each row, which is no part of `X`; "" if it is not known.
     """
 
     name: str
@@ -61,7 +67,9 @@ class UserData:
     scale: Float[np.ndarray, " d"] | None = None
     codes: Float[np.ndarray, "n v"] | None = None
     hierarchy: Hierarchy | None = None
-    levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    frame: Any = None
+    schema: Schema | None = None
+    labels: Any = None
     columns: Int[np.ndarray, " d"] | None = None
     n_columns: int | None = None
 
@@ -87,7 +95,9 @@ class UserData:
         """
         kept = self.rows[rows] if self.rows is not None else rows
         codes = None if self.codes is None else self.codes[rows]
-        return replace(self, X=self.X[rows], rows=kept, codes=codes)
+        frame = None if self.frame is None else self.frame.iloc[rows].reset_index(drop=True)
+        labels = None if self.labels is None else self.labels[rows]
+        return replace(self, X=self.X[rows], rows=kept, codes=codes, frame=frame, labels=labels)
 
 
 def without_missing(
@@ -115,7 +125,7 @@ def without_missing(
     if not complete.all():
         policy.append(f"left out {int((~complete).sum()):,} of {len(values):,} rows: a value missing")
     values = values[np.ix_(complete, kept)]
-    constant = _is_constant(values)
+    constant = is_constant(values)
     if constant.all():
         raise UserError(f"{path} has no column with more than one value")
     if constant.any():
@@ -125,7 +135,7 @@ def without_missing(
     return values[:, ~constant], kept[~constant], np.flatnonzero(complete)
 
 
-def _is_constant(values: Float[np.ndarray, "n d"]) -> Bool[np.ndarray, " d"]:
+def is_constant(values: Float[np.ndarray, "n d"]) -> Bool[np.ndarray, " d"]:
     """Columns whose values differ by rounding only."""
     largest = np.abs(values).max(axis=0)
     return values.max(axis=0) / 2 - values.min(axis=0) / 2 <= 4 * np.finfo(np.float64).eps * largest

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from disentree.datasets.arrays import ARRAYS, load_array
@@ -19,15 +19,16 @@ from disentree.datasets.user_data import UserData
 from disentree.errors import UserError
 from disentree.utils.files import sha256_of
 
-MAX_MISSING = 0.2  # columns that miss more than this are left out
+MAX_MISSING = 0.2  # columns of an array that miss more than this are left out
 
 
 def load_file(
     path: str | os.PathLike[str],
     *,
-    categorical: str = "drop",
+    types: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
-    max_missing: float = MAX_MISSING,
+    log: Sequence[str] = (),
+    max_missing: float | None = None,
     standardize: bool = True,
     image_size: int | None = None,
 ) -> UserData:
@@ -39,16 +40,19 @@ def load_file(
         Tables have a column for each feature. An npz must have an array `X`, or only one array; if it also
         has `codes` and `hierarchy`, as written by `save_dataset`, these are the ground truth. Arrays of three
         axes are gray images, of four axes images with one or three channels last.
-    categorical : {"drop", "onehot"}, default="drop"
-        What to do with columns of text or truth values: leave them out, or make a column of zeros and ones
-        for each of their values.
+    types : dict of str to str, default=None
+        Kinds of columns of a table that are not to be inferred: "number", "integer", "date", "category",
+        "ordinal", "boolean".
     drop : sequence of str, default=()
-        Columns of a table to leave out: identifiers, labels.
-    max_missing : float, default=0.2
-        Columns that miss a larger share of their values are left out; of the rest, rows with a value missing.
+        Columns of a table to leave out.
+    log : sequence of str, default=()
+        Columns of a table whose logarithm is to be taken.
+    max_missing : float or None, default=None
+        Columns that miss a larger share of their values are left out. None for none of a table, whose empty cells
+        stay empty, and for a fifth of an array, of which rows with a value missing are left out too.
     standardize : bool, default=True
-        Give the columns of tables and of two-axis arrays mean 0 and standard deviation 1. A file with ground
-        truth is taken as it is.
+        Give the columns of arrays, and of tables of numbers without empty cells, mean 0 and standard deviation 1.
+        A file with ground truth is taken as it is.
     image_size : int, default=None
         Side in pixels of the square to which images of a folder are cut and scaled. Without it, images that
         all have the same size, of at most 128 pixels, stay as they are, and others become 64.
@@ -67,18 +71,16 @@ def load_file(
     --------
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "small.csv"
-    >>> _ = file.write_text("height,weight,name\\n1,2,a\\n2,4,b\\n3,9,c\\n")
+    >>> _ = file.write_text("height,sex,site\\n1.5,f,a\\n2.5,m,a\\n,f,a\\n")
     >>> data = load_file(file)
     >>> data.feature_names, data.X.shape
-    (('height', 'weight'), (3, 2))
+    (('height', 'sex=f', 'sex=m'), (3, 3))
     >>> data.policy[0]
-    "left out column 'name': not numbers (onehot would turn it into columns of zeros and ones)"
+    "left out column 'site': 'a' in every row"
     """
     path = Path(path)
-    if categorical not in ("drop", "onehot"):
-        raise UserError(f"categorical must be 'drop' or 'onehot', got {categorical!r}")
-    if not 0 <= max_missing < 1:
-        raise UserError(f"max_missing must be a share of 0 or more and less than 1, got {max_missing!r}")
+    if max_missing is not None and not 0 <= max_missing <= 1:
+        raise UserError(f"max_missing must be a share from 0 to 1, got {max_missing!r}")
     if image_size is not None and image_size < 8:
         raise UserError(f"image_size must be 8 pixels or more, got {image_size}")
     if path.is_dir():
@@ -90,10 +92,20 @@ def load_file(
     if not path.is_file():
         raise UserError(f"there is no file {path}")
     if suffix in TABLES:
-        return load_table(path, categorical, tuple(drop), max_missing, standardize)
-    if drop:
-        raise UserError(f"{path} has no named columns to drop")
-    return load_array(path, suffix, max_missing, standardize)
+        return load_table(path, types or {}, drop, log, 1.0 if max_missing is None else max_missing, standardize)
+    if drop or types or log:
+        raise UserError(f"{path} has no named columns")
+    return load_array(path, suffix, MAX_MISSING if max_missing is None else max_missing, standardize)
+
+
+def options_of(path: str | os.PathLike[str]) -> tuple[str, tuple[str, ...]]:
+    """What a file is, in words, and the options of `load_file` that apply to it."""
+    path = Path(path)
+    if path.is_dir():
+        return "a folder of images", ("image_size",)
+    if path.suffix.lower() in ARRAYS:
+        return "an array", ("max_missing", "standardize")
+    return "a table", ("types", "drop", "log", "max_missing", "standardize")
 
 
 def digest_of(path: str | os.PathLike[str]) -> str:

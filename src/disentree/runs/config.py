@@ -6,14 +6,13 @@ import json
 import os
 import shlex
 from collections.abc import Iterable
-from inspect import signature
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from disentree.datasets import dataset_info, load_file
-from disentree.datasets.user_files import ARRAYS, TABLES, digest_of
+from disentree.datasets import dataset_info
+from disentree.datasets.user_files import ARRAYS, TABLES, digest_of, options_of
 from disentree.errors import UserError
 from disentree.runs.models import find_model
 
@@ -83,7 +82,9 @@ class RunConfig(BaseModel):
     @classmethod
     def _rename_options(cls, options: dict[str, Any]) -> dict[str, Any]:
         """Options of older runs by the names that they have now."""
-        return {{"standardise": "standardize"}.get(name, name): value for name, value in options.items()}
+        renamed = {{"standardise": "standardize"}.get(name, name): value for name, value in options.items()}
+        renamed.pop("categorical", None)  # columns of text are always in use now
+        return renamed
 
     @classmethod
     def of(
@@ -125,16 +126,18 @@ class RunConfig(BaseModel):
         else:
             if not path.exists():
                 raise UserError(f"there is no file {path}")
-            known = [name for name in signature(load_file).parameters if name != "path"]
+            what, known = options_of(path)
             for option in settings.get("options", {}):
                 if option not in known:
-                    raise UserError(f"{path} is a file, which has no option {option!r}; it has {', '.join(known)}")
+                    raise UserError(f"{path} is {what}, which has no option {option!r}; it has {', '.join(known)}")
             given |= {"kind": "file", "digest": digest_of(path)}
         if given.get("structure") is None:
             given["structure"] = usual_structure(model, given["kind"])
         files = [given.get(name) for name in ("hierarchy_file", "labels_file")]
         if any(files):
             given |= {"structure": "given", "structure_digest": " ".join(digest_of(f) for f in files if f)}
+        if given.get("structure_settings") and given["structure"] in ("true", "given"):
+            raise UserError("--set mimosa.NAME is for MIMOSA, which is not asked for the tree here")
         if needs_codes and given["structure"] != "true":
             raise UserError(f"{model} learns from the true codes, so its structure must be the true one too")
         try:
@@ -213,8 +216,12 @@ class RunConfig(BaseModel):
             if isinstance(value, bool):
                 negative = {"binarize": "gray"}.get(name, f"no-{flag}")
                 words.append(f"--{flag if value else negative}")
+            elif isinstance(value, dict):
+                words += [word for pair in value.items() for word in (f"--{flag}", "=".join(pair))]
+            elif isinstance(value, list | tuple):
+                words += [word for item in value for word in (f"--{flag}", str(item))]
             else:
-                words += [f"--{flag}", ",".join(value) if isinstance(value, list | tuple) else str(value)]
+                words += [f"--{flag}", str(value)]
         if self.structure not in ("given", usual_structure(self.model, self.kind)):
             words += ["--structure", self.structure]
         for flag, file in (("--hierarchy", self.hierarchy_file), ("--labels", self.labels_file)):
@@ -223,9 +230,9 @@ class RunConfig(BaseModel):
             words += ["--model", self.model]
         if self.epochs is not None:
             words += ["--epochs", str(self.epochs)]
-        for flag, settings in (("--mimosa", self.structure_settings), ("--set", self.model_settings)):
+        for prefix, settings in (("mimosa.", self.structure_settings), ("", self.model_settings)):
             for name, value in settings.items():
-                words += [flag, f"{name}={value if isinstance(value, str) else json.dumps(value)}"]
+                words += ["--set", f"{prefix}{name}={value if isinstance(value, str) else json.dumps(value)}"]
         return shlex.join(words)
 
 
@@ -251,7 +258,7 @@ def check_settings(config: RunConfig) -> None:
 
         make = MIMOSA.paper if config.structure == "mimosa-paper" else MIMOSA
         known = [name for name in make().get_params() if name not in ("random_state", "verbose")]
-        _check_names("--mimosa", config.structure_settings, known)
+        _check_names("--set mimosa", config.structure_settings, known)
     if config.model_settings:
         known = find_model(config.model).load_class().quick().get_params()
         _check_names("--set", config.model_settings, [name for name in known if name not in SET_BY_RUN])

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from disentree.datasets import Dataset, UserData, load_dataset, load_file
-from disentree.datasets.user_data import make_vectors, without_missing
-from disentree.datasets.user_files import MAX_MISSING, digest_of
-from disentree.datasets.wording import columns_in_words
+from disentree.datasets import UserData, load_dataset, load_file
+from disentree.datasets.tables import table_data
+from disentree.datasets.user_files import digest_of
 from disentree.errors import UserError
 from disentree.runs.config import RunConfig
 
@@ -40,12 +39,14 @@ def load_data(config: RunConfig) -> UserData:
         The rows, what was done to them, and their ground truth if it is known.
     """
     if config.kind == "dataset":
-        ds = load_dataset(config.source, config.n_samples or 100_000, config.seed, **config.options)
+        ds = load_dataset(config.source, config.n_samples, config.seed, **config.options)
         policy = (f"{len(ds):,} samples of {ds.name}, seed {ds.seed}",)
         if hasattr(ds.X, "columns"):
-            return _numbers_of(ds, list(policy))
-        kind = "images" if ds.X.ndim > 2 else "series"
-        return UserData(ds.name, kind, ds.X, policy, codes=ds.codes, hierarchy=ds.hierarchy)
+            data = table_data(Path(ds.name), ds.X, list(policy))
+        else:
+            data = UserData(ds.name, "images" if ds.X.ndim > 2 else "series", ds.X, policy)
+        labels = None if ds.codes is not None or ds.paths is None else np.array(ds.path_names, str)[ds.paths]
+        return replace(data, codes=ds.codes, hierarchy=ds.hierarchy, labels=labels)
     if not Path(config.source).exists():
         raise UserError(f"{config.source} is not there any more, and the run needs it to go on")
     if digest_of(config.source) != config.digest:
@@ -55,18 +56,6 @@ def load_data(config: RunConfig) -> UserData:
         rng = np.random.default_rng(np.random.SeedSequence(config.seed, spawn_key=SUBSET_STREAM))
         data = data.take(np.sort(rng.choice(len(data), config.n_samples, replace=False)))
     return data
-
-
-def _numbers_of(ds: Dataset, policy: list[str]) -> UserData:
-    """The numeric columns of a table, as those of a file."""
-    numbers = ds.X.select_dtypes("number")
-    if left_out := [str(name) for name in ds.X.columns if name not in numbers]:
-        policy.append(f"left out {columns_in_words(left_out)}: not numbers")
-    names, where = [str(name) for name in numbers], Path(ds.name)
-    X, kept, rows = without_missing(numbers.to_numpy(dtype=np.float64), names, MAX_MISSING, policy, where)
-    data = make_vectors(where, "table", X, [names[i] for i in kept], rows, True, policy)
-    codes = None if ds.codes is None else ds.codes[rows]
-    return replace(data, codes=codes, hierarchy=ds.hierarchy)
 
 
 def split_rows(config: RunConfig, n_rows: int) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " m"]]:
@@ -87,7 +76,7 @@ def describe_data(data: UserData) -> dict[str, Any]:
         "dtype": str(data.X.dtype),
         "policy": list(data.policy),
         "feature_names": list(data.feature_names),
-        "levels": data.levels,
+        "table": None if data.schema is None else data.schema.to_dict(),
         "columns": None if data.columns is None else data.columns.tolist(),
         "n_columns": data.n_columns,
         "center": None if data.center is None else data.center.tolist(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,11 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from disentree.datasets.table_files import open_table
-from disentree.datasets.tables import zeros_and_ones
+from disentree.datasets.tables import with_numbers
+from disentree.datasets.wording import some_of
 from disentree.errors import UserError
+from disentree.tables import Codec, Column, Schema
+from disentree.tables.kinds import as_numbers
 from disentree.training.data import rows_per_block
 from disentree.utils.arrays import Layout, array_names, open_archive, open_array, open_member
 
@@ -117,70 +120,69 @@ def _archived_blocks(path: Path, about: dict[str, Any], step: int) -> Iterator[n
             yield from _array_blocks(file, layout, path, about, step)
 
 
-Levels = dict[str, list[str]]  # by column: its values, each of which is a feature of zeros and ones
-
-
-def _levels_in_use(about: dict[str, Any]) -> Levels:
-    """Without columns that no feature is left of."""
-    names = about["feature_names"]
-    return {
-        column: values
-        for column, values in (about.get("levels") or {}).items()
-        if any(f"{column}={value}" in names for value in values)
-    }
-
-
-def _check_columns(about: dict[str, Any], levels: Levels, path: Path, present: list[str]) -> None:
-    """Refuse a table without the columns that the run's features are made from."""
-    if not about["feature_names"]:
-        _check_width(len(present), about, path)
-        return
-    made = {f"{column}={value}" for column, values in levels.items() for value in values}
-    columns = [*(name for name in about["feature_names"] if name not in made), *levels]
-    missing = [column for column in columns if column not in present]
-    if missing and "=" in missing[0] and about.get("levels") is None:
-        raise UserError(f"the run is too old to know what {missing[0]!r} was made from: run it again to apply it")
-    if missing:
-        raise UserError(f"{path} has no column {missing[0]!r}, which the run was made from")
-
-
 def _table_blocks(path: Path, about: dict[str, Any], step: int) -> Iterator[Float[np.ndarray, "n p"]]:
     """The run's features of a table, by the same reader that training used."""
-    levels = _levels_in_use(about)
+    if about.get("table") is None and about["feature_names"]:
+        raise UserError("the run is too old to know what its columns are: run it again to apply it")
+    for frame in frame_blocks(path, about, step):
+        yield features_of(frame, about, path)
+
+
+def frame_blocks(path: Path, about: dict[str, Any], step: int, keep: Collection[str] = ()) -> Iterator[Any]:
+    """The rows of a table as data frames with the run's columns, read as for training, and those to keep."""
     table = open_table(path)
-    _check_columns(about, levels, path, list(table.columns))
+    columns = _used(about)
+    if missing := [column.name for column in columns if column.name not in table.columns]:
+        raise UserError(f"{path} has no column {missing[0]!r}, which the run was made from")
+    if missing := [name for name in keep if name not in table.columns]:
+        raise UserError(f"{path} has no column {missing[0]!r} to keep; it has {some_of(table.columns)}")
+    if not columns:
+        _check_width(len(table.columns), about, path)
     for note in table.notes:
         log.info("%s: %s", path, note)
+    kinds = {column.name: column.kind for column in columns}
+    numeric = {name: kind for name, kind in kinds.items() if kind in ("number", "integer")}
+    as_text = [*(column.name for column in columns if column.is_categorical), *keep]
     warned: set[str] = set()
-    truth_values = [column for column, values in levels.items() if set(values) <= {"True", "False"}]
-    for frame in table.frames(step, as_text=levels):
-        for column in truth_values if not table.is_parquet else ():  # pandas reads true and TRUE alike
-            frame[column] = frame[column].str.capitalize()
-        _warn_of_new_values(frame, levels, path, warned)
-        yield _numbers(frame, about, levels, path)
+    for frame in table.frames(step, as_text):
+        frame = with_numbers(frame, table, {name: numeric.get(name, "category") for name in frame}, [])
+        if columns:
+            _warn_of_new_values(frame, about, path, warned)
+        yield frame
 
 
-def _warn_of_new_values(frame: Any, levels: Levels, path: Path, warned: set[str]) -> None:
-    """Warn once for a column that it has values that were not in the run's table."""
-    for column, values in levels.items():
-        new = set(frame[column].dropna().astype(str)) - set(values)
-        if new and column not in warned:
-            warned.add(column)
-            sentence = "%s: column %r has values that the run was not made from, such as %r; they become zeros"
-            log.warning(sentence, path, column, min(new))
+def _used(about: dict[str, Any]) -> list[Column]:
+    """The columns of the table that the run was made from; none if it was an array."""
+    return [] if about.get("table") is None else [c for c in Schema.from_dict(about["table"]).columns if c.used]
 
 
-def _numbers(frame: Any, about: dict[str, Any], levels: Levels, path: Path) -> Float[np.ndarray, "n p"]:
-    """The run's features, in their order."""
-    made = {}
-    for column, values in levels.items():
-        made |= zeros_and_ones(frame[column], values)
-    names = about["feature_names"] or frame.columns
+def features_of(frame: Any, about: dict[str, Any], path: Path) -> Float[np.ndarray, "n p"]:
+    """What the model takes: the columns of numbers, or the features of columns of other kinds."""
     try:
-        columns = [
-            made[name] if name in made else frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
-            for name in names
-        ]
-        return np.stack(columns, axis=1)
+        if about["scale"] is None and _used(about) and not _is_raw(about):
+            codec = Codec.from_dict(about["table"])
+            return codec.features(codec.read(_without_infinity(frame)))
+        names = about["feature_names"] or list(frame.columns)
+        numbers = np.stack([as_numbers(frame[name]) for name in names], axis=1)
     except (ValueError, TypeError) as error:
         raise UserError(f"{path} must hold numbers in the run's columns: {error}") from None
+    return numbers
+
+
+def _without_infinity(frame: Any) -> Any:
+    """Infinite values are empty, as in training."""
+    return frame.replace([np.inf, -np.inf], np.nan)
+
+
+def _is_raw(about: dict[str, Any]) -> bool:
+    """Whether a table of numbers was taken without standardizing it."""
+    return [column.name for column in _used(about)] == about["feature_names"]
+
+
+def _warn_of_new_values(frame: Any, about: dict[str, Any], path: Path, warned: set[str]) -> None:
+    """Warn once for a column that it has values that were not in the run's table."""
+    for column, value in Codec.from_dict(about["table"]).new_values(frame).items():
+        if column not in warned:
+            warned.add(column)
+            sentence = "%s: column %r has values that the run was not made from, such as %r; they count as empty"
+            log.warning(sentence, path, column, value)

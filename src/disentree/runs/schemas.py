@@ -34,7 +34,7 @@ class DataDescription(_Schema):
     shape: Annotated[list[PositiveInt], Field(min_length=1, max_length=3)]
     policy: list[str]
     feature_names: list[str]
-    levels: dict[str, list[str]] | None = None  # None in runs of older versions
+    table: dict[str, Any] | None = None  # what the columns of a table are; None in runs of older versions
     columns: list[NonNegativeInt] | None = None
     n_columns: PositiveInt | None = None
     center: list[FiniteFloat] | None = None

@@ -113,7 +113,7 @@ class _Calls:
         return None if error is None else type(error).__name__
 
     def failed(self, key: int, problem: str) -> None:
-        raise UserError(f"a process was killed twice ({problem}): memory may be short, so try fewer --jobs")
+        raise UserError(f"a process was killed twice ({problem}): memory may be short, so try fewer --n-jobs")
 
     def started(self, key: int) -> None: ...
 

@@ -46,7 +46,7 @@ def open_pool(engine: str, jobs: int, address: str | None = None) -> Iterator[Po
     if engine not in ("local", "dask"):
         raise UserError(f"--engine must be local or dask, got {engine!r}")
     if jobs < 0:
-        raise UserError(f"--jobs must be 0 or more, got {jobs}")
+        raise UserError(f"--n-jobs must be 0 or more, got {jobs}")
     if address is not None and engine != "dask":
         raise UserError("--address is that of a Dask scheduler and needs --engine dask")
     if engine == "dask":
