@@ -55,7 +55,12 @@ def test_features_come_back_where_cells_are_full(frame):
 def test_a_codec_is_json(frame):
     codec = Codec.fit(frame).with_empty({"x": "absent"})
     assert Codec.from_dict(json.loads(json.dumps(codec.to_dict()))) == codec
-    assert codec.feature_names[-1] == "x exists"
+
+
+def test_columns_that_are_empty_together_share_a_flag(frame):
+    other = frame.assign(y=frame["x"].where(frame["x"] > 4))
+    names = Codec.fit(other).feature_names
+    assert [name for name in names if name.endswith("exists")] == ["x exists", "y exists"]
 
 
 def test_values_never_seen_count_as_empty(frame):

@@ -1,8 +1,8 @@
 """From the columns of a data frame to numbers, and back to a data frame of the same columns.
 
 Numbers keep their unit or are transformed, and are centered and scaled. A categorical column of k values is k
-features, one for each value. A column whose things do not exist in some rows has a feature that says where they
-do.
+features, one for each value. A column with empty cells has a feature that says where it has a value; columns that
+are empty in the same rows share one.
 """
 
 from __future__ import annotations
@@ -57,9 +57,12 @@ class Codec:
     Attributes
     ----------
     schema : Schema
+    flags : tuple of int
+        For each column in use the flag that says where it has a value, -1 for none.
     """
 
     schema: Schema
+    flags: tuple[int, ...] = ()
 
     @classmethod
     def fit(
@@ -77,7 +80,8 @@ class Codec:
         -------
         Codec
         """
-        return cls(infer_schema(frame, types, drop, log)).measured(frame)
+        codec = cls(infer_schema(frame, types, drop, log)).measured(frame)
+        return replace(codec, flags=_flags(codec.read(frame).empty))
 
     def measured(self, frame: Any, transformed: bool = True) -> Codec:
         """With the transform, center and scale of each column of numbers as they are in a frame.
@@ -99,7 +103,7 @@ class Codec:
                 columns.append(_measured(column, x[~np.isnan(x)], transformed))
             else:
                 columns.append(column)
-        return Codec(Schema(tuple(columns)))
+        return replace(self, schema=Schema(tuple(columns)))
 
     # ---------------------------------------------------------------- cells
 
@@ -159,12 +163,17 @@ class Codec:
         """A name for each feature."""
         names = [c.name for c in self.schema.numeric]
         names += [f"{c.name}={level}" for c in self.schema.categorical for level in c.levels]
-        return (*names, *(f"{c.name} exists" for c in self.flagged))
+        return (*names, *(f"{self.used[j].name} exists" for j in self._first_of_flags()))
 
     @property
-    def flagged(self) -> tuple[Column, ...]:
-        """Columns with a feature that says where they exist."""
-        return tuple(c for c in (*self.schema.numeric, *self.schema.categorical) if c.empty == "absent")
+    def used(self) -> tuple[Column, ...]:
+        """The columns in use: numbers first, then categories, as in `Cells.empty`."""
+        return (*self.schema.numeric, *self.schema.categorical)
+
+    @property
+    def n_plain(self) -> int:
+        """Features before the flags."""
+        return len(self.schema.numeric) + sum(len(c.levels) for c in self.schema.categorical)
 
     def features(self, cells: Cells) -> Float[np.ndarray, "n f"]:
         """Cells as features without a gap: numbers around 0 with deviation 1, a feature for each level of a
@@ -182,10 +191,11 @@ class Codec:
         blocks = [np.where(np.isnan(numbers), 0.0, numbers)]
         for j, column in enumerate(self.schema.categorical):
             blocks.append((cells.categories[:, [j]] == np.arange(len(column.levels))).astype(float))
-        exists = ~cells.empty
-        order = [c.name for c in (*self.schema.numeric, *self.schema.categorical)]
-        blocks += [exists[:, [order.index(c.name)]].astype(float) for c in self.flagged]
+        blocks.append((~cells.empty[:, self._first_of_flags()]).astype(float))
         return np.concatenate(blocks, axis=1)
+
+    def _first_of_flags(self) -> list[int]:
+        return [self.flags.index(flag) for flag in range(max(self.flags, default=-1) + 1)]
 
     def scaled(self, numbers: Float[np.ndarray, "n p"]) -> Float[np.ndarray, "n p"]:
         """Numbers transformed, around 0, with deviation 1."""
@@ -254,12 +264,12 @@ class Codec:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
-        return self.schema.to_dict()
+        return {**self.schema.to_dict(), "flags": list(self.flags)}
 
     @classmethod
     def from_dict(cls, about: Mapping[str, Any]) -> Codec:
         """What `to_dict` gave."""
-        return cls(Schema.from_dict(about))
+        return cls(Schema.from_dict(about), tuple(about["flags"]))
 
     def with_empty(self, meanings: Mapping[str, str]) -> Codec:
         """With what the empty cells of columns mean: "absent" or "random".
@@ -274,7 +284,13 @@ class Codec:
         Codec
         """
         columns = (replace(c, empty=meanings.get(c.name, c.empty)) for c in self.schema.columns)
-        return Codec(Schema(tuple(columns)))
+        return replace(self, schema=Schema(tuple(columns)))
+
+
+def _flags(empty: Bool[np.ndarray, "n m"]) -> tuple[int, ...]:
+    """A number for each set of rows in which columns are empty."""
+    seen: dict[bytes, int] = {}
+    return tuple(seen.setdefault(np.packbits(rows).tobytes(), len(seen)) if rows.any() else -1 for rows in empty.T)
 
 
 def _get(frame: Any, name: str) -> Any:

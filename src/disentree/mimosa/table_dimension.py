@@ -1,0 +1,54 @@
+"""How many dimensions columns of any kind share: parallel analysis (Horn 1965)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from disentree.tables import Cells, Codec
+
+SHUFFLES = 3  # of the rows of each column, to see what chance makes of columns that share nothing
+SEEN = 5000  # rows
+
+
+def weighted_blocks(cells: Cells, codec: Codec, columns: Sequence[int]) -> list[Float[np.ndarray, "n _"]]:
+    """Columns with total variance about 1 each (the weights of a factor analysis of mixed data): numbers scaled,
+    levels divided by the root of their share."""
+    numbers = codec.scaled(cells.numbers)
+    p, out = numbers.shape[1], []
+    for j in columns:
+        if j < p:
+            x = np.nan_to_num(numbers[:, [j]])
+            deviation = x.std()
+            block = (x - x.mean()) / deviation if deviation > 0 else np.zeros((len(cells), 0))
+        else:
+            levels = np.unique(cells.categories[:, j - p])
+            hot = (cells.categories[:, [j - p]] == levels).astype(float)
+            share = hot.mean(axis=0)
+            block = (hot - share) / np.sqrt(share * max(len(levels) - 1, 1))
+            block = block if len(levels) > 1 else block[:, :0]
+        if block.shape[1]:
+            out.append(block)
+    return out
+
+
+def shared_dimension(blocks: Sequence[Float[np.ndarray, "n _"]], rng: np.random.Generator) -> int:
+    """Leading principal components with more variance than those of the same columns, each with its rows shuffled;
+    at least 1 if there is a column at all."""
+    if not blocks:
+        return 0
+    n = len(blocks[0])
+    rows = np.sort(rng.permutation(n)[:SEEN])
+    some = [block[rows] for block in blocks]
+    own = _spectrum(np.concatenate(some, axis=1))
+    chance = np.max(
+        [_spectrum(np.concatenate([rng.permutation(b) for b in some], axis=1)) for _ in range(SHUFFLES)], axis=0
+    )
+    above = own > chance * (1 + 1e-9)
+    return max(1, int(np.argmin(above)) if not above.all() else len(above))
+
+
+def _spectrum(F: Float[np.ndarray, "n f"]) -> Float[np.ndarray, " f"]:
+    return np.linalg.eigvalsh(F.T @ F / len(F))[::-1]

@@ -1,0 +1,381 @@
+"""The tree of a table with columns of any kind and empty cells.
+
+What exists where gives the branches (`existence.py`, `branches.py`). The numbers that all rows have are searched as
+any array is; a number that is not known is filled in by their joint Gaussian. Categorical columns tell the leaves of
+that search apart by a likelihood of their own: the share of each value in each leaf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from disentree.hierarchy import Hierarchy
+from disentree.mimosa.branches import Branch, Names, choices, make_branches, path_codes, product_hierarchy
+from disentree.mimosa.existence import FEWEST_NUMBERS, Existence, find_existence
+from disentree.mimosa.table_dimension import shared_dimension, weighted_blocks
+from disentree.tables import Cells, Codec
+
+MOST_EMPTY = 0.2  # of the cells of a column of numbers that is searched
+TRUSTED = (0.0, 0.5, 1.0)  # powers of the categories' likelihood: columns that repeat each other count less
+RIDGE = 1e-6  # of the variance, so that copies of a column can be filled in too
+
+
+@dataclass(frozen=True)
+class Filling:
+    """A Gaussian that fills in numbers which are not known."""
+
+    mean: Float[np.ndarray, " k"]
+    covariance: Float[np.ndarray, "k k"]
+
+    def __call__(self, X: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
+        """Rows without a gap: what is expected, given the numbers that are there."""
+        X = X.copy()
+        gaps = np.isnan(X)
+        for pattern in np.unique(gaps[gaps.any(axis=1)], axis=0):
+            rows = (gaps == pattern).all(axis=1)
+            known = ~pattern
+            slopes = np.linalg.solve(
+                self.covariance[np.ix_(known, known)], self.covariance[np.ix_(known, pattern)]
+            )
+            X[np.ix_(rows, pattern)] = self.mean[pattern] + (X[np.ix_(rows, known)] - self.mean[known]) @ slopes
+        return X
+
+
+def fit_filling(X: Float[np.ndarray, "n k"], steps: int = 10) -> Filling:
+    """Mean and covariance of rows with gaps, by expectation maximization."""
+    mean = np.nanmean(X, axis=0) if X.size else np.zeros(X.shape[1])
+    variance = np.nanvar(X, axis=0) if X.size else np.zeros(X.shape[1])
+    ridge = np.diag(RIDGE * np.maximum(variance, 1e-300))
+    filling = Filling(mean, np.diag(variance) + ridge)
+    gaps = np.isnan(X)
+    if not gaps.any():
+        return Filling(mean, np.atleast_2d(np.cov(X.T, bias=True)) + ridge if X.size else ridge)
+    for _ in range(steps):
+        Y = filling(X)
+        extra = np.zeros_like(filling.covariance)
+        for pattern, count in zip(*np.unique(gaps[gaps.any(axis=1)], axis=0, return_counts=True), strict=True):
+            known = ~pattern
+            C = filling.covariance
+            rest = C[np.ix_(pattern, pattern)] - C[np.ix_(pattern, known)] @ np.linalg.solve(
+                C[np.ix_(known, known)], C[np.ix_(known, pattern)]
+            )
+            extra[np.ix_(pattern, pattern)] += count * rest
+        mean = Y.mean(axis=0)
+        filling = Filling(mean, (Y - mean).T @ (Y - mean) / len(Y) + extra / len(Y) + ridge)
+    return filling
+
+
+@dataclass(frozen=True)
+class TableModel:
+    """How rows of a table get to their paths.
+
+    Attributes
+    ----------
+    about : dict
+        The codec, as JSON.
+    existence : Existence
+    branches : list of Branch
+    searched : list of int
+        Columns of numbers that were searched.
+    filling : Filling
+        Of those.
+    core : dict
+        The hierarchy of what was found among them, as JSON.
+    more : int
+        Continuous variables at the root, beside those of the core.
+    dimensions : list of int
+        Continuous variables of each switch.
+    evidence : list of array
+        For each categorical column that no branch owns, the log of each value's share in a leaf of the core,
+        relative to its share in all rows; in the last row 0, for empty cells.
+    consulted : list of int
+        These columns.
+    names : Names
+    """
+
+    about: dict[str, Any]
+    existence: Existence
+    branches: list[Branch]
+    searched: list[int]
+    filling: Filling
+    core: dict[str, Any]
+    more: int
+    dimensions: list[int]
+    evidence: list[Float[np.ndarray, "levels leaves"]]
+    consulted: list[int]
+    names: Names
+
+    @property
+    def codec(self) -> Codec:
+        """The way from frames to cells and back."""
+        return Codec.from_dict(self.about)
+
+    def numbers(self, cells: Cells) -> Float[np.ndarray, "n k"]:
+        """The numbers that were searched, without a gap."""
+        return self.filling(cells.numbers[:, self.searched])
+
+    def log_evidence(self, cells: Cells) -> Float[np.ndarray, "n leaves"]:
+        """What the categories of each row say about its leaf of the core."""
+        out = np.zeros((len(cells), len(Hierarchy.from_dict(self.core).paths)))
+        for column, table in zip(self.consulted, self.evidence, strict=True):
+            out += table[cells.categories[:, column]]
+        return out
+
+    def paths(self, hierarchy: Hierarchy, cells: Cells) -> Int[np.ndarray, "n leaves"]:
+        """The path of each row for every leaf of the core that it may be on."""
+        core = Hierarchy.from_dict(self.core)
+        present = self.existence.present(cells)
+        codes = path_codes(hierarchy, core, self.more, self.branches, choices(self.branches, cells, present))
+        out = np.empty((len(cells), len(core.paths)), np.int64)
+        for path in core.paths:
+            for column, option in path.choices:
+                codes[:, column] = option
+            out[:, path.index] = hierarchy.path_of(codes)
+            codes[:, [column for column, _ in path.choices]] = np.nan
+        return out
+
+    def absent(self, hierarchy: Hierarchy) -> Bool[np.ndarray, "paths switches"]:
+        """Which things do not exist on each path."""
+        core = Hierarchy.from_dict(self.core)
+        out = np.ones((len(hierarchy.paths), len(self.existence.switches)), bool)
+        seen = list(hierarchy.variables)
+        start = core.n_variables + self.more
+        order = _places(self.branches)
+        columns = [v.index for v in seen[start:] if v.kind == "categorical"]
+        where = dict(zip(columns, order, strict=True))
+        for path in hierarchy.paths:
+            for column, option in path.choices:
+                if column in where:
+                    branch = self.branches[where[column]]
+                    for s, there in zip(branch.switches, branch.exists[option], strict=True):
+                        out[path.index, s] &= not there
+        return out
+
+    def frame(self, features: Float[np.ndarray, "n f"], hierarchy: Hierarchy, paths: Int[np.ndarray, " n"]) -> Any:
+        """A data frame from features and the path of each row: cells of things that do not exist are empty, or
+        have the value that stands for nothing."""
+        codec = self.codec
+        cells = codec.cells(features)
+        numbers, categories = cells.numbers, cells.categories
+        p = numbers.shape[1]
+        flags = features[:, codec.n_plain :]
+        owned = {column for switch in self.existence.switches for column in switch.columns}
+        for j in set(np.flatnonzero(self.existence.absent).tolist()) - owned:  # no branch says it: a flag does
+            gone = flags[:, codec.flags[j]] < 0.5
+            _clear(numbers, categories, j, gone, np.nan)
+        absent = self.absent(hierarchy)[paths]
+        for s, switch in enumerate(self.existence.switches):
+            for column, sign in zip(switch.columns, switch.signs, strict=True):
+                _clear(numbers, categories, column, absent[:, s], sign)
+        return codec.frame(Cells(numbers, categories))
+
+
+def _clear(
+    numbers: Float[np.ndarray, "n p"],
+    categories: Int[np.ndarray, "n q"],
+    column: int,
+    rows: Bool[np.ndarray, " n"],
+    sign: float,
+) -> None:
+    """Give cells the value that stands for nothing; NaN for empty cells."""
+    p = numbers.shape[1]
+    if column < p:
+        numbers[rows, column] = sign
+    else:
+        categories[rows, column - p] = -1 if np.isnan(sign) else int(sign)
+
+
+def _places(branches: Sequence[Branch]) -> list[int]:
+    """The branch of each categorical of `product_hierarchy`, in the order of its columns."""
+    out: list[int] = []
+
+    def visit(b: int) -> None:
+        out.append(b)
+        for exists in branches[b].exists:
+            for s, there in zip(branches[b].switches, exists, strict=True):
+                if there:
+                    for c in range(len(branches)):
+                        if branches[c].parent == s:
+                            visit(c)
+
+    for b in range(len(branches)):
+        if branches[b].parent < 0:
+            visit(b)
+    return out
+
+
+# -------------------------------------------------------------------- fitting
+
+
+@dataclass(frozen=True)
+class Existing:
+    """What was found before the numbers are searched."""
+
+    codec: Codec
+    cells: Cells
+    existence: Existence
+    branches: list[Branch]
+    searched: list[int]
+    filling: Filling
+
+
+def find_branches(frame: Any, codec: Codec, rng: np.random.Generator) -> Existing:
+    """Branches of a table, and the columns of numbers that are left to search."""
+    cells = codec.read(frame)
+    existence = find_existence(cells, codec.schema, rng)
+    meanings = {
+        column.name: "absent" if existence.absent[j] else "random" if column.n_empty else "none"
+        for j, column in enumerate(codec.used)
+    }
+    codec = codec.with_empty(meanings)
+    branches = make_branches(existence, cells, codec.schema, existence.present(cells))
+    owned = {column for switch in existence.switches for column in switch.columns}
+    searched = [
+        j
+        for j in range(cells.numbers.shape[1])
+        if j not in owned and np.isnan(cells.numbers[:, j]).mean() <= MOST_EMPTY and _many(cells.numbers[:, j])
+    ]
+    return Existing(codec, cells, existence, branches, searched, fit_filling(cells.numbers[:, searched]))
+
+
+def _many(x: Float[np.ndarray, " n"]) -> bool:
+    return len(np.unique(x[~np.isnan(x)])) > FEWEST_NUMBERS
+
+
+def finish(
+    found: Existing,
+    core: Hierarchy,
+    log_joint: Float[np.ndarray, "n leaves"],
+    has_leaves: bool,
+    rng: np.random.Generator,
+) -> tuple[TableModel, Hierarchy]:
+    """The model and the hierarchy of the whole table.
+
+    Parameters
+    ----------
+    found : Existing
+    core : Hierarchy
+        Of the numbers that were searched.
+    log_joint : array of shape (n, leaves)
+        Log of share times density of each row and path of `core`.
+    has_leaves : bool
+        Whether there is structure among the numbers; if not, the core is one cloud of all columns.
+    rng : Generator
+    """
+    cells, codec, p = found.cells, found.codec, found.cells.numbers.shape[1]
+    owned = {column for switch in found.existence.switches for column in switch.columns}
+    deciding = {p + branch.column for branch in found.branches if branch.column >= 0}
+    left = [j for j in range(len(codec.used)) if j not in owned | deciding]
+    if has_leaves:
+        rest = [j for j in left if j not in found.searched]
+        more = shared_dimension(weighted_blocks(cells, codec, rest), rng)
+    else:
+        core, more = Hierarchy.flat(shared_dimension(weighted_blocks(cells, codec, left), rng)), 0
+    present = found.existence.present(cells)
+    dimensions = [
+        shared_dimension(weighted_blocks(cells.take(present[:, s]), codec, switch.columns), rng)
+        for s, switch in enumerate(found.existence.switches)
+    ]
+    names = branch_names(found, codec)
+    consulted = [j - p for j in left if j >= p] if has_leaves else []
+    evidence = fit_evidence(cells.categories, consulted, log_joint, codec, rng) if has_leaves else []
+    model = TableModel(
+        codec.to_dict(), found.existence, found.branches, found.searched, found.filling, core.to_dict(), more,
+        dimensions, evidence, consulted if evidence else [], names,
+    )  # fmt: skip
+    return model, product_hierarchy(core, more, found.branches, dimensions, names)
+
+
+def branch_names(found: Existing, codec: Codec) -> Names:
+    """Names from the columns: what the names of a thing's columns begin with, or the first of them."""
+    groups = []
+    for switch in found.existence.switches:
+        columns = [codec.used[j].name for j in switch.columns]
+        groups.append(common_name(columns))
+    branches = [
+        codec.schema.categorical[b.column].name if b.column >= 0 else groups[b.switches[0]] for b in found.branches
+    ]
+    return Names(branches, groups)
+
+
+def common_name(names: Sequence[str]) -> str:
+    """What names begin with, up to the end of a word; the shortest name if that is too little.
+
+    Examples
+    --------
+    >>> common_name(["Garage.Type", "Garage.Area"]), common_name(["height"]), common_name(["ab", "xy1"])
+    ('Garage', 'height', 'ab')
+    """
+    start = names[0]
+    for name in names[1:]:
+        same = next((i for i, (a, b) in enumerate(zip(start, name, strict=False)) if a != b), None)
+        start = start[: min(len(start), len(name)) if same is None else same]
+    start = start.strip(" ._-")
+    return start if len(start) >= 3 else min(names, key=len)
+
+
+def fit_evidence(
+    categories: Int[np.ndarray, "n q"],
+    consulted: Sequence[int],
+    log_joint: Float[np.ndarray, "n leaves"],
+    codec: Codec,
+    rng: np.random.Generator,
+) -> list[Float[np.ndarray, "levels leaves"]]:
+    """What each value says about the leaf, as far as it can be trusted: with the power of the likelihood that
+    describes held-out rows best."""
+    if not consulted or log_joint.shape[1] < 2:
+        return []
+    n_levels = [len(codec.schema.categorical[j].levels) for j in consulted]
+    half = rng.permutation(len(categories)) % 2 == 0
+
+    def tables(rows: Bool[np.ndarray, " n"], power: float) -> list[np.ndarray]:
+        joint = log_joint[rows]
+        R = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
+        out = []
+        for j, k in zip(consulted, n_levels, strict=True):
+            values = categories[rows, j]
+            counts = np.stack([R[values == v].sum(axis=0) for v in range(k)]) + 0.0
+            overall = (counts.sum(axis=1) + 0.5) / (counts.sum() + 0.5 * k)
+            share = (counts + overall[:, None]) / (counts.sum(axis=0) + 1.0)
+            mixed = share**power * overall[:, None] ** (1 - power)
+            table = np.log(mixed / mixed.sum(axis=0)) - np.log(overall)[:, None]
+            out.append(np.concatenate([table, np.zeros((1, R.shape[1]))]))  # the last is for empty cells
+        return out
+
+    def gain(power: float) -> float:
+        made = tables(half, power)
+        joint = log_joint[~half] + sum(t[categories[~half, j]] for j, t in zip(consulted, made, strict=True))
+        return float(np.logaddexp.reduce(joint, axis=1).mean())
+
+    best = max(TRUSTED, key=gain)
+    return tables(np.ones(len(categories), bool), best) if best else []
+
+
+def existence_bits(found: Existing) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    """Bits of each row for which of its cells have a value: of every column on its own, and with the switches."""
+    cells = found.cells
+    present = found.existence.present(cells)
+    n = len(cells)
+    alone, switched = np.zeros(n), np.zeros(n)
+    for s, switch in enumerate(found.existence.switches):
+        above = present[:, switch.parent] if switch.parent >= 0 else np.ones(n, bool)
+        switched += _cost(present[:, s], above)
+        p = cells.numbers.shape[1]
+        for column, sign in zip(switch.columns, switch.signs, strict=True):
+            values = cells.numbers[:, column] if column < p else cells.categories[:, column - p]
+            empty = np.isnan(values) if column < p else values < 0
+            has = ~(empty | (values == sign))
+            alone += _cost(has, np.ones(n, bool))
+            switched += _cost(has, present[:, s]) + _cost(has, ~present[:, s])
+    return alone, switched
+
+
+def _cost(happens: Bool[np.ndarray, " n"], among: Bool[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """Bits of whether something happens in each of some rows; 0 for the others."""
+    p = (happens[among].sum() + 0.5) / (among.sum() + 1)
+    return np.where(among, -np.log2(np.where(happens, p, 1 - p)), 0.0)
