@@ -9,7 +9,7 @@ import pytest
 
 from disentree import Hierarchy
 from disentree.datasets import load_dataset
-from disentree.runs.figures import with_sizes
+from disentree.hierarchy.sizes import with_sizes
 from disentree.runs.folder import Run
 from shell import invoke
 

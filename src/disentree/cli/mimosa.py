@@ -75,7 +75,7 @@ def mimosa(
 
 
 def _print_tree(run: Run) -> None:
-    from disentree.runs.figures import with_sizes
+    from disentree.hierarchy.sizes import with_sizes
     from disentree.runs.scores import structure_scores
 
     rows = run.read_npz("labels.npz")

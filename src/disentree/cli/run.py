@@ -113,7 +113,8 @@ def run(
 
 def print_summary(run: Run) -> None:
     """Print the tree, the scores and how long it took."""
-    from disentree.runs.figures import learned_tree, with_sizes
+    from disentree.hierarchy.sizes import with_sizes
+    from disentree.runs.figures import learned_tree
     from disentree.runs.report import SCORES
 
     metrics = run.metrics

@@ -54,13 +54,13 @@ def make_branches(
     for j in sorted(decided, key=lambda j: -len(decided[j])):
         switches = [s for s in decided[j] if s in left]
         levels = schema.categorical[j].levels
-        if p + j in owned or not switches or (len(switches) < 2 and len(levels) > 2) or len(levels) > MOST_OPTIONS:
+        if p + j in owned or not switches or len(levels) > MOST_OPTIONS:
             continue
-        rates = [
-            [bool(present[cells.categories[:, j] == k, s].mean() > 0.5) for s in switches]
-            for k in range(len(levels))
-        ]
-        out.append(Branch(j, switches, list(levels), rates))
+        values = cells.categories[:, j]
+        exists = [[bool(present[values == k, s].mean() > 0.5) for s in switches] for k in range(len(levels))]
+        if len(set(map(tuple, exists))) < len(levels):
+            continue  # its values are more than what exists
+        out.append(Branch(j, switches, list(levels), exists))
         left -= set(switches)
     for s in sorted(left):
         parent = existence.switches[s].parent
@@ -76,7 +76,7 @@ def _decided(
     if len(levels) < 2 or counts.min() < FEWEST_ROWS or (values < 0).mean() > EXCEPTIONS:
         return []
     rates = np.array([[present[values == k, s].mean() for s in switches] for k in levels]).reshape(len(levels), -1)
-    clear = (np.minimum(rates, 1 - rates) <= EXCEPTIONS).all(axis=0)
+    clear = np.minimum(rates, 1 - rates).max(axis=0) <= EXCEPTIONS
     return [s for s, c in zip(switches, clear, strict=True) if c]
 
 

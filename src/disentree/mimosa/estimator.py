@@ -7,27 +7,32 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 from sklearn.utils.validation import check_is_fitted
 
+from disentree.hierarchy.sizes import with_sizes
 from disentree.mimosa.base import TreeEstimator
 from disentree.mimosa.candidate import Candidate
 from disentree.mimosa.component import Component
 from disentree.mimosa.coordinates import REPRESENTATIONS, choose_coordinates
 from disentree.mimosa.enclosure import enclosures
 from disentree.mimosa.finders.noisy_subspaces import WhiteNoise
-from disentree.mimosa.finders.structureless import Columns
-from disentree.mimosa.inputs import check_common_settings, check_one_of, check_whole
+from disentree.mimosa.finders.structureless import Columns, fit_gaussian
+from disentree.mimosa.inputs import check_common_settings, check_one_of, check_whole, is_frame
+from disentree.mimosa.judge import STRUCTURELESS
 from disentree.mimosa.paper.algorithm1_mimosa import PaperMIMOSA
 from disentree.mimosa.representation.base import Representation
 from disentree.mimosa.representation.linear import linear_representation
 from disentree.mimosa.representation.loading import load_representation
 from disentree.mimosa.saving import as_loaded
-from disentree.mimosa.search import latent_finders, search, table_finders
+from disentree.mimosa.search import Outcome, latent_finders, search, table_finders
+from disentree.mimosa.table_model import TableModel, existence_bits, find_branches, finish, says_more
 from disentree.mimosa.tree import choose_parents, tree_from_parents
+from disentree.tables import Cells, Codec
 from disentree.utils.dask import is_dask, over_blocks
 
 LANDMARKS = {"linear": 20_000, "autoencoder": 200_000}  # the default of `max_landmarks`
+FEWEST_KNOWN = 100  # rows of a table without an empty cell among the numbers, for others to be left out
 CORE = 0.9  # probability of a row's path, for the row to be in the core of its component
 
 
@@ -80,6 +85,10 @@ class MIMOSA(TreeEstimator):
         The initial representation of the training rows.
     representation_ : Representation
         Takes new rows there.
+    table_ : TableModel or None
+        For a data frame with other columns than numbers, or with empty cells: what its columns are, which things
+        exist in some rows only, and how rows get to their paths. The finders search the numbers that all rows
+        have, and `candidate_` and `embedding_` are of these.
     timings_ : dict of float
         Seconds of each step; their sum is the time of `fit`.
 
@@ -140,58 +149,127 @@ class MIMOSA(TreeEstimator):
         "description_length_",
         "saved_bits_",
         "saved_bits_doubt_",
+        "table_",
         "timings_",
     )
+    table_: TableModel | None = None
 
     # ---------------------------------------------------------------- fitting
 
-    def fit(self, X: Any, y: Any = None) -> MIMOSA:
+    def fit(self, X: Any, y: Any = None, *, codec: Codec | None = None) -> MIMOSA:
         """Find components and hierarchy.
 
         Parameters
         ----------
         X : array of shape (n, p), images of shape (n, h, w) or (n, h, w, c), or data frame
+            A data frame may have columns of numbers, whole numbers, truth values, text, categories and dates, and
+            empty cells.
         y : None, default=None
             Ignored.
+        codec : Codec, default=None
+            What the columns of a data frame are, if that is not to be inferred.
 
         Returns
         -------
         self
         """
         self._check_settings()
-        X = self._check(X)
         self.timings_: dict[str, float] = {}
-        seeds = np.random.SeedSequence(self.random_state).spawn(3)
+        self.table_ = None
+        seeds = np.random.SeedSequence(self.random_state).spawn(4)
+        if is_frame(X):
+            codec = Codec.fit(X) if codec is None else codec
+            if not codec.schema.is_plain:
+                return self._fit_table(X, codec, seeds)
+        outcome, Z = self._find(self._check(X), seeds)
+        with self._timed("hierarchy"):
+            self._set_hierarchy(outcome.candidate, Z)
+        with self._timed("assignment"):
+            self._assign(self.candidate_.posteriors(self.embedding_))
+            self.components_ = self._components(self.candidate_.dimensions, self._parents)
+        return self
+
+    def _fit_table(self, frame: Any, codec: Codec, seeds: Sequence[np.random.SeedSequence]) -> MIMOSA:
+        """The tree of columns of any kind: what exists where, and what is found among the numbers."""
+        self._remember(frame)
+        rng = np.random.default_rng(seeds[3])
+        with self._timed("what exists where"):
+            found = find_branches(frame, codec, rng)
+        numbers = found.filling(found.cells.numbers[:, found.searched])
+        # What is filled in would be a manifold of its own.
+        known = np.isfinite(found.cells.numbers[:, found.searched].sum(axis=1))
+        outcome, Z = self._find(numbers if numbers.shape[1] else np.zeros((len(frame), 1)), seeds, known)
+        with self._timed("hierarchy"):
+            self._set_hierarchy(outcome.candidate, Z)
+            joint = self.candidate_.log_joint(self.embedding_)
+            if self.saved_bits_ and not says_more(found, joint.argmax(axis=1)):
+                self._forget_leaves(Z)
+                joint = self.candidate_.log_joint(self.embedding_)
+            self.table_, self.hierarchy_ = finish(found, self.hierarchy_, joint, self.saved_bits_ > 0, rng)
+            self._count_existence(*existence_bits(found))
+        with self._timed("assignment"):
+            self._assign(self._table_proba(found.cells, self.embedding_))
+            dimensions = [path.dimension for path in self.hierarchy_.paths]
+            same = len(self._parents) == len(dimensions)
+            self.components_ = self._components(dimensions, self._parents if same else [None] * len(dimensions))
+        return self
+
+    def _forget_leaves(self, Z: Float[np.ndarray, "m D"]) -> None:
+        """Take the numbers for one cloud: their leaves only repeat what exists where."""
+        self._set_hierarchy(Candidate("gaussian", [fit_gaussian(Z, self._floor)], np.ones(1)), Z)
+        self.candidates_.sort(key=lambda row: (row["finder"] not in STRUCTURELESS, row["bits"]))
+        self.description_length_ = self.candidates_[0]["bits"]
+        self.saved_bits_ = self.saved_bits_doubt_ = 0.0
+
+    def _remember(self, frame: Any) -> None:
+        """The names of a frame's columns, as scikit-learn does."""
+        if len(frame) < 2:
+            raise ValueError(f"X must have at least 2 rows, got {len(frame)}")
+        self.shape_ = (frame.shape[1],)
+        self.n_features_in_: int = frame.shape[1]
+        self.feature_names_in_ = np.array([str(name) for name in frame.columns], dtype=object)
+
+    def _count_existence(self, alone: Float[np.ndarray, " n"], switched: Float[np.ndarray, " n"]) -> None:
+        """Add the bits for which cells have a value: of every column on its own for models without structure."""
+        saved = alone - switched
+        for row in self.candidates_:
+            has_structure = row["finder"] not in STRUCTURELESS or row is self.candidates_[0]
+            row["bits"] += float((switched if has_structure else alone).mean())
+        self.description_length_ += float(switched.mean())
+        self.saved_bits_ += float(saved.mean())
+        self.saved_bits_doubt_ = float(np.hypot(self.saved_bits_doubt_, saved.std() / np.sqrt(len(saved))))
+
+    def _find(
+        self,
+        X: Shaped[np.ndarray, "n ..."],
+        seeds: Sequence[np.random.SeedSequence],
+        known: Bool[np.ndarray, " n"] | None = None,
+    ) -> tuple[Outcome, Float[np.ndarray, "m D"]]:
+        """What the finders found and the judge chose, and the rows in the embedding that they saw: those that are
+        known, if these are not too few."""
+        seen = X if known is None or known.sum() < FEWEST_KNOWN else X[known]
         with self._timed("representation"):
-            coordinates = choose_coordinates(X, self.representation, seeds[0], self.verbose)
-            self.representation_, floor, columns = (
-                coordinates.representation,
-                coordinates.floor,
-                coordinates.columns,
-            )
+            coordinates = choose_coordinates(seen, self.representation, seeds[0], self.verbose)
+            self.representation_ = coordinates.representation
             self.embedding_ = self.representation_.transform(X)
-        Z = self.embedding_
-        rows = self._landmarks(Z, seeds[1])
-        floor, columns = coordinates.floor, coordinates.columns
+        Z = self.embedding_ if seen is X else self.representation_.transform(seen)
+        Z = Z[self._landmarks(Z, seeds[1])]
+        self._floor, columns = coordinates.floor, coordinates.columns
         if columns is None:
             finders = latent_finders(self.n_neighbors, self._workers)
         else:
-            noise = self._white_noise(X, columns)
-            finders = table_finders(floor, columns, noise, self.n_neighbors, self._workers)
-        outcome = search(Z[rows], floor, columns, finders, seeds[2], self._timed)
+            noise = self._white_noise(seen, columns)
+            finders = table_finders(self._floor, columns, noise, self.n_neighbors, self._workers)
+        outcome = search(Z, self._floor, columns, finders, seeds[2], self._timed)
         self.candidates_ = outcome.table
         self.description_length_ = outcome.description_length
         self.saved_bits_, self.saved_bits_doubt_ = outcome.saved_bits, outcome.doubt
-        with self._timed("hierarchy"):
-            self._set_hierarchy(outcome.candidate, Z[rows])
-        with self._timed("assignment"):
-            proba = self.candidate_.posteriors(Z)
-            self.labels_ = proba.argmax(axis=1)
-            self.core_labels_ = np.where(proba.max(axis=1) >= CORE, self.labels_, -1)
-            dimensions = self.candidate_.dimensions
-            self.local_dimensions_ = np.array(dimensions)[self.labels_]
-            self.components_ = self._components(Z)
-        return self
+        return outcome, Z
+
+    def _assign(self, proba: Float[np.ndarray, "n paths"]) -> None:
+        self.labels_ = proba.argmax(axis=1)
+        self.core_labels_ = np.where(proba.max(axis=1) >= CORE, self.labels_, -1)
+        self.local_dimensions_ = np.array([path.dimension for path in self.hierarchy_.paths])[self.labels_]
 
     def predict(self, X: Any) -> Any:
         """The likeliest path of new rows.
@@ -222,8 +300,29 @@ class MIMOSA(TreeEstimator):
         array of shape (n, n_paths)
             Rows sum to 1.
         """
-        Z = self._transform(X)
-        return self.candidate_.posteriors(Z)
+        check_is_fitted(self)
+        if self.table_ is None:
+            return self.candidate_.posteriors(self._transform(X))
+        cells = self.table_.codec.read(X)
+        return self._table_proba(cells, self._core(cells))
+
+    def _core(self, cells: Cells) -> Float[np.ndarray, "n D"]:
+        """The numbers that were searched, in the embedding."""
+        assert self.table_ is not None
+        numbers = self.table_.numbers(cells)
+        return self.representation_.transform(numbers if numbers.shape[1] else np.zeros((len(cells), 1)))
+
+    def _table_proba(self, cells: Cells, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n paths"]:
+        """What exists says which paths are open to a row; numbers and categories which of these it is on."""
+        assert self.table_ is not None
+        weights = self.candidate_.posteriors(Z)
+        if self.table_.evidence:
+            with np.errstate(divide="ignore"):
+                joint = np.log(weights) + self.table_.log_evidence(cells)
+            weights = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
+        out = np.zeros((len(cells), len(self.hierarchy_.paths)))
+        np.put_along_axis(out, self.table_.paths(self.hierarchy_, cells), weights, axis=1)
+        return out
 
     def outlier_score(self, X: Any) -> Float[np.ndarray, " n"]:
         """How strange new rows are: the bits that each takes more than training rows do on average.
@@ -243,6 +342,8 @@ class MIMOSA(TreeEstimator):
 
     def _transform(self, X: Any) -> Float[np.ndarray, "n D"]:
         check_is_fitted(self)
+        if self.table_ is not None:
+            return self._core(self.table_.codec.read(X))
         return self.representation_.transform(self._check(X, fitting=False))
 
     def summary(self) -> str:
@@ -252,21 +353,39 @@ class MIMOSA(TreeEstimator):
         -------
         str
         """
-        tree = super().summary()
+        tree = super().summary() if self.table_ is None else self._table_summary()
         chosen, others = self.candidates_[0], self.candidates_[1:]
         if np.isnan(self.saved_bits_):  # saved by a version that compared nothing
             return tree
         if not self.saved_bits_:
-            dimension = chosen["dimensions"][0]
+            dimension = self.hierarchy_.paths[0].dimension
             found = f"no structure found: one cloud of {dimension} dimension{'s' * (dimension != 1)}"
         else:
             saved = f"{self.saved_bits_:.2f} ± {self.saved_bits_doubt_:.2f} bits per row"
-            found = f"found by {chosen['finder']}; saves {saved} over the best model without structure"
+            found = f"found by {self._found_by()}; saves {saved} over the best model without structure"
         for other in others[:1]:
             leaves = f"{other['components']} component{'s' * (other['components'] != 1)}"
             more = f"{other['bits'] - chosen['bits']:+.2f} bits per row"
             found += f"\nrunner-up: {other['finder']}, {leaves}, {more}"
         return f"{tree}\n{found}"
+
+    def _found_by(self) -> str:
+        finder = self.candidates_[0]["finder"]
+        if self.table_ is None or not self.table_.branches:
+            return finder
+        return "what exists where" if finder in STRUCTURELESS else f"what exists where, and {finder}"
+
+    def _table_summary(self) -> str:
+        """The tree of a table with the share of rows on every branch, and what its columns are."""
+        assert self.table_ is not None
+        schema = self.table_.codec.schema
+        left_out = "".join(f"\nleft out {column.name}: {column.note}" for column in schema.left_out)
+        used = len(schema.columns) - len(schema.left_out)
+        first = (
+            f"{len(self.labels_)} rows, {used} columns ({len(schema.numeric)} of numbers, "
+            f"{len(schema.categorical)} of categories), {len(self.table_.branches)} branches by what exists"
+        )
+        return f"{first}{left_out}\n{with_sizes(self.hierarchy_, self.labels_)}"
 
     # ---------------------------------------------------------------- the steps
 
@@ -295,10 +414,10 @@ class MIMOSA(TreeEstimator):
             return order
         return order[np.sort(np.random.default_rng(seed).choice(len(Z), most, replace=False))]
 
-    def _components(self, Z: Float[np.ndarray, "n D"]) -> list[Component]:
+    def _components(self, dimensions: Sequence[int], parents: Sequence[int | None]) -> list[Component]:
         """What can be said about each leaf; one without rows has its center at the origin."""
-        out = []
-        for c, (dimension, parent) in enumerate(zip(self.candidate_.dimensions, self._parents, strict=True)):
+        out, Z = [], self.embedding_
+        for c, (dimension, parent) in enumerate(zip(dimensions, parents, strict=True)):
             rows, core = np.flatnonzero(self.labels_ == c), np.flatnonzero(self.core_labels_ == c)
             points = Z[rows] if len(rows) else np.zeros((1, Z.shape[1]))
             center = points.mean(axis=0)

@@ -50,15 +50,20 @@ class Switch:
         The switch that it is below, -1 for none.
     share : float
         Of rows where it exists.
-    saved : float
-        Bits per row that it saves, by telling what several columns say.
+    explained : float
+        The part of its own bits that other columns explain.
     """
 
     columns: list[int]
     signs: list[float]
     parent: int = -1
     share: float = 1.0
-    saved: float = 0.0
+    explained: float = 0.0
+
+    @property
+    def saved(self) -> float:
+        """Bits per row that it saves: what all its columns say is said once, and follows in part from others."""
+        return entropy(self.share) * (len(self.columns) - 1 + self.explained)
 
 
 @dataclass(frozen=True)
@@ -123,26 +128,22 @@ def find_existence(cells: Cells, schema: Schema, rng: np.random.Generator) -> Ex
         active = np.mean([signs[i].active for i in group], axis=0) > 0.5
         columns = [signs[i].column for i in group]
         by_emptiness = [signs[i].column for i in group if np.isnan(signs[i].value)]
-        bits = entropy(active.mean())
-        part = 1.0 if len(group) > 1 else 0.0
-        if len(group) == 1 or min(active.sum(), n - active.sum()) >= FEWEST_ROWS:
-            part = max(part, explain(active, columns)) if bits else part
+        part = 1.0 if len(group) > 1 else explain(active, columns)
         explained[by_emptiness] = part
         if n - active.sum() < FEWEST_ROWS:
             continue
-        by_rule = part >= EXPLAINED or active.mean() < 1 - MOSTLY or explain.is_implied(active, columns)
-        if len(group) == 1 and by_emptiness and not by_rule:
+        by_rule = part >= EXPLAINED or explain.is_implied(active, columns)
+        if by_emptiness and not by_rule and active.mean() >= 1 - MOSTLY:
             continue  # not known, by accident
         absent[by_emptiness] = True
-        if active.sum() < FEWEST_ROWS:
+        if active.sum() < FEWEST_ROWS or (by_emptiness and not by_rule):
             continue
         witnesses = _witnesses(cells, schema, active, columns)
         columns += [j for j, _ in witnesses]
         values = [signs[i].value for i in group] + [value for _, value in witnesses]
-        saved = bits * (len(columns) - 1 + part)
-        switches.append(Switch(columns, values, share=float(active.mean()), saved=saved))
+        switches.append(Switch(columns, values, share=float(active.mean()), explained=explain(active, columns)))
         actives.append(active)
-    return Existence(_chosen(switches, actives), absent, explained)
+    return Existence(choose_switches(switches, actives, MOST_PATHS), absent, explained)
 
 
 def entropy(p: float) -> float:
@@ -278,7 +279,7 @@ class _Explainer:
             prior = (y[train].sum() + 0.5) / (train.sum() + 1)
             tree = DecisionTreeClassifier(criterion="entropy", max_depth=3, min_samples_leaf=5, random_state=0)
             tree.fit(X[train], y[train])
-            p = np.clip(tree.predict_proba(X[test])[:, 1], 1e-3, 1 - 1e-3)
+            p = np.clip(np.asarray(tree.predict_proba(X[test]))[:, 1], 1e-3, 1 - 1e-3)
             cost += -np.log2(np.where(y[test], prior, 1 - prior)).sum()
             spent += -np.log2(np.where(y[test], p, 1 - p)).sum()
         return float(np.clip(1 - spent / cost, 0.0, 1.0))
@@ -299,14 +300,16 @@ class _Explainer:
 # -------------------------------------------------------------------- which become branches
 
 
-def _chosen(switches: Sequence[Switch], actives: Sequence[Bool[np.ndarray, " n"]]) -> list[Switch]:
+def choose_switches(
+    switches: Sequence[Switch], actives: Sequence[Bool[np.ndarray, " n"]], most_paths: int
+) -> list[Switch]:
     """Switches with their parents, as many as the paths allow: those that own several columns first, then those
     that save most."""
     order = sorted(range(len(switches)), key=lambda i: (len(switches[i].columns) == 1, -switches[i].saved))
     kept: list[int] = []
     for i in order:
         tried = _with_parents([switches[k] for k in [*kept, i]], [actives[k] for k in [*kept, i]])
-        if n_paths(tried) <= MOST_PATHS:
+        if n_paths(tried) <= most_paths:
             kept.append(i)
     return _with_parents([switches[k] for k in kept], [actives[k] for k in kept])
 

@@ -10,6 +10,11 @@ from jaxtyping import Shaped
 from sklearn.utils.validation import validate_data
 
 
+def is_frame(X: Any) -> bool:
+    """Whether these are the columns of a data frame."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "iloc")
+
+
 def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.ndarray, "n ..."]:
     """Observations as an array of numbers with a row for each: (n, p), or (n, h, w[, c]) for images.
 

@@ -13,8 +13,10 @@ import numpy as np
 from disentree._version import __version__
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.assign import Sheet
+from disentree.mimosa.branches import Branch, Names
 from disentree.mimosa.candidate import Candidate
 from disentree.mimosa.component import Component
+from disentree.mimosa.existence import Existence, Switch
 from disentree.mimosa.finders.chart import Chart
 from disentree.mimosa.finders.gaussians import Mixture
 from disentree.mimosa.finders.leaf_density import Along, Leaf, Tile
@@ -23,6 +25,7 @@ from disentree.mimosa.finders.mixture_leaf import GatedLeaf, MixtureLeaf, Space
 from disentree.mimosa.finders.sheets import SheetLeaf
 from disentree.mimosa.finders.structureless import Columns, Gaussian, MarginsGaussian
 from disentree.mimosa.state import from_state, to_state
+from disentree.mimosa.table_model import Filling, TableModel
 from disentree.utils.files import atomic_path, json_text, sha256_of
 from disentree.utils.versions import build_commit
 
@@ -48,6 +51,7 @@ PARTS = {
             Columns,
         ),
         *(Columns, Gaussian, MarginsGaussian, SheetLeaf, Sheet),
+        *(TableModel, Filling, Existence, Switch, Branch, Names),
     )
 }
 

@@ -1,27 +1,42 @@
 """The tree of a table with columns of any kind and empty cells.
 
-What exists where gives the branches (`existence.py`, `branches.py`). The numbers that all rows have are searched as
-any array is; a number that is not known is filled in by their joint Gaussian. Categorical columns tell the leaves of
+What exists where gives the branches (`existence.py`, `branches.py`). The numbers that all rows have are searched
+as any array is; one that is not known is filled in by their joint Gaussian. Categorical columns tell the leaves of
 that search apart by a likelihood of their own: the share of each value in each leaf.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from scipy.stats import norm
 
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.branches import Branch, Names, choices, make_branches, path_codes, product_hierarchy
-from disentree.mimosa.existence import FEWEST_NUMBERS, Existence, find_existence
+from disentree.mimosa.existence import (
+    FEWEST_NUMBERS,
+    MOST_PATHS,
+    Existence,
+    choose_switches,
+    find_existence,
+    is_heaped,
+    n_paths,
+)
+from disentree.mimosa.precision import column_precision
 from disentree.mimosa.table_dimension import shared_dimension, weighted_blocks
-from disentree.tables import Cells, Codec
+from disentree.tables import Cells, Codec, Column
+from disentree.tables.margins import forward, log_slope
 
 MOST_EMPTY = 0.2  # of the cells of a column of numbers that is searched
+SHARED = 0.6  # of the names of columns that have a part in common
 TRUSTED = (0.0, 0.5, 1.0)  # powers of the categories' likelihood: columns that repeat each other count less
+FEWEST_WHOLE = 30  # different whole numbers in a column that is searched
+MOST_HEAPED = 0.1  # of the rows of such a column with the same number
+REPEATED = 0.2  # of the bits of leaves that must be left when it is known what exists
 RIDGE = 1e-6  # of the variance, so that copies of a column can be filled in too
 
 
@@ -38,12 +53,15 @@ class Filling:
         gaps = np.isnan(X)
         for pattern in np.unique(gaps[gaps.any(axis=1)], axis=0):
             rows = (gaps == pattern).all(axis=1)
-            known = ~pattern
-            slopes = np.linalg.solve(
-                self.covariance[np.ix_(known, known)], self.covariance[np.ix_(known, pattern)]
-            )
-            X[np.ix_(rows, pattern)] = self.mean[pattern] + (X[np.ix_(rows, known)] - self.mean[known]) @ slopes
+            off = X[np.ix_(rows, ~pattern)] - self.mean[~pattern]
+            X[np.ix_(rows, pattern)] = self.mean[pattern] + off @ self._given(pattern)[0]
         return X
+
+    def _given(self, gap: Bool[np.ndarray, " k"]) -> tuple[Float[np.ndarray, "a b"], Float[np.ndarray, "b b"]]:
+        """Slopes of the numbers of a gap on the others, and the covariance that these leave."""
+        C = self.covariance
+        slopes = np.linalg.solve(C[np.ix_(~gap, ~gap)], C[np.ix_(~gap, gap)])
+        return slopes, C[np.ix_(gap, gap)] - C[np.ix_(gap, ~gap)] @ slopes
 
 
 def fit_filling(X: Float[np.ndarray, "n k"], steps: int = 10) -> Filling:
@@ -59,12 +77,7 @@ def fit_filling(X: Float[np.ndarray, "n k"], steps: int = 10) -> Filling:
         Y = filling(X)
         extra = np.zeros_like(filling.covariance)
         for pattern, count in zip(*np.unique(gaps[gaps.any(axis=1)], axis=0, return_counts=True), strict=True):
-            known = ~pattern
-            C = filling.covariance
-            rest = C[np.ix_(pattern, pattern)] - C[np.ix_(pattern, known)] @ np.linalg.solve(
-                C[np.ix_(known, known)], C[np.ix_(known, pattern)]
-            )
-            extra[np.ix_(pattern, pattern)] += count * rest
+            extra[np.ix_(pattern, pattern)] += count * filling._given(pattern)[1]
         mean = Y.mean(axis=0)
         filling = Filling(mean, (Y - mean).T @ (Y - mean) / len(Y) + extra / len(Y) + ridge)
     return filling
@@ -106,7 +119,7 @@ class TableModel:
     core: dict[str, Any]
     more: int
     dimensions: list[int]
-    evidence: list[Float[np.ndarray, "levels leaves"]]
+    evidence: list[Float[np.ndarray, "_ _"]]
     consulted: list[int]
     names: Names
 
@@ -162,7 +175,6 @@ class TableModel:
         codec = self.codec
         cells = codec.cells(features)
         numbers, categories = cells.numbers, cells.categories
-        p = numbers.shape[1]
         flags = features[:, codec.n_plain :]
         owned = {column for switch in self.existence.switches for column in switch.columns}
         for j in set(np.flatnonzero(self.existence.absent).tolist()) - owned:  # no branch says it: a flag does
@@ -226,6 +238,9 @@ class Existing:
 
 def find_branches(frame: Any, codec: Codec, rng: np.random.Generator) -> Existing:
     """Branches of a table, and the columns of numbers that are left to search."""
+    if not codec.used:
+        reasons = "; ".join(f"{c.name}: {c.note}" for c in codec.schema.left_out[:3])
+        raise ValueError(f"X has no column that can be used ({reasons})")
     cells = codec.read(frame)
     existence = find_existence(cells, codec.schema, rng)
     meanings = {
@@ -235,16 +250,42 @@ def find_branches(frame: Any, codec: Codec, rng: np.random.Generator) -> Existin
     codec = codec.with_empty(meanings)
     branches = make_branches(existence, cells, codec.schema, existence.present(cells))
     owned = {column for switch in existence.switches for column in switch.columns}
-    searched = [
-        j
-        for j in range(cells.numbers.shape[1])
-        if j not in owned and np.isnan(cells.numbers[:, j]).mean() <= MOST_EMPTY and _many(cells.numbers[:, j])
-    ]
+    only_numbers = not codec.schema.categorical and not cells.empty.any()
+    searched = [j for j, x in enumerate(cells.numbers.T) if only_numbers or (j not in owned and _is_searched(x))]
     return Existing(codec, cells, existence, branches, searched, fit_filling(cells.numbers[:, searched]))
 
 
-def _many(x: Float[np.ndarray, " n"]) -> bool:
-    return len(np.unique(x[~np.isnan(x)])) > FEWEST_NUMBERS
+def _is_searched(x: Float[np.ndarray, " n"]) -> bool:
+    return bool(np.isnan(x).mean() <= MOST_EMPTY) and _is_continuous(x)
+
+
+def _is_continuous(x: Float[np.ndarray, " n"]) -> bool:
+    """Whether numbers are many and none stands for nothing; whole numbers that are few or heaped may be counts or
+    codes, whose values are no places on a line."""
+    there = x[~np.isnan(x)]
+    values, counts = np.unique(there, return_counts=True)
+    if len(values) <= FEWEST_NUMBERS or is_heaped(there):
+        return False
+    whole = bool((values == np.round(values)).all())
+    return not whole or bool(len(values) > FEWEST_WHOLE and counts.max() <= MOST_HEAPED * len(there))
+
+
+def says_more(found: Existing, leaves: Int[np.ndarray, " n"]) -> bool:
+    """Whether leaves among the numbers are something else than what exists: a sum of areas is on a line of its own
+    where there is no second floor."""
+    whole = _bits(leaves)
+    if not whole:
+        return False
+    present = found.existence.present(found.cells)
+    combinations = np.unique(present, axis=0, return_inverse=True)[1].reshape(-1)
+    sizes = np.bincount(combinations)
+    left = sum(size * _bits(leaves[combinations == c]) for c, size in enumerate(sizes)) / len(leaves)
+    return bool(left > REPEATED * whole)
+
+
+def _bits(labels: Int[np.ndarray, " n"]) -> float:
+    share = np.bincount(labels) / len(labels)
+    return float(-(share[share > 0] * np.log2(share[share > 0])).sum())
 
 
 def finish(
@@ -268,6 +309,8 @@ def finish(
     rng : Generator
     """
     cells, codec, p = found.cells, found.codec, found.cells.numbers.shape[1]
+    if has_leaves:
+        found = _with_fewer(found, MOST_PATHS // len(core.paths))
     owned = {column for switch in found.existence.switches for column in switch.columns}
     deciding = {p + branch.column for branch in found.branches if branch.column >= 0}
     left = [j for j in range(len(codec.used)) if j not in owned | deciding]
@@ -291,8 +334,19 @@ def finish(
     return model, product_hierarchy(core, more, found.branches, dimensions, names)
 
 
+def _with_fewer(found: Existing, most_paths: int) -> Existing:
+    """As many branches as the paths allow, when leaves among the numbers multiply them."""
+    if n_paths(found.existence.switches) <= most_paths:
+        return found
+    present = found.existence.present(found.cells)
+    kept = choose_switches(found.existence.switches, list(present.T), most_paths)
+    existence = replace(found.existence, switches=kept)
+    branches = make_branches(existence, found.cells, found.codec.schema, existence.present(found.cells))
+    return replace(found, existence=existence, branches=branches)
+
+
 def branch_names(found: Existing, codec: Codec) -> Names:
-    """Names from the columns: what the names of a thing's columns begin with, or the first of them."""
+    """Names from the columns that a thing owns."""
     groups = []
     for switch in found.existence.switches:
         columns = [codec.used[j].name for j in switch.columns]
@@ -304,19 +358,17 @@ def branch_names(found: Existing, codec: Codec) -> Names:
 
 
 def common_name(names: Sequence[str]) -> str:
-    """What names begin with, up to the end of a word; the shortest name if that is too little.
+    """What most of some names have in common, three letters at least; else the first of them.
 
     Examples
     --------
-    >>> common_name(["Garage.Type", "Garage.Area"]), common_name(["height"]), common_name(["ab", "xy1"])
-    ('Garage', 'height', 'ab')
+    >>> common_name(["Bsmt.Qual", "BsmtFin.Type", "Total.Bsmt"]), common_name(["ab", "xy1"])
+    ('Bsmt', 'ab')
     """
-    start = names[0]
-    for name in names[1:]:
-        same = next((i for i, (a, b) in enumerate(zip(start, name, strict=False)) if a != b), None)
-        start = start[: min(len(start), len(name)) if same is None else same]
-    start = start.strip(" ._-")
-    return start if len(start) >= 3 else min(names, key=len)
+    first, most = names[0], max(2, int(np.ceil(SHARED * len(names))))
+    parts = {first[i:j].strip(" ._-") for i in range(len(first)) for j in range(i + 3, len(first) + 1)}
+    shared = [part for part in parts if len(part) >= 3 and sum(part in name for name in names) >= most]
+    return max(shared, key=lambda part: (sum(part in name for name in names), len(part), part), default=first)
 
 
 def fit_evidence(
@@ -325,7 +377,7 @@ def fit_evidence(
     log_joint: Float[np.ndarray, "n leaves"],
     codec: Codec,
     rng: np.random.Generator,
-) -> list[Float[np.ndarray, "levels leaves"]]:
+) -> list[Float[np.ndarray, "_ _"]]:
     """What each value says about the leaf, as far as it can be trusted: with the power of the likelihood that
     describes held-out rows best."""
     if not consulted or log_joint.shape[1] < 2:
@@ -357,22 +409,43 @@ def fit_evidence(
 
 
 def existence_bits(found: Existing) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-    """Bits of each row for which of its cells have a value: of every column on its own, and with the switches."""
+    """Bits of each row for which of its cells have a value: of every column on its own, and with the switches.
+
+    A number that is often zero costs, on its own, what one Gaussian of all its values makes of that, on the grid
+    that they are on."""
     cells = found.cells
     present = found.existence.present(cells)
-    n = len(cells)
+    n, p = len(cells), cells.numbers.shape[1]
     alone, switched = np.zeros(n), np.zeros(n)
     for s, switch in enumerate(found.existence.switches):
         above = present[:, switch.parent] if switch.parent >= 0 else np.ones(n, bool)
-        switched += _cost(present[:, s], above)
-        p = cells.numbers.shape[1]
+        switched += _cost(present[:, s], above) * (1 - switch.explained)
         for column, sign in zip(switch.columns, switch.signs, strict=True):
             values = cells.numbers[:, column] if column < p else cells.categories[:, column - p]
             empty = np.isnan(values) if column < p else values < 0
             has = ~(empty | (values == sign))
-            alone += _cost(has, np.ones(n, bool))
             switched += _cost(has, present[:, s]) + _cost(has, ~present[:, s])
+            if column < p and sign == 0 and is_heaped(values[~empty]):
+                alone += _heap_cost(values, found.codec.schema.numeric[column])
+            else:
+                alone += _cost(has, np.ones(n, bool))
     return alone, switched
+
+
+def _heap_cost(x: Float[np.ndarray, " n"], column: Column) -> Float[np.ndarray, " n"]:
+    """Bits that a Gaussian of all numbers, zeros among them, takes more than one of the others alone."""
+    there = ~np.isnan(x)
+    numbers = x[there]
+    t = forward(numbers, column.transform, column.unit)
+    step = column_precision(numbers) * np.exp(log_slope(numbers, column.transform, column.unit))
+    others = t[numbers != 0]
+    whole = -norm.logpdf(t, t.mean(), max(t.std(), step.min())) - np.log(step)
+    part = np.where(
+        numbers == 0, 0.0, -norm.logpdf(t, others.mean(), max(others.std(), step.min())) - np.log(step)
+    )
+    out = np.zeros(len(x))
+    out[there] = (whole - part) / np.log(2)
+    return out
 
 
 def _cost(happens: Bool[np.ndarray, " n"], among: Bool[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Int
 
 from disentree.hierarchy import Hierarchy
+from disentree.hierarchy.sizes import with_sizes
 from disentree.runs.folder import Run
 from disentree.runs.options import StageOptions
 from disentree.runs.scores import SHOWN_PATHS
@@ -30,25 +31,6 @@ def draw_figures(run: Run, options: StageOptions) -> str:
         plt.close(figure)
         drawn += 1
     return f"{drawn} pictures"
-
-
-def with_sizes(hierarchy: Hierarchy, labels: Int[np.ndarray, " n"], form: str = "{} ({:.1%})") -> Hierarchy:
-    """The same tree with the share of rows behind every option's name."""
-    counts = np.bincount(labels[labels >= 0], minlength=len(hierarchy.paths))
-    tree = hierarchy.to_dict()
-    column = 0
-
-    def visit(variables: list[dict[str, Any]]) -> None:
-        nonlocal column
-        for variable in variables:
-            here, column = column, column + 1
-            for k, option in enumerate(variable.get("options", ())):
-                inside = sum(int(counts[p.index]) for p in hierarchy.paths if (here, k) in p.choices)
-                option["name"] = form.format(option["name"], inside / max(1, len(labels)))
-                visit(option["variables"])
-
-    visit(tree["variables"])
-    return Hierarchy.from_dict(tree)
 
 
 def learned_tree(run: Run) -> tuple[Hierarchy, Int[np.ndarray, " n"]]:

@@ -14,7 +14,8 @@ from jaxtyping import Int
 
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
-from disentree.runs.figures import learned_tree, with_sizes
+from disentree.hierarchy.sizes import with_sizes
+from disentree.runs.figures import learned_tree
 from disentree.runs.folder import Run
 from disentree.runs.options import StageOptions
 from disentree.runs.page import Picture, render_page
