@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
+from disentree.cofhae.additive import additive_autoencoder
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder
 from disentree.cofhae.checks import check_structure
 from disentree.cofhae.inputs import InputLayer, fit_input_layer
@@ -25,6 +26,9 @@ from disentree.cofhae.linear import linear_autoencoder
 from disentree.cofhae.saving import SIMPLE_ATTRIBUTES, plain_parameters, read_model, save_model
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.code_statistics import code_statistics
+from disentree.mimosa.inputs import is_frame
+from disentree.mimosa.saving import table_from_json
+from disentree.tables import Cells, Codec
 from disentree.training.batches import StreamedBatches, TensorBatches, batches_of
 from disentree.training.checkpoints import FILE_NAME, below, fingerprint, load_tensors, save_checkpoint
 from disentree.training.data import ArraySource, BlockSource, Source, as_numeric, is_blocks, sample_rows
@@ -90,6 +94,8 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
     interrupted_: bool
     diverged_: bool
     code_statistics_: dict[str, Any] | None
+    table_: Any = None  # the TableModel of a data frame with columns of other kinds, or with empty cells
+    codec_: Codec | None = None  # of a data frame of numbers
     maps_: str = "network"  # or "linear": what encoder and decoder are
     seed_: int
     device_: torch.device
@@ -112,6 +118,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "autoencoder_")
         if is_dask(X):
             return over_blocks(X, self.transform, self.hierarchy_.n_variables, np.float64)
+        X = self._features(X)
         return np.concatenate([self._encode(block) for block in self._read(X, reset=False).blocks()])
 
     @torch.no_grad()
@@ -128,7 +135,14 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
     ) -> tuple[Float[torch.Tensor, "n options"], Float[torch.Tensor, "n continuous"]]:
         return self.autoencoder_.encode_hard(self.input_.to_input(x))
 
-    def inverse_transform(self, Z: ArrayLike) -> Float[np.ndarray, "n ..."]:
+    def _features(self, X: Any) -> Any:
+        """The features of a data frame that the model was fitted on; anything else as it is."""
+        if self.table_ is None or not is_frame(X):
+            return X
+        codec = self.table_.codec
+        return codec.features(codec.read(X))
+
+    def inverse_transform(self, Z: ArrayLike) -> Any:
         """Decode any valid codes.
 
         Parameters
@@ -140,8 +154,17 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         -------
         array of shape (n, ...)
             In the shape and units of X: float64 if X was, else float32. 8-bit images are floats from 0 to 255.
+            For a data frame one with the same columns and types, with empty cells where a column is not active.
         """
         check_is_fitted(self, "autoencoder_")
+        decoded = self._decode(Z)
+        if self.codec_ is not None:
+            return self.codec_.frame(Cells(decoded.astype(np.float64), np.zeros((len(decoded), 0), np.int64)))
+        if self.table_ is None:
+            return decoded
+        return self.table_.frame(decoded.astype(np.float64), self.hierarchy_, self.hierarchy_.path_of(Z))
+
+    def _decode(self, Z: ArrayLike) -> Float[np.ndarray, "n ..."]:
         a, z = self.autoencoder_.mask.from_codes(Z)
         out = [np.empty((0, *self.input_.shape))]
         self.autoencoder_.eval()
@@ -182,13 +205,13 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
             mean over rows of the squared error of the options; rows without a path count as 0.
         """
         check_is_fitted(self, "autoencoder_")
-        source = self._read(X, reset=False)
+        source = self._read(self._features(X), reset=False)
         structure = check_structure(self.hierarchy_, paths, source.n_rows) if paths is not None else None
         table, start = self.autoencoder_.mask.path_options().numpy(), 0
         squares, wrong = 0.0, 0.0
         for block in source.blocks():
             codes = self._encode(block)
-            error = self.inverse_transform(codes) - block
+            error = self._decode(codes) - block
             squares += float((error.astype(np.float64) ** 2).sum())
             if structure is not None:
                 truth = structure[1][start : start + len(block)]
@@ -269,12 +292,17 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         model.input_ = InputLayer(about["input"], arrays).to(model.device_)
         weights = below(tensors, "autoencoder.")
         if about.get("maps") == "linear":
-            model.autoencoder_ = linear_autoencoder(model.hierarchy_, weights).to(model.device_)
+            restore = additive_autoencoder if "encoder.forward_map" in weights else linear_autoencoder
+            model.autoencoder_ = restore(model.hierarchy_, weights).to(model.device_)
         else:
             model.autoencoder_, _ = model._build(None)
             model.autoencoder_.load_state_dict(weights)
         model.autoencoder_.eval()
         model.n_features_in_ = about["n_features_in"]
+        if about.get("table"):
+            model.table_ = table_from_json(about["table"])
+        if about.get("codec"):
+            model.codec_ = Codec.from_dict(about["codec"])
         if about["feature_names_in"]:
             setattr(model, "feature_names_in_", np.array(about["feature_names_in"], dtype=object))  # noqa: B010
         for name in SIMPLE_ATTRIBUTES:
@@ -291,7 +319,8 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
     def _fit_input(self, source: Source, rng: np.random.Generator) -> InputLayer:
         """The fixed first layer, measured on X."""
         kind = "image" if self.input == "auto" and self.encoder in CONVOLUTIONAL else self.input
-        return fit_input_layer(source, kind, self.likelihood, rng)
+        likelihood = self.likelihood if self.table_ is None else "gaussian"
+        return fit_input_layer(source, kind, likelihood, rng)
 
     def _networks(self, n_encoded: int, n_decoded: int) -> tuple[nn.Module, nn.Module]:
         """Encoder and decoder; the user's own modules are copied."""

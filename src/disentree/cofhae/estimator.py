@@ -15,16 +15,20 @@ from numpy.typing import ArrayLike
 from torch import nn
 
 from disentree.cofhae import constants
+from disentree.cofhae.additive import MANY_PATHS, AdditiveForm, fit_additive_form
 from disentree.cofhae.algorithm2 import Labels, make_measure, make_step
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
 from disentree.cofhae.base import AutoencoderEstimator, paper_training
 from disentree.cofhae.checks import check_codes, check_parameters, check_structure
-from disentree.cofhae.fitting import find_representation, find_structure, find_targets, settings_of
+from disentree.cofhae.fitting import find_representation, find_structure, find_targets, make_mimosa, settings_of
 from disentree.cofhae.inputs import embedding_layer
 from disentree.cofhae.linear import ClosedForm, are_enough, fit_closed_form
 from disentree.cofhae.losses import discriminator
 from disentree.cofhae.shared_docs import documented
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.inputs import is_frame
+from disentree.mimosa.table_model import TableModel, table_without_branches
+from disentree.tables import Codec
 from disentree.training.batches import TensorBatches
 from disentree.training.checkpoints import fingerprint, restore_checkpoint
 from disentree.training.data import Source, rows_of
@@ -258,6 +262,7 @@ class COFHAE(AutoencoderEstimator):
         paths: ArrayLike | None = None,
         codes: ArrayLike | None = None,
         representation: Any = None,
+        table: TableModel | None = None,
     ) -> COFHAE:
         """Find the structure of X with MIMOSA, or take the one given, and train the autoencoder.
 
@@ -276,6 +281,8 @@ class COFHAE(AutoencoderEstimator):
             With ``targets="codes"``, the code that every row should get. `paths` may then be left out.
         representation : Representation, default=None
             With ``input="embedding"``, a fitted MIMOSA's `representation_`, to save the time of training one.
+        table : TableModel, default=None
+            With a data frame and its structure, the `table_` of the MIMOSA that found it.
 
         Returns
         -------
@@ -285,6 +292,7 @@ class COFHAE(AutoencoderEstimator):
         check_parameters(self)
         if isinstance(y, Hierarchy):
             raise TypeError("give the hierarchy by name: fit(X, hierarchy=..., paths=...)")
+        X, hierarchy, paths = self._read_frame(X, hierarchy, paths, table)
         source = self._read(X)
         codes, paths = check_codes(self.targets, hierarchy, paths, codes, source.n_rows)
         given = check_structure(hierarchy, paths, source.n_rows)
@@ -295,7 +303,7 @@ class COFHAE(AutoencoderEstimator):
         seed = saved[1]["seed"] if saved else pick_seed(self.random_state)
         seeds = np.random.SeedSequence(seed).spawn(6)
 
-        self.seed_, self.device_, self.mimosa_ = seed, device, None
+        self.seed_, self.device_ = seed, device
         mimosa_seed = int(seeds[0].generate_state(1)[0])
         if saved:
             self.hierarchy_, self.paths_ = Hierarchy.from_dict(saved[1]["hierarchy"]), saved[0]["paths"].numpy()
@@ -314,6 +322,10 @@ class COFHAE(AutoencoderEstimator):
             layer = self._fit_input(source, np.random.default_rng(seeds[1]))
         self.input_ = layer.to(device)
 
+        if self._adds_up(source):
+            form = fit_additive_form(layer, source, self.hierarchy_, self.paths_, np.random.default_rng(seeds[5]))
+            self._take_closed_form(form, source)
+            return self
         held = self._held_out(source, np.random.default_rng(seeds[4]))
         closed = self._closed_form(source, np.random.default_rng(seeds[5]), held)
         if closed is not None and (self.maps == "linear" or are_enough(closed.held_out, source.n_rows)):
@@ -351,6 +363,24 @@ class COFHAE(AutoencoderEstimator):
             self._take_closed_form(closed, source)
         return self
 
+    def _read_frame(self, X: Any, hierarchy: Any, paths: Any, table: TableModel | None) -> tuple[Any, Any, Any]:
+        """Features for a data frame with columns of any kind, and its structure; anything else as it is."""
+        self.table_ = self.codec_ = self.mimosa_ = None
+        if not is_frame(X):
+            return X, hierarchy, paths
+        codec = Codec.fit(X)
+        if codec.schema.is_plain:
+            self.codec_ = codec
+            return X, hierarchy, paths
+        if hierarchy is None:
+            self.mimosa_ = make_mimosa(self, pick_seed(self.random_state)).fit(X)
+            hierarchy, paths, self.table_ = self.mimosa_.hierarchy_, self.mimosa_.labels_, self.mimosa_.table_
+            codec = self.table_.codec
+        else:
+            self.table_ = table_without_branches(X, codec) if table is None else table
+            codec = self.table_.codec
+        return codec.features(codec.read(X)), hierarchy, paths
+
     # ---------------------------------------------------------------- maps in closed form
 
     @property
@@ -377,6 +407,13 @@ class COFHAE(AutoencoderEstimator):
             return None
         return fit_closed_form(layer, source, self.hierarchy_, self.paths_, rng, held if len(held) else None)
 
+    def _adds_up(self, source: Source) -> bool:
+        """Whether the paths are too many for a map each, or cells tell the options, and nothing asks for
+        networks."""
+        linear = self.maps == "linear" or (self.maps == "auto" and self._may_be_linear)
+        branches = self.table_ is not None and bool(self.table_.branches)
+        return linear and (branches or len(self.hierarchy_.paths) > MANY_PATHS) and len(source.shape) == 1
+
     @property
     def _may_be_linear(self) -> bool:
         """Whether no setting asks for networks of some kind."""
@@ -392,7 +429,7 @@ class COFHAE(AutoencoderEstimator):
         n = min(most, max(source.n_rows // 10, min(constants.FEWEST_HELD_OUT, source.n_rows // 5)))
         return np.sort(rng.choice(source.n_rows, n, replace=False))
 
-    def _take_closed_form(self, closed: ClosedForm, source: Source) -> None:
+    def _take_closed_form(self, closed: ClosedForm | AdditiveForm, source: Source) -> None:
         none = np.zeros((0, 0), dtype=np.float32), np.zeros((0, 0, 0), dtype=np.float32)
         self.input_.subspace_centers, self.input_.subspace_bases = map(torch.from_numpy, none)
         self.input_.to(self.device_)
@@ -409,7 +446,7 @@ class COFHAE(AutoencoderEstimator):
         X = rows_of(source, held)
         codes = self._encode(X)
         to = closed.coordinates.to
-        Y, again = (self.input_.prepare(rows).cpu().numpy() @ to for rows in (X, self.inverse_transform(codes)))
+        Y, again = (self.input_.prepare(rows).cpu().numpy() @ to for rows in (X, self._decode(codes)))
         explained = 1 - np.square(Y - again).sum() / max(float(np.square(Y - Y.mean(axis=0)).sum()), 1e-300)
         known = self.paths_[held] >= 0
         agreement = (self.hierarchy_.path_of(codes) == self.paths_[held])[known].mean() if known.any() else 1.0

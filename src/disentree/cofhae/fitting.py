@@ -18,14 +18,18 @@ from disentree.mimosa.representation.base import Representation
 from disentree.training.data import ArraySource, Source, sample_rows
 
 
+def make_mimosa(model: Any, seed: int) -> Any:
+    """The estimator that finds the structure, not fitted."""
+    if model.mimosa is not None:
+        return cast(Any, clone(model.mimosa))
+    from disentree.mimosa import MIMOSA
+
+    return MIMOSA(random_state=seed, verbose=model.verbose)
+
+
 def find_structure(model: Any, source: Source, seed: int) -> tuple[Hierarchy, Int[np.ndarray, " n"], Any]:
     """Hierarchy and paths, and the MIMOSA that found them: on a sample of data that is read in blocks."""
-    if model.mimosa is None:
-        from disentree.mimosa import MIMOSA
-
-        mimosa = MIMOSA(random_state=seed, verbose=model.verbose)
-    else:
-        mimosa = cast(Any, clone(model.mimosa))
+    mimosa = make_mimosa(model, seed)
     if isinstance(source, ArraySource):
         paths = mimosa.fit(source.X).labels_
     else:

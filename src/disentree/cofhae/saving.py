@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from disentree._version import __version__
+from disentree.mimosa.saving import table_to_json
 from disentree.training.checkpoints import load_tensors, save_tensors
 from disentree.training.networks import CONVOLUTIONAL
 from disentree.utils.files import sha256_of, write_json
@@ -38,6 +39,8 @@ def save_model(model: Any, folder: Path) -> None:
         "n_features_in": int(model.n_features_in_),
         "feature_names_in": list(getattr(model, "feature_names_in_", [])),
         **{name: getattr(model, f"{name}_") for name in SIMPLE_ATTRIBUTES},
+        **({"table": table_to_json(model.table_)} if model.table_ is not None else {}),
+        **({"codec": model.codec_.to_dict()} if model.codec_ is not None else {}),
         "sha256": sha256_of(folder / "model.safetensors"),
     }
     write_json(folder / "model.json", about)

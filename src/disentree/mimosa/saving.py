@@ -63,6 +63,21 @@ def as_loaded(part: Any) -> Any:
     return from_state(to_state(part, arrays, "part"), arrays, PARTS)
 
 
+def table_to_json(table: TableModel) -> dict[str, Any]:
+    """A table's model as JSON alone, arrays as lists."""
+    arrays: dict[str, np.ndarray] = {}
+    state = to_state(table, arrays, "table")
+    lists = {name: [str(a.dtype), list(a.shape), a.ravel().tolist()] for name, a in arrays.items()}
+    return {"state": state, "arrays": lists}
+
+
+def table_from_json(about: Mapping[str, Any]) -> TableModel:
+    """What `table_to_json` gave."""
+    lists = about["arrays"].items()
+    arrays = {name: np.array(values, dtype=dtype).reshape(shape) for name, (dtype, shape, values) in lists}
+    return from_state(about["state"], arrays, PARTS)
+
+
 def save_mimosa(model: Any, folder: Path) -> None:
     """Write a fitted estimator into a folder."""
     from safetensors.numpy import save

@@ -20,6 +20,7 @@ from disentree.mimosa.branches import Branch, Names, choices, make_branches, pat
 from disentree.mimosa.existence import (
     FEWEST_NUMBERS,
     MOST_PATHS,
+    MOSTLY,
     Existence,
     choose_switches,
     find_existence,
@@ -156,11 +157,11 @@ class TableModel:
         """Which things do not exist on each path."""
         core = Hierarchy.from_dict(self.core)
         out = np.ones((len(hierarchy.paths), len(self.existence.switches)), bool)
-        seen = list(hierarchy.variables)
-        start = core.n_variables + self.more
-        order = _places(self.branches)
-        columns = [v.index for v in seen[start:] if v.kind == "categorical"]
-        where = dict(zip(columns, order, strict=True))
+        if not self.branches:
+            return out
+        below = hierarchy.variables[core.n_variables + self.more :]
+        columns = [v.index for v in below if v.kind == "categorical"]
+        where = dict(zip(columns, _places(self.branches), strict=True))
         for path in hierarchy.paths:
             for column, option in path.choices:
                 if column in where:
@@ -219,6 +220,16 @@ def _places(branches: Sequence[Branch]) -> list[int]:
         if branches[b].parent < 0:
             visit(b)
     return out
+
+
+def table_without_branches(frame: Any, codec: Codec) -> TableModel:
+    """For a table whose tree is given: empty cells are empty again where a flag says so."""
+    absent = np.array([c.n_empty > MOSTLY * len(frame) for c in codec.used], bool)
+    codec = codec.with_empty({c.name: "absent" if a else c.empty for c, a in zip(codec.used, absent, strict=True)})
+    existence = Existence([], absent, np.zeros(len(absent)))
+    filling = Filling(np.zeros(0), np.zeros((0, 0)))
+    core = Hierarchy.flat(0).to_dict()
+    return TableModel(codec.to_dict(), existence, [], [], filling, core, 0, [], [], [], Names([], []))
 
 
 # -------------------------------------------------------------------- fitting
