@@ -8,7 +8,7 @@ from disentree import COFHAE
 from disentree.cofhae.additive import MANY_PATHS
 from disentree.datasets import load_dataset
 
-N = 500
+N = 300
 
 
 def people(n=N, seed=0):
