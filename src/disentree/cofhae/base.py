@@ -159,7 +159,9 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "autoencoder_")
         decoded = self._decode(Z)
         if self.codec_ is not None:
-            return self.codec_.frame(Cells(decoded.astype(np.float64), np.zeros((len(decoded), 0), np.int64)))
+            numeric = [i for i, column in enumerate(self.codec_.schema.columns) if column.is_numeric]
+            numbers = decoded[:, numeric].astype(np.float64)
+            return self.codec_.frame(Cells(numbers, np.zeros((len(decoded), 0), np.int64)))
         if self.table_ is None:
             return decoded
         return self.table_.frame(decoded.astype(np.float64), self.hierarchy_, self.hierarchy_.path_of(Z))

@@ -94,8 +94,13 @@ class Schema:
 
     @property
     def is_plain(self) -> bool:
-        """Whether all columns are numbers without an empty cell: such a table is an array with names."""
-        return all(column.kind in ("number", "integer") and not column.n_empty for column in self.columns)
+        """Whether all columns are numbers without an empty cell: such a table is an array with names. A constant
+        number does no harm."""
+        numbers = [c.kind in ("number", "integer") and not c.n_empty for c in self.columns]
+        constant = [
+            c.kind == "constant" and c.dtype.lower().startswith(("int", "uint", "float")) for c in self.columns
+        ]
+        return any(numbers) and all(a or b for a, b in zip(numbers, constant, strict=True))
 
     def __getitem__(self, name: str) -> Column:
         return next(column for column in self.columns if column.name == name)
