@@ -80,11 +80,10 @@ class Codec:
         -------
         Codec
         """
-        codec = cls(infer_schema(frame, types, drop, log)).measured(frame)
-        return replace(codec, flags=_flags(codec.read(frame).empty))
+        return cls(infer_schema(frame, types, drop, log)).measured(frame)
 
     def measured(self, frame: Any, transformed: bool = True) -> Codec:
-        """With the transform, center and scale of each column of numbers as they are in a frame.
+        """With the transform, center and scale of each column of numbers, and the flags, as they are in a frame.
 
         Parameters
         ----------
@@ -103,7 +102,7 @@ class Codec:
                 columns.append(_measured(column, x[~np.isnan(x)], transformed))
             else:
                 columns.append(column)
-        return replace(self, schema=Schema(tuple(columns)))
+        return Codec(Schema(tuple(columns)), _flags(self.read(frame).empty))
 
     # ---------------------------------------------------------------- cells
 
@@ -269,7 +268,7 @@ class Codec:
     @classmethod
     def from_dict(cls, about: Mapping[str, Any]) -> Codec:
         """What `to_dict` gave."""
-        return cls(Schema.from_dict(about), tuple(about["flags"]))
+        return cls(Schema.from_dict(about), tuple(about.get("flags", ())))
 
     def with_empty(self, meanings: Mapping[str, str]) -> Codec:
         """With what the empty cells of columns mean: "absent" or "random".

@@ -96,11 +96,11 @@ class Schema:
     def is_plain(self) -> bool:
         """Whether all columns are numbers without an empty cell: such a table is an array with names. A constant
         number does no harm."""
-        numbers = [c.kind in ("number", "integer") and not c.n_empty for c in self.columns]
+        numbers = [c for c in self.columns if c.kind in ("number", "integer") and not c.n_empty]
         constant = [
-            c.kind == "constant" and c.dtype.lower().startswith(("int", "uint", "float")) for c in self.columns
+            c for c in self.columns if c.kind == "constant" and c.dtype.lower().strip("u")[:3] in ("int", "flo")
         ]
-        return any(numbers) and all(a or b for a, b in zip(numbers, constant, strict=True))
+        return bool(numbers) and len(numbers) + len(constant) == len(self.columns)
 
     def __getitem__(self, name: str) -> Column:
         return next(column for column in self.columns if column.name == name)
