@@ -6,6 +6,7 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from disentree import COFHAE, MIMOSA
 from disentree.datasets import load_dataset, load_file
@@ -195,7 +196,8 @@ def test_rows_too_far_out_have_no_path(table_run, frame, tmp_path):
     other.to_csv(tmp_path / "t.csv", index=False)
     result = invoke("apply", table_run.folder, tmp_path / "t.csv", "--out", tmp_path / "z.npy")
     assert result.exit_code == 0, result.stderr
-    assert "3 rows without a path" in result.stdout
+    assert "1 rows without a path: a value is missing" in result.stdout
+    assert "2 rows without a path: too far out to be encoded" in result.stdout
     codes, paths = np.load(tmp_path / "z.npy"), np.load(tmp_path / "z.paths.npy")
     assert np.flatnonzero(paths < 0).tolist() == [3, 5, 9]
     hierarchy = table_run.hierarchy
@@ -433,6 +435,95 @@ def test_images_are_numbers_as_in_training(tmp_path, dtype):
     np.save(tmp_path / "x.npy", X.astype(dtype))
     data = load_file(tmp_path / "x.npy")
     about = {"kind": "images", "shape": [4, 4], "columns": None, "n_columns": None, "scale": None}
-    block = next(read_blocks(tmp_path / "x.npy", about))
+    block = next(read_blocks(tmp_path / "x.npy", about)).X
     assert block.dtype == data.X.dtype
     np.testing.assert_array_equal(block, data.X)
+
+
+# ------------------------------------------------------------------ what a table says about its rows
+
+
+@pytest.mark.parametrize("name", ["z.csv", "z.parquet"])
+def test_a_table_has_leaves_probabilities_errors_and_what_is_kept(colored_run, colored, tmp_path, name):
+    colored.assign(path="0" + colored["key"]).to_csv(tmp_path / "t.csv", index=False)
+    words = ("--keep", "key", "--keep", "path", "--out", tmp_path / name)
+    result = invoke("apply", colored_run.folder, tmp_path / "t.csv", *words)
+    assert result.exit_code == 0, result.stderr
+    found = pd.read_csv(tmp_path / name) if name == "z.csv" else pd.read_parquet(tmp_path / name)
+    model = colored_run.model("cpu")
+    assert list(found.columns) == [
+        "key", "path (kept)", "path", "leaf", "probability", "error",
+        *(variable.name for variable in model.hierarchy_.variables),
+    ]  # fmt: skip
+    assert found["key"].tolist() == colored["key"].tolist()
+    assert found["path (kept)"][7] == "0k7"
+    assert found["leaf"].tolist() == [model.hierarchy_.paths[path].name for path in found["path"]]
+    X = colored_run.data.X
+    again = model.inverse_transform(model.transform(X))
+    np.testing.assert_allclose(found["error"], np.sqrt(((X - again) ** 2).mean(axis=1)), rtol=1e-3, atol=1e-5)
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    np.testing.assert_allclose(found["probability"], proba[np.arange(len(X)), found["path"]], rtol=1e-3, atol=1e-5)
+    assert (found["probability"] >= 1 / len(model.hierarchy_.paths)).all()
+
+
+def test_the_likeliest_path_is_the_path(run, rows):
+    model = run.model("cpu")
+    np.testing.assert_array_equal(model.predict_proba(rows).argmax(axis=1), model.predict_path(rows))
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("t.csv", "--keep", "z", "--out", "z.csv"), "t.csv has no column 'z' to keep; it has a, b"),
+        (("t.csv", "--keep", "key", "--out", "z.npy"), "--keep copies columns from a table to a table"),
+        ((".", "--out", "z.csv"), "is a folder of images, the run was not made from such"),
+    ],
+)
+def test_what_cannot_be_kept(colored_run, colored, tmp_path, monkeypatch, words, sentence):
+    monkeypatch.chdir(tmp_path)
+    colored.to_csv("t.csv", index=False)
+    result = invoke("apply", colored_run.folder, *words)
+    assert (result.exit_code, is_one_sentence(result)) == (2, True)
+    assert sentence in result.stderr
+
+
+@pytest.fixture
+def classes(tmp_path):
+    """Two classes of images: bright above, and bright below."""
+    rng = np.random.default_rng(0)
+    for i in range(120):
+        picture = rng.integers(0, 40, (8, 8)).astype(np.uint8)
+        picture[slice(0, 4) if i % 2 else slice(4, 8)] += np.uint8(rng.integers(100, 200))
+        folder = tmp_path / "images" / ("above" if i % 2 else "below")
+        folder.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(picture).save(folder / f"{i:03}.png")
+    (tmp_path / "images" / "below" / "broken.png").write_bytes(b"\x89PNG and then nothing")
+    whole = (tmp_path / "images" / "above" / "001.png").read_bytes()
+    (tmp_path / "images" / "above" / "cut.png").write_bytes(whole[: len(whole) // 2])
+    return tmp_path / "images"
+
+
+def test_images_in_class_folders(classes, tmp_path, fakes):
+    data = load_file(classes)
+    assert data.X.shape == (120, 8, 8)
+    assert data.labels[:2].tolist() == ["above", "above"]
+    assert data.policy[0] == "left out 2 images that could not be read: below/broken.png, above/cut.png"
+    assert data.policy[1].startswith("the 2 subfolders (above, below) are classes")
+    result = invoke("run", classes, "--out", tmp_path / "r", "--no-report")
+    assert result.exit_code == 0, result.stderr
+    run = Run.open(tmp_path / "r")
+    assert 0 <= run.metrics["scores"]["purity"] <= 1
+    assert "agreement with the classes" in result.stdout
+    counted = [sum(leaf["n_rows"].values()) for leaf in run.read_json("metrics.json")["classes"]]
+    assert sum(counted) == 108
+    result = invoke("apply", run.folder, classes, "--out", tmp_path / "z.csv")
+    assert result.exit_code == 0, result.stderr
+    assert "2 rows without a path: the image cannot be read" in result.stdout
+    found = pd.read_csv(tmp_path / "z.csv")
+    assert len(found) == 122
+    assert found["file"][0] == "above/001.png"
+    assert found["file"][found["path"] < 0].tolist() == ["above/cut.png", "below/broken.png"]
+    model = run.model()
+    expected = model.hierarchy_.path_of(model.transform(data.X))
+    np.testing.assert_array_equal(found["path"][found["path"] >= 0], expected)

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from disentree.runs import stages
+from disentree.errors import UserError
+from disentree.runs import RunConfig, stages, start_run
 from disentree.runs.folder import Run
 from disentree.runs.stages import STAGE_NAMES, finish_run, finished_stages, redo_from, unfinished_stages
 from disentree.utils.files import locked
@@ -145,3 +146,13 @@ def test_a_model_that_says_it_was_interrupted_is_not_kept(tmp_path, fakes, monke
     monkeypatch.setattr(FakeModel, "interrupted_", True, raising=False)
     assert invoke("run", *STICKS, "--out", tmp_path / "r", "--structure", "true").exit_code == 130
     assert finished_stages(Run.open(tmp_path / "r")) == ["data", "structure"]
+
+
+def test_other_settings_are_refused_once_the_data_was_read(tmp_path, fakes):
+    run = start_run(RunConfig.of("chopsticks-depth2-inter", n_samples=300), tmp_path / "r")
+    again = RunConfig.of("chopsticks-depth2-inter", n_samples=300, seed=1)
+    assert start_run(again, tmp_path / "r").config.seed == 1  # nothing was done
+    run = Run.open(tmp_path / "r")
+    finish_run(run, until="data")
+    with pytest.raises(UserError, match="holds a run with seed 1, not 0"):
+        start_run(RunConfig.of("chopsticks-depth2-inter", n_samples=300), tmp_path / "r")

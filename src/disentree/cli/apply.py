@@ -13,8 +13,17 @@ from disentree.errors import UserError
 
 def apply(
     run: RunFolder,
-    file: Annotated[Path, typer.Argument(help="Rows as .npy, .npz, .csv, .tsv or .parquet.")],
-    out: Annotated[Path, typer.Option(help="Codes and paths as .npy, .csv or .parquet.")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="Rows as .csv, .tsv, .parquet, .npy, .npz, or a folder of images."),
+    ],
+    out: Annotated[
+        Path, typer.Option(help="A .csv or .parquet for paths, leaves and codes; a .npy for codes only.")
+    ],
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column of FILE to copy, such as an identifier; may be repeated."),
+    ] = None,
     engine: Annotated[
         str, typer.Option(help="local: this process; dask: a cluster, from .npy to .npy.")
     ] = "local",
@@ -24,7 +33,8 @@ def apply(
 ) -> None:
     """Put every row of a file on its path and encode it with a run's model, a block at a time.
 
-    Memory does not grow with the file. A .npy gets the codes, and a second one ending in .paths.npy the paths.
+    A table gets the path, the name of its leaf, its probability, the error of the reconstruction and the codes. A
+    .npy gets the codes, and a second one ending in .paths.npy the paths. Memory does not grow with the file.
     """
     from disentree.runs.apply import apply_run
     from disentree.runs.folder import Run
@@ -33,8 +43,8 @@ def apply(
     existing = [path for path in out_files(out) if path.exists()]
     if existing and not force:
         raise UserError(f"{existing[0]} exists; --force overwrites it")
-    done = apply_run(Run.open(run), file, out, engine=engine, address=address, device=device)
+    done = apply_run(Run.open(run), file, out, keep=keep or (), engine=engine, address=address, device=device)
     print(f"{done.n_rows:,} rows in {done.seconds:.1f} s ({done.n_rows / max(done.seconds, 1e-9):,.0f} rows/s)")
-    if done.n_without_path:
-        print(f"{done.n_without_path:,} rows without a path: a value is missing, or too far out to be encoded")
+    for reason, n in done.without_path.items():
+        print(f"{n:,} rows without a path: {reason}")
     print("written: " + ", ".join(map(str, done.files)))

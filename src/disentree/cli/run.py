@@ -123,7 +123,16 @@ def print_summary(run: Run) -> None:
     print(with_sizes(*learned_tree(run)))
     shown = {**metrics["scores"], **metrics["scores_without_truth"]}
     print()
-    for name in ("r4c", "h_error", "purity", "coverage", "reconstruction_r2", "pca_r2", "dependence"):
+    for name in (
+        "r4c",
+        "h_error",
+        "class_agreement",
+        "purity",
+        "coverage",
+        "reconstruction_r2",
+        "pca_r2",
+        "dependence",
+    ):
         if shown.get(name) is not None:
             title, what, places = SCORES[name]
             print(f"{title} {shown[name]:.{places}f} ({what})")

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from disentree.cofhae import constants
@@ -380,6 +381,30 @@ class COFHAE(AutoencoderEstimator):
             self.table_ = table_without_branches(X, codec) if table is None else table
             codec = self.table_.codec
         return codec.features(codec.read(X)), hierarchy, paths
+
+    @torch.no_grad()
+    def predict_proba(self, X: Any) -> Float[np.ndarray, "n paths"]:
+        """The probability that the encoder gives to each path.
+
+        Parameters
+        ----------
+        X : array-like, data frame or blocks of rows
+            Rows of the same kind as in `fit`.
+
+        Returns
+        -------
+        array of shape (n, n_paths)
+            Rows sum to 1.
+        """
+        check_is_fitted(self, "autoencoder_")
+        self.autoencoder_.eval()
+        choices = self.autoencoder_.mask.path_options().T
+        out = []
+        for block in self._read(X, reset=False).blocks():
+            code = self.autoencoder_.encode(self.input_.to_input(self.input_.prepare(block)))
+            joint = (code.log_p.cpu().double() @ choices.double()).exp()
+            out.append((joint / joint.sum(dim=1, keepdim=True)).numpy())
+        return np.concatenate(out)
 
     # ---------------------------------------------------------------- maps in closed form
 

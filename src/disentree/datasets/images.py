@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 
 from disentree.datasets.user_data import UserData, optional_module
-from disentree.datasets.wording import first_line, size_in_words
+from disentree.datasets.wording import first_line, size_in_words, some_of
 from disentree.errors import UserError
 from disentree.utils.files import naming
 
@@ -63,8 +63,10 @@ class _Folder:
 
 
 def image_files(folder: Path) -> list[Path]:
-    """The images in a folder, in order of name."""
-    return sorted(p for p in folder.iterdir() if p.suffix.lower() in IMAGES and p.is_file())
+    """The images in a folder and in its subfolders, in order of name; hidden ones are not looked at."""
+    inside = [folder, *(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith("."))]
+    found = (p for place in inside for p in place.iterdir() if p.suffix.lower() in IMAGES and p.is_file())
+    return sorted(found, key=lambda p: p.relative_to(folder).parts)
 
 
 def load_images(folder: Path, image_size: int | None) -> UserData:
@@ -72,11 +74,8 @@ def load_images(folder: Path, image_size: int | None) -> UserData:
     files = image_files(folder)
     if not files:
         raise UserError(f"{folder} holds no images ({', '.join(IMAGES)})")
-    ops = optional_module("PIL.ImageOps", folder)
-    seen = _Folder()
-    for file in files:
-        with _opened(file) as picture:
-            _look_at(picture, seen)
+    optional_module("PIL.ImageOps", folder)
+    seen, bad = look_at_images(files)
     policy = seen.sentences()
     (width, height), _ = seen.sizes.most_common(1)[0]
     if image_size is not None:
@@ -87,15 +86,67 @@ def load_images(folder: Path, image_size: int | None) -> UserData:
         several = len(seen.sizes) > 1
         were = f"{len(seen.sizes)} sizes" if several else "{}x{} pixels".format(*next(iter(seen.sizes)))
         policy.append(f"images had {were}: scaled and cut around the middle to {width}x{height} pixels")
-    shape = (len(files), height, width, 3) if seen.color else (len(files), height, width)
-    X = np.empty(shape, dtype=np.uint8)
+    shape = (height, width, 3) if seen.color else (height, width)
+    X = np.empty((len(files), *shape), dtype=np.uint8)
+    kept: list[int] = []
     for row, file in enumerate(files):
-        with _opened(file) as picture:
-            plain = _eight_bit(picture, seen)
-            X[row] = np.asarray(plain if plain.size == (width, height) else ops.fit(plain, (width, height)))
+        try:
+            if file not in bad:
+                X[len(kept)] = read_image(file, shape, seen)
+                kept.append(row)
+        except UserError as error:  # its header was readable
+            bad[file] = str(error)
+    if not kept:
+        raise UserError(next(iter(bad.values())))
+    if bad:
+        names = some_of((str(file.relative_to(folder)) for file in bad), 3)
+        policy.append(f"left out {_images(len(bad))} that could not be read: {names}")
+    X, rows = X[: len(kept)], np.array(kept) if bad else None
+    labels = _classes(folder, [files[row] for row in kept], policy)
     kind = "color" if seen.color else "gray"
-    policy.append(f"{len(files):,} {kind} images of {size_in_words(X)} pixels, in order of name")
-    return UserData(folder.name, "images", X, tuple(policy))
+    policy.append(f"{len(kept):,} {kind} images of {size_in_words(X)} pixels, in order of name")
+    return UserData(folder.name, "images", X, tuple(policy), rows=rows, labels=labels)
+
+
+def look_at_images(files: Sequence[Path]) -> tuple[_Folder, dict[Path, str]]:
+    """What is known of images once each was looked at, and what is wrong with those that cannot be read.
+
+    Raises
+    ------
+    UserError
+        If none can be read.
+    """
+    seen, bad = _Folder(), {}
+    for file in files:
+        try:
+            with _opened(file) as picture:
+                _look_at(picture, seen)
+        except UserError as error:
+            bad[file] = str(error)
+    if len(bad) == len(files):
+        raise UserError(next(iter(bad.values())))
+    return seen, bad
+
+
+def read_image(file: Path, shape: tuple[int, ...], seen: _Folder) -> UInt8[np.ndarray, "h w ..."]:
+    """An image of a height and width, in color if it has three axes."""
+    ops = optional_module("PIL.ImageOps", file)
+    size = (shape[1], shape[0])
+    with _opened(file) as picture:
+        plain = _eight_bit(picture, seen, color=len(shape) == 3)
+        return np.asarray(plain if plain.size == size else ops.fit(plain, size))
+
+
+def _classes(folder: Path, files: Sequence[Path], policy: list[str]) -> Any:
+    """The subfolder that each image is in, if there are several."""
+    classes = ["" if file.parent == folder else file.parent.name for file in files]
+    names = sorted({*classes} - {""})
+    if len(names) < 2:
+        return None
+    policy.append(
+        f"the {len(names)} subfolders ({some_of(names)}) are classes, which the tree is compared with and not told"
+    )
+    return np.array(classes)
 
 
 @contextmanager
@@ -144,14 +195,14 @@ def _values(picture: Any) -> Float[np.ndarray, "h w"]:
     return values
 
 
-def _eight_bit(picture: Any, seen: _Folder) -> Any:
-    """The first frame with 8 bits, in color if any image of the folder is."""
+def _eight_bit(picture: Any, seen: _Folder, color: bool) -> Any:
+    """The first frame with 8 bits."""
     if getattr(picture, "n_frames", 1) > 1:
         picture.seek(0)
     if _is_deep(picture):
         image = optional_module("PIL.Image", Path(picture.filename))
         picture = image.fromarray(np.clip(_values(picture) * (255 / seen.top), 0, 255).astype(np.uint8))
-    return picture.convert("RGB" if seen.color else "L")
+    return picture.convert("RGB" if color else "L")
 
 
 def _images(n: int) -> str:

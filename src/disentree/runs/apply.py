@@ -5,38 +5,58 @@ Blocks are those in which `transform` would go through the whole array, so that 
 
 from __future__ import annotations
 
+import logging
 import os
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 
 from disentree.errors import UserError
 from disentree.runs.folder import Run
 from disentree.runs.reading import check_layout, read_blocks, read_rows
 from disentree.runs.stages import check_stages
-from disentree.runs.writing import create_npy, npy_layouts, open_writer, out_files, write_rows
+from disentree.runs.writing import Assigned, create_npy, npy_layouts, open_writer, out_files, write_rows
 from disentree.training.data import rows_per_block
 from disentree.utils.arrays import open_array
 from disentree.utils.files import atomic_path
 from disentree.utils.jobs import in_processes
 
+log = logging.getLogger(__name__)
+
 IN, OUT = (".npy", ".npz", ".csv", ".tsv", ".parquet"), (".npy", ".csv", ".parquet")
+MISSING, FAR_OUT, UNREADABLE = "a value is missing", "too far out to be encoded", "the image cannot be read"
 
 
 @dataclass(frozen=True)
 class Applied:
-    """What `apply_run` has done. Rows without a path miss a value, or are too far out to be encoded."""
+    """What `apply_run` has done.
+
+    Attributes
+    ----------
+    n_rows : int
+    seconds : float
+    files : tuple of Path
+        What was written.
+    without_path : dict of str to int
+        By reason: how many rows could not be put on a path.
+    """
 
     n_rows: int
-    n_without_path: int
     seconds: float
     files: tuple[Path, ...]
+    without_path: dict[str, int]
+
+    @property
+    def n_without_path(self) -> int:
+        """How many rows could not be put on a path."""
+        return sum(self.without_path.values())
 
 
 def apply_run(
@@ -44,6 +64,7 @@ def apply_run(
     source: str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
+    keep: Sequence[str] = (),
     engine: str = "local",
     address: str | None = None,
     device: str = "auto",
@@ -55,10 +76,15 @@ def apply_run(
     run : Run
         A run with a trained model.
     source : str or path
-        Rows of the kind that the run was made from: .npy, .npz, .csv, .tsv or .parquet.
+        Rows of the kind that the run was made from: .npy, .npz, .csv, .tsv, .parquet or a folder of images.
     out : str or path
         A .npy file gets the codes, and one beside it that ends in .paths.npy the paths. A .csv or .parquet table
-        gets both, a column for each variable. Rows that miss a value get the path -1 and no codes.
+        gets for each row the columns to keep (of a folder, the name of the file), its path, the name of its leaf,
+        the probability of the path, the error of its reconstruction (root of the mean square, in the units of the
+        features: standard deviations, or full brightness) and a column for each variable. Rows that cannot be put
+        on a path get the path -1 and no codes.
+    keep : sequence of str, default=()
+        Columns of a table that are copied to the table that is written, such as identifiers.
     engine : {"local", "dask"}, default="local"
         In this process with one thread, or in the processes of a Dask cluster, which is for .npy to .npy.
     address : str, default=None
@@ -72,10 +98,11 @@ def apply_run(
         How many rows there were, how long it took and which files were written.
     """
     source, out = Path(source), Path(out)
-    for path, known in ((source, IN), (out, OUT)):
-        if path.suffix.lower() not in known:
-            raise UserError(f"{path} must end in {', '.join(known[:-1])} or {known[-1]}")
-    if not source.is_file():
+    if source.suffix.lower() not in IN and not source.is_dir():
+        raise UserError(f"{source} must end in {', '.join(IN)} or be a folder of images")
+    if out.suffix.lower() not in OUT:
+        raise UserError(f"{out} must end in {', '.join(OUT[:-1])} or {OUT[-1]}")
+    if not source.exists():
         raise UserError(f"there is no file {source}")
     for path in out_files(out):
         if path.exists() and path.samefile(source):
@@ -84,17 +111,19 @@ def apply_run(
         raise UserError(f"--engine must be local or dask, got {engine!r}")
     if address is not None and engine != "dask":
         raise UserError("--address is that of a Dask scheduler and needs --engine dask")
+    if keep and (source.suffix.lower() not in (".csv", ".tsv", ".parquet") or out.suffix.lower() == ".npy"):
+        raise UserError("--keep copies columns from a table to a table, a .csv or .parquet")
     check_stages(run, "data", "model")
     began = time.perf_counter()
     arrays = source.suffix.lower() == out.suffix.lower() == ".npy"
     if engine == "dask" and not arrays:
         raise UserError("--engine dask is for .npy to .npy; leave it out")
     if engine == "dask":
-        counts = _apply_parts(run, source, out, address, device)
+        n_rows, reasons = _apply_parts(run, source, out, address, device)
     else:
         with _one_thread():
-            counts = _apply_in_order(run, source, out, device)
-    return Applied(*counts, time.perf_counter() - began, out_files(out))
+            n_rows, reasons = _apply_in_order(run, source, out, device, keep)
+    return Applied(n_rows, time.perf_counter() - began, out_files(out), dict(reasons))
 
 
 @contextmanager
@@ -111,42 +140,73 @@ def _one_thread() -> Iterator[None]:
 # ------------------------------------------------------------------ one block after the other
 
 
-def _apply_in_order(run: Run, source: Path, out: Path, device: str) -> tuple[int, int]:
+def _apply_in_order(
+    run: Run, source: Path, out: Path, device: str, keep: Sequence[str]
+) -> tuple[int, Counter[str]]:
     model = run.model(device)
     about = run.about_data
-    n_rows = n_without_path = 0
+    n_rows, reasons = 0, Counter[str]()
     with ExitStack() as stack:
-        write = open_writer(stack, out, model.hierarchy_)
-        for block in read_blocks(source, about):
-            codes, paths = _codes_and_paths(model, block)
-            write(codes, paths)
-            n_rows += len(block)
-            n_without_path += int((paths < 0).sum())
-    return n_rows, n_without_path
+        kept_names = ("file",) if source.is_dir() else tuple(keep)
+        write = open_writer(stack, out, model.hierarchy_, kept_names)
+        for block in read_blocks(source, about, keep):
+            found = _assigned(model, block.X, block.unreadable)
+            write(found, block.kept)
+            n_rows += len(block.X)
+            reasons += found.reasons
+            log.debug("%s rows done", f"{n_rows:,}")
+    return n_rows, reasons
 
 
-def _codes_and_paths(
-    model: Any, block: Shaped[np.ndarray, "n ..."]
-) -> tuple[Float[np.ndarray, "n v"], Int[np.ndarray, " n"]]:
-    """Codes and paths of rows; -1 and no codes for those that miss a value or are too far out to be encoded."""
+def _assigned(
+    model: Any, X: Shaped[np.ndarray, "n ..."], unreadable: Bool[np.ndarray, " n"] | None = None
+) -> Assigned:
+    """Rows with their codes and paths; -1 and no codes for those that cannot be encoded, which are counted."""
     hierarchy = model.hierarchy_
-    codes = np.full((len(block), hierarchy.n_variables), np.nan)
-    paths = np.full(len(block), -1)
-    usable = np.ones(len(block), dtype=bool)
-    if block.dtype.kind == "f":
-        usable = np.isfinite(block.reshape(len(block), -1)).all(axis=1)
+    codes = np.full((len(X), hierarchy.n_variables), np.nan)
+    paths = np.full(len(X), -1)
+    probability, error = np.full((2, len(X)), np.nan)
+    usable, reasons = np.ones(len(X), dtype=bool), Counter[str]()
+    if X.dtype.kind == "f":
+        usable = np.isfinite(X.reshape(len(X), -1)).all(axis=1)
+        reasons[MISSING] = int((~usable).sum())
+    if unreadable is not None:
+        usable &= ~unreadable
+        reasons[UNREADABLE] = int(unreadable.sum())
     if usable.any():
-        found = model.transform(block if usable.all() else block[usable])
+        some = X if usable.all() else X[usable]
+        found = model.transform(some)
         encoded = (np.isfinite(found) | ~hierarchy.active(found)).all(axis=1)
         rows = np.flatnonzero(usable)[encoded]
         codes[rows], paths[rows] = found[encoded], hierarchy.path_of(found[encoded])
-    return codes, paths
+        reasons[FAR_OUT] = int((~encoded).sum())
+        if len(rows):
+            probability[rows] = _probability(model, X[rows], paths[rows])
+            error[rows] = _errors(X[rows], model.inverse_transform(codes[rows]))
+    return Assigned(codes, paths, probability, error, +reasons)
+
+
+def _probability(
+    model: Any, X: Shaped[np.ndarray, "n ..."], paths: Int[np.ndarray, " n"]
+) -> Float[np.ndarray, " n"]:
+    """Of the paths; NaN for models that do not know it."""
+    if not hasattr(model, "predict_proba"):
+        return np.full(len(X), np.nan)
+    return model.predict_proba(X)[np.arange(len(X)), paths]
+
+
+def _errors(X: Shaped[np.ndarray, "n ..."], again: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, " n"]:
+    """Root of the mean square of the differences in each row."""
+    unit = 255.0 if X.dtype == np.uint8 else 1.0
+    off = (X.astype(np.float64) - again).reshape(len(X), -1) / unit
+    with np.errstate(over="ignore"):
+        return np.sqrt(np.square(off).mean(axis=1))
 
 
 # ------------------------------------------------------------------ many blocks at a time
 
 
-def _apply_parts(run: Run, source: Path, out: Path, address: str | None, device: str) -> tuple[int, int]:
+def _apply_parts(run: Run, source: Path, out: Path, address: str | None, device: str) -> tuple[int, Counter[str]]:
     """Every process reads blocks of its own and writes them where they belong."""
     about = run.about_data
     with open_array(source) as (_, layout):
@@ -160,22 +220,24 @@ def _apply_parts(run: Run, source: Path, out: Path, address: str | None, device:
             create_npy(target, whole, dtype)
         where = [str(path.resolve()) for path in (run.folder, source, *targets)]
         calls = [(*where, device, start, min(step, n_rows - start)) for start in range(0, n_rows, step)]
-        n_without_path = sum(in_processes(apply_part, calls, "dask", os.cpu_count() or 1, address))
-    return n_rows, n_without_path
+        counted = in_processes(apply_part, calls, "dask", os.cpu_count() or 1, address)
+    return n_rows, sum(map(Counter, counted), Counter[str]())
 
 
 _models: dict[tuple[str, str], Any] = {}  # of this process, by folder and device
 
 
-def apply_part(folder: str, source: str, codes_to: str, paths_to: str, device: str, start: int, n: int) -> int:
-    """Write codes and paths of rows `start` to `start + n` to their place; returns how many have no path."""
+def apply_part(
+    folder: str, source: str, codes_to: str, paths_to: str, device: str, start: int, n: int
+) -> dict[str, int]:
+    """Write codes and paths of rows `start` to `start + n` to their place; returns why how many have no path."""
     run, path = Run.open(folder), Path(source)
     if (folder, device) not in _models:
         _models[folder, device] = run.model(device)
     about = run.about_data
     with open_array(path) as (file, layout):
         block = read_rows(file, layout, path, about, n, skip=start)
-    codes, paths = _codes_and_paths(_models[folder, device], block)
-    write_rows(Path(codes_to), start, codes)
-    write_rows(Path(paths_to), start, paths)
-    return int((paths < 0).sum())
+    found = _assigned(_models[folder, device], block)
+    write_rows(Path(codes_to), start, found.codes)
+    write_rows(Path(paths_to), start, found.paths)
+    return dict(found.reasons)

@@ -7,11 +7,12 @@ import math
 import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Bool, Float, Shaped
 
+from disentree.datasets.images import image_files, look_at_images, read_image
 from disentree.datasets.table_files import open_table
 from disentree.datasets.tables import with_numbers
 from disentree.datasets.wording import some_of
@@ -24,20 +25,49 @@ from disentree.utils.arrays import Layout, array_names, open_archive, open_array
 log = logging.getLogger(__name__)
 
 
-def read_blocks(source: Path, about: dict[str, Any]) -> Iterator[Shaped[np.ndarray, "n ..."]]:
+class Block(NamedTuple):
+    """Some rows of a file."""
+
+    X: Shaped[np.ndarray, "n ..."]
+    kept: list[list[str | None]]  # columns of text that are copied
+    unreadable: Bool[np.ndarray, " n"] | None = None  # which are images that cannot be read
+
+
+def read_blocks(source: Path, about: dict[str, Any], keep: Collection[str] = ()) -> Iterator[Block]:
     """Rows as the run's model knows them: the same columns, standardized as they were for training."""
     step = rows_per_block(tuple(about["shape"]))
     suffix = source.suffix.lower()
-    if suffix == ".npy":
+    if source.is_dir():
+        yield from _image_blocks(source, about, step)
+    elif suffix == ".npy":
         with open_array(source) as (file, layout):
-            yield from _array_blocks(file, layout, source, about, step)
-        return
-    if suffix == ".npz":
-        yield from _archived_blocks(source, about, step)
-        return
-    for block in _table_blocks(source, about, step):
-        _check_shape(block.shape, about, source)
-        yield _standardized(block, about)
+            yield from (Block(X, []) for X in _array_blocks(file, layout, source, about, step))
+    elif suffix == ".npz":
+        yield from (Block(X, []) for X in _archived_blocks(source, about, step))
+    else:
+        yield from _table_blocks(source, about, step, keep)
+
+
+def _image_blocks(folder: Path, about: dict[str, Any], step: int) -> Iterator[Block]:
+    """Images scaled to the run's size; those that cannot be read are blank, and marked."""
+    shape = tuple(about["shape"])
+    if about["kind"] != "images" or about["dtype"] != "uint8":
+        raise UserError(f"{folder} is a folder of images, the run was not made from such")
+    files = image_files(folder)
+    if not files:
+        raise UserError(f"{folder} holds no images")
+    seen, bad = look_at_images(files)
+    for start in range(0, len(files), step):
+        some = files[start : start + step]
+        X, unreadable = np.zeros((len(some), *shape), dtype=np.uint8), np.zeros(len(some), dtype=bool)
+        for row, file in enumerate(some):
+            try:
+                unreadable[row] = file in bad
+                if file not in bad:
+                    X[row] = read_image(file, shape, seen)
+            except UserError:
+                unreadable[row] = True
+        yield Block(X, [[str(file.relative_to(folder)) for file in some]], unreadable)
 
 
 def _standardized(block: Shaped[np.ndarray, "n ..."], about: dict[str, Any]) -> Shaped[np.ndarray, "n ..."]:
@@ -120,12 +150,16 @@ def _archived_blocks(path: Path, about: dict[str, Any], step: int) -> Iterator[n
             yield from _array_blocks(file, layout, path, about, step)
 
 
-def _table_blocks(path: Path, about: dict[str, Any], step: int) -> Iterator[Float[np.ndarray, "n p"]]:
+def _table_blocks(path: Path, about: dict[str, Any], step: int, keep: Collection[str]) -> Iterator[Block]:
     """The run's features of a table, by the same reader that training used."""
     if about.get("table") is None and about["feature_names"]:
         raise UserError("the run is too old to know what its columns are: run it again to apply it")
-    for frame in frame_blocks(path, about, step):
-        yield features_of(frame, about, path)
+    for frame in frame_blocks(path, about, step, keep):
+        X = features_of(frame, about, path)
+        _check_shape(X.shape, about, path)
+        kept = [frame[name].astype(object).where(frame[name].notna(), None) for name in keep]
+        texts = [[None if value is None else str(value) for value in column] for column in kept]
+        yield Block(_standardized(X, about), texts)
 
 
 def frame_blocks(path: Path, about: dict[str, Any], step: int, keep: Collection[str] = ()) -> Iterator[Any]:

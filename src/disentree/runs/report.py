@@ -43,6 +43,7 @@ SCORES = {  # name in metrics.json: (title, what it is, number of decimals)
     "r4c": ("R4c", "correspondence of learned to true variables, 1 is best", 3),
     "r4": ("R4", "the same, without regard to where variables are active", 3),
     "h_error": ("H-error", "edits from the learned to the true tree, 0 is best", 0),
+    "class_agreement": ("agreement with the classes", "adjusted mutual information, training rows", 3),
     "purity": ("purity", "of the leaves' cores, training rows", 4),
     "coverage": ("coverage", "training rows in the core of a leaf", 4),
     "purity_all_rows": ("purity, all rows", "every training row assigned to a leaf", 4),

@@ -32,6 +32,7 @@ class DataDescription(_Schema):
     kind: Literal["table", "series", "images"]
     n_rows: NonNegativeInt
     shape: Annotated[list[PositiveInt], Field(min_length=1, max_length=3)]
+    dtype: str = "float64"
     policy: list[str]
     feature_names: list[str]
     table: dict[str, Any] | None = None  # what the columns of a table are; None in runs of older versions

@@ -38,6 +38,9 @@ def score_run(run: Run, options: StageOptions) -> str:
         score_against_truth(result, truth, codes, data.hierarchy, hierarchy, run.config.seed, n_jobs)
         if hierarchy == run.hierarchy:
             result["scores"] |= structure_scores(data.hierarchy.path_of(data.codes[train]), rows)
+    if data.labels is not None and hierarchy == run.hierarchy:
+        result["scores"] |= class_scores(data.labels[train], rows)
+        result["classes"] = classes_of_leaves(data.labels[train], rows["labels"], hierarchy)
     own = result["scores_without_truth"] = reconstruction_errors(X, reconstructed)
     if hierarchy == run.hierarchy:  # flat models do not know the paths
         own |= agreement(model.transform(data.X[train]), codes, hierarchy, rows)
@@ -98,6 +101,28 @@ def structure_scores(true_paths: Int[np.ndarray, " n"], rows: dict[str, np.ndarr
         "coverage": coverage_score(rows["core_labels"]),
         "purity_all_rows": purity_score(true_paths, rows["labels"]),
     }
+
+
+def class_scores(labels: Any, rows: dict[str, np.ndarray]) -> dict[str, float]:
+    """How well the structure agrees with known classes of the training rows, which no stage has seen."""
+    from sklearn.metrics import adjusted_mutual_info_score
+
+    known = labels != ""
+    if not known.any():
+        return {}
+    classes = np.unique(labels[known], return_inverse=True)[1]
+    mine = {name: rows[name][known] for name in ("labels", "core_labels")}
+    agreement = adjusted_mutual_info_score(classes, mine["labels"])
+    return {"class_agreement": float(agreement), **structure_scores(classes, mine)}
+
+
+def classes_of_leaves(labels: Any, paths: Int[np.ndarray, " n"], hierarchy: Hierarchy) -> list[dict[str, Any]]:
+    """How many training rows of each known class are on each path."""
+    out = []
+    for path in hierarchy.paths:
+        names, counts = np.unique(labels[(paths == path.index) & (labels != "")], return_counts=True)
+        out.append({"path": path.name, "n_rows": dict(zip(map(str, names), map(int, counts), strict=True))})
+    return out
 
 
 def reconstruction_errors(

@@ -64,7 +64,7 @@ def start_run(config: RunConfig, folder: str | os.PathLike[str], *, force: bool 
                 if not (folder / "config.json").is_file() or _is_damaged(folder / "config.json"):
                     run.write_sealed("config.json", dict(run.about))
                 return run
-            if "structure" in run.stages:  # else nothing was done that could be lost
+            if run.stages:  # else nothing was done that could be lost
                 held = f"{folder} holds a run with {'; '.join(differences)}"
                 raise UserError(f"{held}: choose another folder, or --force to start over")
         _clear(folder)

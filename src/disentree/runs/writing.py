@@ -1,31 +1,55 @@
-"""Codes and paths, written a block at a time."""
+"""What a model says about rows, written a block at a time."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Shaped
+from jaxtyping import Float, Int, Shaped
 
 from disentree.errors import UserError
 from disentree.utils.files import atomic_path, naming
 
 CODE_DTYPE, PATH_DTYPE = np.dtype("<f8"), np.dtype("<i8")
 
-Write = Callable[[np.ndarray, np.ndarray], None]
+
+class Assigned(NamedTuple):
+    """Rows with the path, the probability of it, the error and the codes that a model gives them."""
+
+    codes: Float[np.ndarray, "n v"]
+    paths: Int[np.ndarray, " n"]
+    probability: Float[np.ndarray, " n"]
+    error: Float[np.ndarray, " n"]
+    reasons: Counter[str]  # how many rows have no path, and why
 
 
-def open_writer(stack: ExitStack, out: Path, hierarchy: Any) -> Write:
-    """A function that appends codes and paths to the files for `out`, which appear when `stack` is closed."""
+Kept = Sequence[Sequence[str | None]]  # columns of text that are copied
+Write = Callable[[Assigned, Kept], None]
+
+
+def open_writer(stack: ExitStack, out: Path, hierarchy: Any, keep: Sequence[str] = ()) -> Write:
+    """A function that appends rows to the files for `out`, which appear when `stack` is closed."""
     names = [variable.name for variable in hierarchy.variables]
     temporary = [stack.enter_context(atomic_path(path)) for path in out_files(out)]
     if out.suffix.lower() == ".npy":
         return _npy_writer(stack, temporary, len(names))
-    return (_csv_writer if out.suffix.lower() == ".csv" else _parquet_writer)(stack, temporary[0], names)
+    leaves = np.array([*(path.name for path in hierarchy.paths), None], dtype=object)
+    writer = _csv_writer if out.suffix.lower() == ".csv" else _parquet_writer
+    return writer(stack, temporary[0], _distinct(keep, names), leaves, names)
+
+
+def _distinct(keep: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Names of columns to keep, changed where a column of results has the same."""
+    taken = {*RESULTS, *names}
+    return [f"{name} (kept)" if name in taken else name for name in keep]
+
+
+RESULTS = ("path", "leaf", "probability", "error")
 
 
 def out_files(out: Path) -> tuple[Path, ...]:
@@ -53,11 +77,11 @@ def _npy_writer(stack: ExitStack, temporary: list[Path], n_variables: int) -> Wr
     stack.push(finish)
     write_headers()
 
-    def write(codes: np.ndarray, paths: np.ndarray) -> None:
+    def write(found: Assigned, kept: Kept) -> None:
         nonlocal n_rows
-        files[0].write(np.ascontiguousarray(codes, CODE_DTYPE).data)
-        files[1].write(np.ascontiguousarray(paths, PATH_DTYPE).data)
-        n_rows += len(codes)
+        files[0].write(np.ascontiguousarray(found.codes, CODE_DTYPE).data)
+        files[1].write(np.ascontiguousarray(found.paths, PATH_DTYPE).data)
+        n_rows += len(found.codes)
 
     return write
 
@@ -85,32 +109,39 @@ def write_rows(path: Path, start: int, values: Shaped[np.ndarray, "n ..."]) -> N
     np.lib.format.open_memmap(path, mode="r+")[start : start + len(values)] = values
 
 
-def _csv_writer(stack: ExitStack, temporary: Path, names: list[str]) -> Write:
+def _csv_writer(stack: ExitStack, temporary: Path, keep: list[str], leaves: Any, names: list[str]) -> Write:
     import csv
 
     file = stack.enter_context(temporary.open("w", newline="", encoding="utf-8"))
     rows = csv.writer(file)
-    rows.writerow(["path", *names])
+    rows.writerow([*keep, *RESULTS, *names])
 
-    def write(codes: np.ndarray, paths: np.ndarray) -> None:
-        for path, values in zip(paths.tolist(), codes.tolist(), strict=True):
-            rows.writerow([path, *("" if v != v else v for v in values)])
+    def write(found: Assigned, kept: Kept) -> None:
+        numbers = np.column_stack([found.probability, found.error, found.codes]).tolist()
+        texts = zip(*kept, strict=True) if kept else [()] * len(numbers)
+        for text, path, values in zip(texts, found.paths.tolist(), numbers, strict=True):
+            cells = ("" if v != v else v for v in values)
+            rows.writerow([*("" if t is None else t for t in text), path, leaves[path] or "", *cells])
 
     return write
 
 
-def _parquet_writer(stack: ExitStack, temporary: Path, names: list[str]) -> Write:
+def _parquet_writer(stack: ExitStack, temporary: Path, keep: list[str], leaves: Any, names: list[str]) -> Write:
     try:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
         raise UserError("parquet files need pyarrow: pip install 'disentree[files]'") from None
-    fields = [("path", pyarrow.int64()), *((name, pyarrow.float64()) for name in names)]
-    schema = pyarrow.schema(fields)
+    text, number = pyarrow.string(), pyarrow.float64()
+    kinds = [*((name, text) for name in keep), ("path", pyarrow.int64()), ("leaf", text)]
+    schema = pyarrow.schema([*kinds, *((name, number) for name in ("probability", "error", *names))])
     writer = stack.enter_context(parquet.ParquetWriter(str(temporary), schema))
 
-    def write(codes: np.ndarray, paths: np.ndarray) -> None:
-        columns = [pyarrow.array(paths), *(pyarrow.array(c, from_pandas=True) for c in codes.T)]
+    def write(found: Assigned, kept: Kept) -> None:
+        columns = [pyarrow.array(list(column), text) for column in kept]
+        columns += [pyarrow.array(found.paths), pyarrow.array(leaves[found.paths].tolist(), text)]
+        numbers = (found.probability, found.error, *found.codes.T)
+        columns += [pyarrow.array(values, from_pandas=True) for values in numbers]
         writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
 
     return write
