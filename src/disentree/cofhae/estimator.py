@@ -400,7 +400,7 @@ class COFHAE(AutoencoderEstimator):
         self.autoencoder_.eval()
         choices = self.autoencoder_.mask.path_options().T
         out = []
-        for block in self._read(X, reset=False).blocks():
+        for block in self._read(self._features(X), reset=False).blocks():
             code = self.autoencoder_.encode(self.input_.to_input(self.input_.prepare(block)))
             joint = (code.log_p.cpu().double() @ choices.double()).exp()
             out.append((joint / joint.sum(dim=1, keepdim=True)).numpy())
