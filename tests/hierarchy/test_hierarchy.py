@@ -5,6 +5,7 @@ import json
 import random
 import time
 import weakref
+from html import escape
 
 import numpy as np
 import pytest
@@ -453,3 +454,48 @@ def test_path_of_keeps_no_codes_alive():
         assert array() is None
     finally:
         gc.enable()
+
+
+# ------------------------------------------------------------------ in notebooks
+
+
+def test_html_by_hand():
+    h = Hierarchy.from_dict(
+        {
+            "variables": [
+                {"kind": "continuous", "name": "x"},
+                {
+                    "kind": "categorical",
+                    "name": "shape",
+                    "options": [
+                        {"name": "moon", "variables": [{"kind": "continuous", "name": "phase"}]},
+                        {"name": "none", "variables": []},
+                    ],
+                },
+            ]
+        }
+    )
+    style = ' style="list-style:none;margin:0;padding-left:1.2em"'
+    assert h._repr_html_() == (
+        f"<div><small>2 paths, 1 to 2 dimensions</small><ul{style}><li>○ x</li><li>◇ shape<ul>"
+        f"<li><b>moon</b><ul{style}><li>○ phase</li></ul></li><li><b>none</b> ∅</li></ul></li></ul></div>"
+    )
+    assert Hierarchy.flat(1)._repr_html_().startswith("<div><small>1 path, 1 dimension</small>")
+
+
+def test_html_is_escaped():
+    name = "<script>alert('&')</script>"
+    options = [{"name": name, "variables": [{"kind": "continuous", "name": name + "2"}]}]
+    tree = {"variables": [{"kind": "categorical", "name": name + "1", "options": options}]}
+    page = Hierarchy.from_dict(tree)._repr_html_()
+    assert "<script>" not in page
+    assert page.count("&lt;script&gt;alert(&#x27;&amp;&#x27;)") == 3
+
+
+@given(hierarchies())
+def test_html_has_every_name_and_closes_every_tag(h):
+    page = h._repr_html_()
+    assert all(escape(v.name) in page for v in h.variables)
+    assert all(
+        page.count(f"<{tag}>") + page.count(f"<{tag} ") == page.count(f"</{tag}>") for tag in ("ul", "li", "b")
+    )

@@ -30,6 +30,7 @@ from disentree.hierarchy.tree import (
     canonical_form,
     given_names,
     group_from_dict,
+    html_list,
     merge_up,
     push_down,
     text_lines,
@@ -315,6 +316,14 @@ class Hierarchy:
 
     def __str__(self) -> str:
         return "\n".join(text_lines(self.root)) or "∅"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        n_paths = len(self.paths)
+        dimensions = sorted({path.dimension for path in self.paths})
+        extent = f"{dimensions[0]}" if len(dimensions) == 1 else f"{dimensions[0]} to {dimensions[-1]}"
+        about = f"{n_paths} path{'s' * (n_paths != 1)}, {extent} dimension{'s' * (extent != '1')}"
+        return f"<div><small>{about}</small>{html_list(self.root)}</div>"
 
     def __repr__(self) -> str:
         kinds = [v.kind for v in self.variables]

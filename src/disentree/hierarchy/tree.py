@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from typing import Any
 
 
@@ -158,6 +159,21 @@ def text_lines(group: Group) -> Iterator[str]:
             continue
         yield f"◇ {variable.name}"
         yield from _branches((o.name + ("" if o.variables else " ∅"), o) for o in variable.options)
+
+
+def html_list(group: Group) -> str:
+    """The variables of a group as a nested list, without any style sheet."""
+    if not group.variables:
+        return ""
+    items = []
+    for variable in group.variables:
+        name = escape(variable.name)
+        if isinstance(variable, Continuous):
+            items.append(f"<li>○ {name}</li>")
+            continue
+        options = "".join(f"<li><b>{escape(o.name)}</b>{html_list(o) or ' ∅'}</li>" for o in variable.options)
+        items.append(f"<li>◇ {name}<ul>{options}</ul></li>")
+    return f'<ul style="list-style:none;margin:0;padding-left:1.2em">{"".join(items)}</ul>'
 
 
 def _branches(items: Any) -> Iterator[str]:

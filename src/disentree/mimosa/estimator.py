@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.hierarchy.sizes import with_sizes
 from disentree.mimosa.base import TreeEstimator
 from disentree.mimosa.candidate import Candidate
+from disentree.mimosa.codes import codes_of, log2_density
 from disentree.mimosa.component import Component
 from disentree.mimosa.coordinates import REPRESENTATIONS, choose_coordinates
 from disentree.mimosa.enclosure import enclosures
@@ -36,7 +38,7 @@ FEWEST_KNOWN = 100  # rows of a table without an empty cell among the numbers, f
 CORE = 0.9  # probability of a row's path, for the row to be in the core of its component
 
 
-class MIMOSA(TreeEstimator):
+class MIMOSA(TransformerMixin, TreeEstimator):
     """Find the tree of manifolds in a data set.
 
     Several finders propose decompositions into leaves: mixtures of Gaussians for clusters, an atlas of charts for
@@ -339,6 +341,55 @@ class MIMOSA(TreeEstimator):
         Z = self._transform(X)
         bits = -self.candidate_.log_density(Z) / np.log(2)
         return bits - self.description_length_
+
+    def transform(self, X: Any) -> Float[np.ndarray, "n v"]:
+        """Codes of rows within the leaves: on the likeliest path of each, by an affine map of its leaf.
+
+        Parameters
+        ----------
+        X : as for `fit`
+
+        Returns
+        -------
+        array of shape (n, n_variables)
+            Codes for `hierarchy_`, NaN where a variable is not active. Continuous variables have mean 0 and
+            deviation 1 over the training rows. `COFHAE` learns curved maps where those are better.
+        """
+        Z = self._transform(X)
+        return codes_of(self, Z, self.candidate_.posteriors(Z).argmax(axis=1))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the variables of `hierarchy_`.
+
+        Parameters
+        ----------
+        input_features : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        array of str
+        """
+        check_is_fitted(self)
+        return np.array([v.name for v in self.hierarchy_.variables], dtype=object)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """How well the model describes rows: minus the bits per row, in the units of X. `GridSearchCV` can choose
+        by it.
+
+        Parameters
+        ----------
+        X : as for `fit`
+            Rows that it was not fitted to.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        float
+            Higher is better; only differences mean something.
+        """
+        return float(log2_density(self, self._transform(X)).mean())
 
     def _transform(self, X: Any) -> Float[np.ndarray, "n D"]:
         check_is_fitted(self)
