@@ -1,6 +1,7 @@
 """`MIMOSA.transform` and `MIMOSA.score`."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -37,6 +38,21 @@ def test_codes_follow_a_new_fit():
     model.fit(one).transform(one)
     expected = MIMOSA(n_jobs=1).fit(other).transform(other)
     np.testing.assert_array_equal(model.fit(other).transform(other), expected)
+
+
+def test_codes_of_a_data_frame_with_a_column_that_only_some_rows_have(tmp_path):
+    rng = np.random.default_rng(0)
+    size, has = rng.normal(size=300), rng.random(300) < 0.6
+    frame = pd.DataFrame({"size": size, "weight": 2 * size + 0.1 * rng.normal(size=300)})
+    frame["garage"] = np.where(has, rng.normal(size=300), np.nan)
+    frame["kind"] = np.where(has, "house", "flat")
+    model = MIMOSA(n_jobs=1).fit(frame)
+    codes = model.transform(frame)
+    model.hierarchy_.validate(codes)
+    assert (model.hierarchy_.path_of(codes) == model.predict(frame)).all()
+    model.save(tmp_path)
+    np.testing.assert_allclose(MIMOSA.load(tmp_path).transform(frame), codes)
+    assert np.isfinite(model.score(frame))
 
 
 def test_the_score_of_a_gaussian_by_hand():

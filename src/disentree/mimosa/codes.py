@@ -18,10 +18,10 @@ _MAPS: WeakKeyDictionary[Any, tuple[Any, LinearMaps]] = WeakKeyDictionary()
 
 
 def maps_of(model: Any) -> LinearMaps:
-    """Affine maps of the leaves in the coordinates of `embedding_`."""
-    known = _MAPS.get(model)
-    if known is None or known[0] is not model.embedding_:
-        Z, labels = model.embedding_, model.labels_
+    """Affine maps of the leaves in the coordinates of `embedding_`, or of the features of a table."""
+    known, Z = _MAPS.get(model), model.embedding_ if model.table_ is None else model.features_
+    if known is None or known[0] is not Z:
+        labels = model.labels_
         rng = np.random.default_rng(0)
         rows = np.arange(len(Z)) if len(Z) <= ROWS else np.sort(rng.choice(len(Z), ROWS, replace=False))
         maps, _ = fit_linear_maps(Z[rows], model.hierarchy_, labels[rows], rng)
@@ -31,7 +31,7 @@ def maps_of(model: Any) -> LinearMaps:
 
 
 def codes_of(model: Any, Z: Float[np.ndarray, "n D"], paths: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n v"]:
-    """Codes of rows of the embedding that are on given paths."""
+    """Codes of rows that are on given paths."""
     return maps_of(model).encode(Z, paths)
 
 

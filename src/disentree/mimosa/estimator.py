@@ -152,9 +152,11 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         "saved_bits_",
         "saved_bits_doubt_",
         "table_",
+        "features_",
         "timings_",
     )
     table_: TableModel | None = None
+    features_: Float[np.ndarray, "n f"] | None = None  # of the rows of a table, for the maps of its leaves
 
     # ---------------------------------------------------------------- fitting
 
@@ -177,7 +179,7 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         """
         self._check_settings()
         self.timings_: dict[str, float] = {}
-        self.table_ = None
+        self.table_ = self.features_ = None
         seeds = np.random.SeedSequence(self.random_state).spawn(4)
         if is_frame(X):
             codec = Codec.fit(X) if codec is None else codec
@@ -209,6 +211,7 @@ class MIMOSA(TransformerMixin, TreeEstimator):
                 joint = self.candidate_.log_joint(self.embedding_)
             self.table_, self.hierarchy_ = finish(found, self.hierarchy_, joint, self.saved_bits_ > 0, rng)
             self._count_existence(*existence_bits(found))
+            self.features_ = self.table_.codec.features(found.cells)
         with self._timed("assignment"):
             self._assign(self._table_proba(found.cells, self.embedding_))
             dimensions = [path.dimension for path in self.hierarchy_.paths]
@@ -355,8 +358,11 @@ class MIMOSA(TransformerMixin, TreeEstimator):
             Codes for `hierarchy_`, NaN where a variable is not active. Continuous variables have mean 0 and
             deviation 1 over the training rows. `COFHAE` learns curved maps where those are better.
         """
-        Z = self._transform(X)
-        return codes_of(self, Z, self.candidate_.posteriors(Z).argmax(axis=1))
+        paths = self.predict_proba(X).argmax(axis=1)
+        if self.table_ is None:
+            return codes_of(self, self._transform(X), paths)
+        codec = self.table_.codec
+        return codes_of(self, codec.features(codec.read(X)), paths)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the variables of `hierarchy_`.
@@ -375,7 +381,7 @@ class MIMOSA(TransformerMixin, TreeEstimator):
 
     def score(self, X: Any, y: Any = None) -> float:
         """How well the model describes rows: minus the bits per row, in the units of X. `GridSearchCV` can choose
-        by it.
+        by it. Of a data frame with columns of other kinds, the numbers count that leaves were looked for in.
 
         Parameters
         ----------
