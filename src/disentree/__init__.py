@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from disentree.explorer import explore
     from disentree.hierarchy import Hierarchy
     from disentree.mimosa import MIMOSA
+    from disentree.runs import open_run
 
 __all__ = [
     "AE",
@@ -24,6 +25,7 @@ __all__ = [
     "JointVAE",
     "__version__",
     "explore",
+    "open_run",
 ]
 
 # Imported when first asked for: `disentree --help` waits for no library that it does not use.
@@ -33,6 +35,7 @@ _HOMES = {
     "Hierarchy": "disentree.hierarchy",
     "MIMOSA": "disentree.mimosa",
     "explore": "disentree.explorer",
+    "open_run": "disentree.runs",
 }
 
 

@@ -24,9 +24,9 @@ from disentree.cofhae.checks import check_structure
 from disentree.cofhae.inputs import InputLayer, fit_input_layer
 from disentree.cofhae.linear import linear_autoencoder
 from disentree.cofhae.saving import SIMPLE_ATTRIBUTES, plain_parameters, read_model, save_model
+from disentree.cofhae.units import Units
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.code_statistics import code_statistics
-from disentree.mimosa.inputs import is_frame
 from disentree.mimosa.saving import table_from_json
 from disentree.tables import Cells, Codec
 from disentree.training.batches import StreamedBatches, TensorBatches, batches_of
@@ -96,6 +96,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
     code_statistics_: dict[str, Any] | None
     table_: Any = None  # the TableModel of a data frame with columns of other kinds, or with empty cells
     codec_: Codec | None = None  # of a data frame of numbers
+    units_: Units | None = None  # of the data of a run
     maps_: str = "network"  # or "linear": what encoder and decoder are
     seed_: int
     device_: torch.device
@@ -136,8 +137,10 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         return self.autoencoder_.encode_hard(self.input_.to_input(x))
 
     def _features(self, X: Any) -> Any:
-        """The features of a data frame that the model was fitted on; anything else as it is."""
-        if self.table_ is None or not is_frame(X):
+        """What the model takes, from rows in the units of its user; anything else as it is."""
+        if self.units_ is not None:
+            return self.units_.to_model(X)
+        if self.table_ is None:
             return X
         codec = self.table_.codec
         return codec.features(codec.read(X))
@@ -158,6 +161,8 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "autoencoder_")
         decoded = self._decode(Z)
+        if self.units_ is not None:
+            return self.units_.to_user(decoded)
         if self.codec_ is not None:
             numeric = [i for i, column in enumerate(self.codec_.schema.columns) if column.is_numeric]
             numbers = decoded[:, numeric].astype(np.float64)
@@ -303,6 +308,8 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         model.n_features_in_ = about["n_features_in"]
         if about.get("table"):
             model.table_ = table_from_json(about["table"])
+        if about.get("units"):
+            model.units_ = Units(**about["units"])
         if about.get("codec"):
             model.codec_ = Codec.from_dict(about["codec"])
         if about["feature_names_in"]:

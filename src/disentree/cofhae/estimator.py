@@ -366,7 +366,7 @@ class COFHAE(AutoencoderEstimator):
 
     def _read_frame(self, X: Any, hierarchy: Any, paths: Any, table: TableModel | None) -> tuple[Any, Any, Any]:
         """Features for a data frame with columns of any kind, and its structure; anything else as it is."""
-        self.table_ = self.codec_ = self.mimosa_ = None
+        self.table_ = self.codec_ = self.units_ = self.mimosa_ = None
         if not is_frame(X):
             return X, hierarchy, paths
         codec = Codec.fit(X)

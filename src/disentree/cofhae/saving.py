@@ -40,6 +40,7 @@ def save_model(model: Any, folder: Path) -> None:
         "feature_names_in": list(getattr(model, "feature_names_in_", [])),
         **{name: getattr(model, f"{name}_") for name in SIMPLE_ATTRIBUTES},
         **({"table": table_to_json(model.table_)} if model.table_ is not None else {}),
+        **({"units": model.units_.to_dict()} if model.units_ is not None else {}),
         **({"codec": model.codec_.to_dict()} if model.codec_ is not None else {}),
         "sha256": sha256_of(folder / "model.safetensors"),
     }

@@ -90,7 +90,9 @@ def load_model(name: str, folder: Path, device: str = "auto") -> Any:
     cls = find_model(name).load_class()
     pick_device(device)  # an error if there is none
     try:
-        return cls.load(folder, device=device)
+        model = cls.load(folder, device=device)
+        model.table_ = model.units_ = None  # a run's own files are in the units of the model
+        return model
     except (UserError, OSError, MemoryError):
         raise
     except Exception as error:  # the files are not what a model of this class has saved

@@ -25,7 +25,7 @@ from disentree.runs.integrity import check_no_links, problem_of_file, record_fil
 from disentree.runs.options import StageOptions
 from disentree.runs.report import write_report
 from disentree.runs.scores import score_run
-from disentree.runs.structure import REPRESENTATION, STRUCTURE_FILES, find_structure
+from disentree.runs.structure import REPRESENTATION, STRUCTURE_FILES, TABLE, find_structure
 from disentree.runs.training import CHECKPOINT, seconds_in_checkpoint, train_model
 from disentree.utils.files import locked, remove_temporaries
 from disentree.utils.versions import build_versions, describe_build
@@ -77,7 +77,7 @@ class Stage:
 
 STAGES = (
     Stage("data", prepare_data, ("data.json",)),
-    Stage("structure", find_structure, STRUCTURE_FILES, (REPRESENTATION,), timed_files=("structure.json",)),
+    Stage("structure", find_structure, STRUCTURE_FILES, (REPRESENTATION, TABLE), timed_files=("structure.json",)),
     Stage("model", train_model, ("model.safetensors", "model.json"), timed_files=("model.json",)),
     Stage("scores", score_run, ("metrics.json", "learned.npz", "samples.npz"), ("true.npz",)),
     Stage(

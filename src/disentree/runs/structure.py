@@ -11,6 +11,7 @@ from jaxtyping import Int
 
 from disentree.errors import NoComponentFound, UserError
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.saving import table_to_json
 from disentree.runs.config import RunConfig
 from disentree.runs.folder import Run
 from disentree.runs.integrity import problem_of_file
@@ -20,6 +21,7 @@ from disentree.utils.files import atomic_path
 
 STRUCTURE_FILES = ("hierarchy.json", "labels.npz", "structure.json")
 REPRESENTATION = "representation.safetensors"  # only if it is an autoencoder
+TABLE = "table.json"  # only if the data is a table with columns of other kinds than numbers, or with empty cells
 
 
 def find_structure(run: Run, options: StageOptions) -> str:
@@ -67,8 +69,13 @@ def _run_mimosa(
     """The tree, labels and core labels of the training rows, labels of the others; `about` gets the rest."""
     mimosa = make_mimosa(run.config, options)
     X = run.data.X if options.embedding is None else options.embedding
+    codec = run.data.codec if run.config.structure == "mimosa" and options.embedding is None else None
+    (run.folder / TABLE).unlink(missing_ok=True)
+    rows_of, more = X.__getitem__, {}
+    if codec is not None:  # columns of other kinds than numbers, or empty cells
+        rows_of, more = run.data.frame.iloc.__getitem__, {"codec": codec}
     try:
-        mimosa.fit(X[train])
+        mimosa.fit(rows_of(train), **more)
     except NoComponentFound:  # its representation is fitted, and other runs may share it
         if options.on_mimosa is not None:
             options.on_mimosa(mimosa)
@@ -92,7 +99,9 @@ def _run_mimosa(
         representation.save(run.folder / REPRESENTATION)  # COFHAE starts from it
     if options.on_mimosa is not None:
         options.on_mimosa(mimosa)
-    return mimosa.hierarchy_, mimosa.labels_, mimosa.core_labels_, mimosa.predict(X[test])
+    if codec is not None and mimosa.table_ is not None:
+        run.write_json(TABLE, table_to_json(mimosa.table_))
+    return mimosa.hierarchy_, mimosa.labels_, mimosa.core_labels_, mimosa.predict(rows_of(test))
 
 
 def _copy_structure(run: Run, other: Run) -> str:
@@ -104,8 +113,8 @@ def _copy_structure(run: Run, other: Run) -> str:
     for name, checksum in other.stages["structure"]["files"].items():
         if problem := problem_of_file(other.folder, name, checksum):
             raise UserError(f"{other.folder / name} {problem}")
-    has_representation = (other.folder / REPRESENTATION).is_file()
-    for name in (*STRUCTURE_FILES, *([REPRESENTATION] if has_representation else [])):
+    more = [name for name in (REPRESENTATION, TABLE) if (other.folder / name).is_file()]
+    for name in (*STRUCTURE_FILES, *more):
         with atomic_path(run.folder / name) as temporary:
             shutil.copyfile(other.folder / name, temporary)
     return f"that of {other.folder}"

@@ -10,11 +10,16 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from disentree.cofhae.units import Units
+from disentree.datasets import UserData
 from disentree.errors import DamagedFile
 from disentree.runs.folder import Run
 from disentree.runs.models import find_model
 from disentree.runs.options import StageOptions
-from disentree.runs.structure import REPRESENTATION
+from disentree.runs.structure import REPRESENTATION, TABLE
+from disentree.mimosa.saving import table_from_json
+
+from disentree.tables import Codec
 
 log = logging.getLogger(__name__)
 
@@ -36,9 +41,15 @@ def train_model(run: Run, options: StageOptions) -> str:
     if find_model(run.config.model).needs_codes:
         assert data.codes is not None
         more["codes"] = data.codes[rows["train"]]
+    X = data.X[rows["train"]]
+    if run.config.model == "cofhae" and (run.folder / TABLE).is_file():
+        more["table"] = table_from_json(run.read_json(TABLE))
+        X = data.frame.iloc[rows["train"]]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
-        model.fit(data.X[rows["train"]], hierarchy=hierarchy, paths=rows["labels"], **more)
+        model.fit(X, hierarchy=hierarchy, paths=rows["labels"], **more)
+    if model.table_ is None:
+        model.units_ = units_of(data)
     if getattr(model, "interrupted_", False):  # the checkpoint has every finished epoch
         raise KeyboardInterrupt
     for warning in caught:
@@ -49,6 +60,22 @@ def train_model(run: Run, options: StageOptions) -> str:
         return "linear maps in closed form"
     n_epochs = len(model.history_)
     return f"{n_epochs} epoch{'s' * (n_epochs != 1)}"
+
+
+def units_of(data: UserData) -> Units | None:
+    """How the rows were prepared, so that the saved model takes rows as they are in the file; None for images."""
+    if data.kind == "images":
+        return None
+    numbers = [] if data.center is None else data.center.tolist()
+    codec = None if data.schema is None else Codec(data.schema).to_dict()
+    return Units(
+        list(data.feature_names) if data.schema is not None else [],
+        None if data.columns is None else data.columns.tolist(),
+        data.n_columns,
+        numbers or None,
+        None if data.scale is None else data.scale.tolist(),
+        codec,
+    )
 
 
 def make_model(run: Run, options: StageOptions, *, is_image: bool) -> Any:
