@@ -102,12 +102,10 @@ def table_data(
         return replace(data, rows=rows, frame=frame, schema=_with_scales(schema, X))
     _check_magnitudes(frame, names, path)
     policy.extend(_used_in_words(schema))
-    schema = _measured(schema, frame, path, transformed=not plain)
-    codec = Codec(schema)
+    codec = _measured(schema, frame, path, transformed=not plain)
     X = codec.features(codec.read(frame))
-    return UserData(
-        path.stem, "table", X, tuple(policy), codec.feature_names, rows, frame=frame, schema=schema
-    )  # fmt: skip
+    about = {"frame": frame, "schema": codec.schema, "codec": codec}
+    return UserData(path.stem, "table", X, tuple(policy), codec.feature_names, rows, **about)
 
 
 def _with_scales(schema: Schema, X: Float[np.ndarray, "n d"]) -> Schema:
@@ -122,9 +120,9 @@ def _with_scales(schema: Schema, X: Float[np.ndarray, "n d"]) -> Schema:
     return Schema(tuple(columns))
 
 
-def _measured(schema: Schema, frame: Any, path: Path, transformed: bool) -> Schema:
+def _measured(schema: Schema, frame: Any, path: Path, transformed: bool) -> Codec:
     try:
-        return Codec(schema).measured(frame, transformed).schema
+        return Codec(schema).measured(frame, transformed)
     except ValueError as error:
         raise UserError(f"{path}: {error}") from None
 

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int, Num
 from disentree.datasets.wording import columns_in_words
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
-from disentree.tables import Schema
+from disentree.tables import Codec, Schema
 
 LARGEST = 1e307  # differences of larger values are not finite
 LARGEST_RAW, SMALLEST_RAW = 1e15, 1e-15  # of values that are not standardized: networks compute in float32
@@ -52,7 +52,7 @@ class UserData:
         The columns of a table that are in use, in their own units and with their empty cells.
     schema : Schema, optional
         What the columns of a table are, those that were left out included. `X` are the features that
-        ``Codec(schema)`` makes of `frame`, or the standardized columns if all of them are numbers without gaps.
+        `codec` makes of `frame`, or the standardized columns if all of them are numbers without gaps.
     labels : array of shape (n,) of str, optional
         The known class of each row, which is no part of `X`; "" if it is not known.
     """
@@ -69,6 +69,7 @@ class UserData:
     hierarchy: Hierarchy | None = None
     frame: Any = None
     schema: Schema | None = None
+    codec: Codec | None = None
     labels: Any = None
     columns: Int[np.ndarray, " d"] | None = None
     n_columns: int | None = None

@@ -6,14 +6,15 @@ import numpy as np
 from jaxtyping import Float
 
 FLOAT_STEPS = 16.0  # multiples of float64's spacing at the largest value: what a few operations lose
+GRID = 1e-3  # of a step, that values may be off their grid
 TIED = 0.05  # a column is on a grid if at least this part of its rows repeats another row's value
 
 
 def column_precision(x: Float[np.ndarray, " n"]) -> float:
     """Step of the grid that a column's values come on, or its rounding.
 
-    The step is the largest number of which all differences between values are whole multiples; decimal steps
-    (1, 2 or 5 times a power of ten) are tried from coarse to fine. Values that hardly repeat are not on a grid
+    The step is the largest number of which all differences between values are whole multiples; after the smallest
+    difference itself, decimal steps (1, 2 or 5 times a power of ten) are tried from coarse to fine. Values that hardly repeat are not on a grid
     that matters.
     """
     values = np.unique(x)
@@ -26,6 +27,10 @@ def column_precision(x: Float[np.ndarray, " n"]) -> float:
         return float(rounding)
     if len(differences) > 2000:
         differences = differences[:: len(differences) // 2000]
+    # A grid in whatever unit, also standardized: every step is a whole number of the smallest.
+    steps = differences / smallest
+    if np.abs(steps - np.round(steps)).max() < GRID:
+        return smallest
     top = int(np.floor(np.log10(smallest))) + 1
     for power in range(top, top - 6, -1):
         for step in (5.0, 2.0, 1.0):

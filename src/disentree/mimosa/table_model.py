@@ -36,6 +36,8 @@ MOST_EMPTY = 0.2  # of the cells of a column of numbers that is searched
 SHARED = 0.6  # of the names of columns that have a part in common
 TRUSTED = (0.0, 0.5, 1.0)  # powers of the categories' likelihood: columns that repeat each other count less
 FEWEST_WHOLE = 30  # different whole numbers in a column that is searched
+FEWEST_NAMED = 100  # whole numbers that all differ, to be taken for numbers of the rows
+MOST_WITH_LEAVES = 8 * MOST_PATHS  # paths, if there are leaves among the numbers too
 MOST_HEAPED = 0.1  # of the rows of such a column with the same number
 REPEATED = 0.2  # of the bits of leaves that must be left when it is known what exists
 RIDGE = 1e-6  # of the variance, so that copies of a column can be filled in too
@@ -272,13 +274,15 @@ def _is_searched(x: Float[np.ndarray, " n"]) -> bool:
 
 def _is_continuous(x: Float[np.ndarray, " n"]) -> bool:
     """Whether numbers are many and none stands for nothing; whole numbers that are few or heaped may be counts or
-    codes, whose values are no places on a line."""
+    codes, and those that are all different numbers of the rows, whose values are no places on a line."""
     there = x[~np.isnan(x)]
     values, counts = np.unique(there, return_counts=True)
     if len(values) <= FEWEST_NUMBERS or is_heaped(there):
         return False
-    whole = bool((values == np.round(values)).all())
-    return not whole or bool(len(values) > FEWEST_WHOLE and counts.max() <= MOST_HEAPED * len(there))
+    if not (values == np.round(values)).all():
+        return True
+    names_rows = counts.max() == 1 and len(there) >= FEWEST_NAMED
+    return bool(len(values) > FEWEST_WHOLE and counts.max() <= MOST_HEAPED * len(there) and not names_rows)
 
 
 def says_more(found: Existing, leaves: Int[np.ndarray, " n"]) -> bool:
@@ -321,7 +325,7 @@ def finish(
     """
     cells, codec, p = found.cells, found.codec, found.cells.numbers.shape[1]
     if has_leaves:
-        found = _with_fewer(found, MOST_PATHS // len(core.paths))
+        found = _with_fewer(found, MOST_WITH_LEAVES // len(core.paths))
     owned = {column for switch in found.existence.switches for column in switch.columns}
     deciding = {p + branch.column for branch in found.branches if branch.column >= 0}
     left = [j for j in range(len(codec.used)) if j not in owned | deciding]

@@ -8,19 +8,22 @@ if TYPE_CHECKING:
     from disentree.runs.apply import apply_run
     from disentree.runs.config import RunConfig
     from disentree.runs.folder import Run
+    from disentree.runs.opening import OpenedRun, open_run
     from disentree.runs.stages import finish_run
     from disentree.runs.starting import start_run
 
-__all__ = ["Run", "RunConfig", "apply_run", "finish_run", "start_run"]
+__all__ = ["OpenedRun", "Run", "RunConfig", "apply_run", "finish_run", "open_run", "start_run"]
 
 # `disentree --help` needs the names of the models and none of the libraries below.
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
+        "OpenedRun": "disentree.runs.opening",
         "Run": "disentree.runs.folder",
         "RunConfig": "disentree.runs.config",
         "apply_run": "disentree.runs.apply",
         "finish_run": "disentree.runs.stages",
+        "open_run": "disentree.runs.opening",
         "start_run": "disentree.runs.starting",
     },
 )

@@ -76,13 +76,20 @@ def describe_data(data: UserData) -> dict[str, Any]:
         "dtype": str(data.X.dtype),
         "policy": list(data.policy),
         "feature_names": list(data.feature_names),
-        "table": None if data.schema is None else data.schema.to_dict(),
+        "table": _table(data),
         "columns": None if data.columns is None else data.columns.tolist(),
         "n_columns": data.n_columns,
         "center": None if data.center is None else data.center.tolist(),
         "scale": None if data.scale is None else data.scale.tolist(),
         "has_truth": data.has_truth,
     }
+
+
+def _table(data: UserData) -> dict[str, Any] | None:
+    """What the columns of a table are."""
+    if data.codec is not None:
+        return data.codec.to_dict()
+    return None if data.schema is None else data.schema.to_dict()
 
 
 def check_data(data: UserData, config: RunConfig) -> None:

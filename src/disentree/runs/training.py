@@ -13,12 +13,11 @@ from typing import Any
 from disentree.cofhae.units import Units
 from disentree.datasets import UserData
 from disentree.errors import DamagedFile
+from disentree.mimosa.saving import table_from_json
 from disentree.runs.folder import Run
 from disentree.runs.models import find_model
 from disentree.runs.options import StageOptions
 from disentree.runs.structure import REPRESENTATION, TABLE
-from disentree.mimosa.saving import table_from_json
-
 from disentree.tables import Codec
 
 log = logging.getLogger(__name__)
