@@ -27,7 +27,7 @@ from disentree.mimosa.representation.base import Representation
 from disentree.mimosa.representation.linear import linear_representation
 from disentree.mimosa.representation.loading import load_representation
 from disentree.mimosa.saving import as_loaded
-from disentree.mimosa.search import Outcome, latent_finders, search, table_finders
+from disentree.mimosa.search import Outcome, latent_finders, search, table_finders, table_inside
 from disentree.mimosa.table_model import TableModel, existence_bits, find_branches, finish, says_more
 from disentree.mimosa.tree import choose_parents, tree_from_parents
 from disentree.tables import Cells, Codec
@@ -261,11 +261,12 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         Z = Z[self._landmarks(Z, seeds[1])]
         self._floor, columns = coordinates.floor, coordinates.columns
         if columns is None:
-            finders = latent_finders(self.n_neighbors, self._workers)
+            finders, inside = latent_finders(self.n_neighbors, self._workers), None
         else:
             noise = self._white_noise(seen, columns)
             finders = table_finders(self._floor, columns, noise, self.n_neighbors, self._workers)
-        outcome = search(Z, self._floor, columns, finders, seeds[2], self._timed)
+            inside = table_inside(columns, self.n_neighbors, self._workers)
+        outcome = search(Z, self._floor, columns, finders, seeds[2], self._timed, inside)
         self.candidates_ = outcome.table
         self.description_length_ = outcome.description_length
         self.saved_bits_, self.saved_bits_doubt_ = outcome.saved_bits, outcome.doubt

@@ -24,6 +24,7 @@ from disentree.mimosa.finders.margins import Margins, MonotoneMap
 from disentree.mimosa.finders.mixture_leaf import GatedLeaf, MixtureLeaf, Space
 from disentree.mimosa.finders.sheets import SheetLeaf
 from disentree.mimosa.finders.structureless import Columns, Gaussian, MarginsGaussian
+from disentree.mimosa.inner_leaf import Frame, InnerLeaf
 from disentree.mimosa.state import from_state, to_state
 from disentree.mimosa.table_model import Filling, TableModel
 from disentree.utils.files import atomic_path, json_text, sha256_of
@@ -50,7 +51,7 @@ PARTS = {
             MonotoneMap,
             Columns,
         ),
-        *(Columns, Gaussian, MarginsGaussian, SheetLeaf, Sheet),
+        *(Columns, Gaussian, MarginsGaussian, SheetLeaf, Sheet, Frame, InnerLeaf),
         *(TableModel, Filling, Existence, Switch, Branch, Names),
     )
 }

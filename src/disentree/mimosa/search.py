@@ -15,13 +15,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from disentree.mimosa.candidate import Candidate
 from disentree.mimosa.coordinates import is_far
 from disentree.mimosa.finders import atlas, mixture, noisy_subspaces, sheets, subspaces
 from disentree.mimosa.finders.noisy_subspaces import WhiteNoise
-from disentree.mimosa.finders.structureless import Columns, fit_gaussian
+from disentree.mimosa.finders.structureless import Columns, fit_gaussian, precision_of_coordinates
 from disentree.mimosa.judge import (
     DOUBT,
     FEW,
@@ -34,6 +34,7 @@ from disentree.mimosa.judge import (
     splits,
     structureless,
 )
+from disentree.mimosa.look_again import Looked, look_again
 
 # Gaussians are no thinner than this, relative to the widest direction: thinner ones have covariances that cannot
 # be inverted in double precision, and exact manifolds are found by the atlas.
@@ -45,6 +46,7 @@ MORE = 1.05
 THIN = 4.0  # bits per row that an atlas saves, for mixtures not to be asked
 HIGHER = 0.25  # mean dimension of rows by which a candidate with fewer leaves may exceed another
 LOOKED_AT = 2000  # rows that tell whether leaves fall apart
+AGAIN_FOLDS = 2  # of few rows, that decide about what is found inside components
 WHOLE = 5000  # rows below which mixtures, which are quick, are found on all rows
 
 
@@ -111,8 +113,7 @@ def table_finders(
     def fit_mixture(Z: np.ndarray, rng: np.random.Generator, found: Sequence[Any]) -> Sequence[Any]:
         return mixture.refit(dithered(Z, rng), wide_enough(Z), rng, columns, found)
 
-    # A column on a coarse grid is coarse in its own direction, not in every coordinate that it is a part of.
-    errors = np.asarray(np.linalg.qr(np.linalg.pinv(columns.basis) * columns.precision[:, None], mode="r"))
+    errors = precision_of_coordinates(columns)[0]
 
     def find_atlas(Z: np.ndarray, rng: np.random.Generator) -> Sequence[Any]:
         found = atlas.find(dithered(Z, rng) if len(np.unique(Z, axis=0)) < len(Z) else Z, errors, rng)
@@ -136,6 +137,11 @@ def table_finders(
     ]
 
 
+def table_inside(columns: Columns, n_neighbors: int, n_jobs: int) -> Callable[..., Looked | None]:
+    """Looks into components of a table."""
+    return partial(look_again, columns=columns, n_neighbors=n_neighbors, n_jobs=n_jobs)
+
+
 def latent_finders(n_neighbors: int, n_jobs: int) -> list[Finder]:
     """For the latent of an autoencoder."""
 
@@ -153,6 +159,7 @@ def search(
     finders: Sequence[Finder],
     seed: np.random.SeedSequence,
     step: Callable[[str], AbstractContextManager[Any]],
+    inside: Callable[..., Looked | None] | None = None,
 ) -> Outcome:
     """The decomposition that describes held-out rows in the fewest bits.
 
@@ -169,12 +176,16 @@ def search(
     seed : SeedSequence
     step : callable
         A context for each step, given its name: shows progress and takes the time.
+    inside : callable or None, default=None
+        Looks into the components of the chosen candidate: given it, rows to search, rows that decide, and a
+        Generator.
 
     Returns
     -------
     Outcome
     """
     split_seed, *seeds = seed.spawn(6)
+    last_seed = seeds.pop()
     Z = Z[~is_far(Z)] if Z.size else Z
     if Z.shape[1] == 0 or len(Z) < FEWEST:
         one = Candidate("gaussian", [fit_gaussian(Z, floor)], np.ones(1))
@@ -222,7 +233,32 @@ def search(
                 raise
             warnings.warn(f"interrupted: {finder.name} was not finished", RuntimeWarning, stacklevel=2)
             break
-    return choose(found, verdicts, {name: connected_leaves(found[name], fitted) for name in verdicts}, Z.shape[1])
+    leaves = {name: connected_leaves(found[name], fitted) for name in verdicts}
+    outcome = choose(found, verdicts, leaves, Z.shape[1])
+    if inside is None or not outcome.saved_bits:
+        return outcome
+    with step("looking again"):
+        return look_inside(
+            outcome, inside, Z, np.concatenate(held[:AGAIN_FOLDS]), np.random.default_rng(last_seed)
+        )
+
+
+def look_inside(
+    outcome: Outcome,
+    inside: Callable[..., Looked | None],
+    Z: Float[np.ndarray, "n D"],
+    held: Int[np.ndarray, " m"],
+    rng: np.random.Generator,
+) -> Outcome:
+    """The outcome after the components of the chosen candidate were looked into."""
+    start = time.perf_counter()
+    looked = inside(outcome.candidate, np.delete(Z, held, axis=0), Z[held], rng=rng)
+    if looked is None:
+        return outcome
+    bits = outcome.description_length - looked.saved_bits
+    row = _row(looked.candidate, bits, time.perf_counter() - start)
+    doubt = float(np.hypot(outcome.doubt, looked.doubt))
+    return Outcome(looked.candidate, [row, *outcome.table], bits, outcome.saved_bits + looked.saved_bits, doubt)
 
 
 def _is_thin(found: dict[str, Any], verdicts: dict[str, Verdict], Z: Float[np.ndarray, "n D"]) -> bool:
@@ -258,6 +294,16 @@ def _mean_dimension(candidate: Any) -> float:
     return float(np.dot(candidate.shares, candidate.dimensions) / np.sum(candidate.shares))
 
 
+def _row(candidate: Any, bits: float, seconds: float) -> dict[str, Any]:
+    return {
+        "finder": candidate.finder,
+        "components": len(candidate.components),
+        "dimensions": sorted(candidate.dimensions),
+        "bits": bits,
+        "seconds": seconds,
+    }
+
+
 def choose(found: dict[str, Any], verdicts: dict[str, Verdict], n_leaves: dict[str, int], n_dims: int) -> Outcome:
     """The candidate of fewest bits, unless one with fewer leaves saves nearly as much; without a saving beyond
     doubt it is the best model without structure."""
@@ -282,13 +328,6 @@ def choose(found: dict[str, Any], verdicts: dict[str, Verdict], n_leaves: dict[s
             best = other
     mean, doubt = saving(best, plain)
     table = [
-        {
-            "finder": v.finder,
-            "components": len(found[v.finder].components),
-            "dimensions": sorted(int(c.dimension) for c in found[v.finder].components),
-            "bits": v.mean,
-            "seconds": v.seconds,
-        }
-        for v in sorted(order, key=lambda v: (v is not best, v.mean))
+        _row(found[v.finder], v.mean, v.seconds) for v in sorted(order, key=lambda v: (v is not best, v.mean))
     ]
     return Outcome(found[best.finder], table, best.mean, max(mean, 0.0), doubt)

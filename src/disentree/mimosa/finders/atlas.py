@@ -21,6 +21,7 @@ JUDGED = 3_000  # rows, not searched, that judge a tolerance
 EXACT = 1e-6  # tolerance for exact flats, in units of each direction's own deviation
 FIRST = 0.006  # first tolerance, relative to the spread of the data, unless noise is larger
 ABOVE_NOISE = 2.0  # tolerance relative to the noise
+THINNEST = 0.1  # share of rows on the thinnest leaves, by which noise is measured: a cloud around them is no noise
 DOUBT = 0.03  # bits per row that do not decide between two tolerances
 MAX_RUNGS = 4
 
@@ -40,7 +41,7 @@ def noise_scale(Z: Float[np.ndarray, "n D"], rng: np.random.Generator, n_anchors
     P = Z[near] - Z[near].mean(axis=1, keepdims=True)
     values = np.linalg.svd(P, compute_uv=False)[:, -1] / np.sqrt(k)
     # the least of D eigenvalues of k rows of white noise is smaller than the rest by this factor
-    return float(np.median(values) / max(1 - np.sqrt(D / k), 0.3))
+    return float(np.quantile(values, THINNEST) / max(1 - np.sqrt(D / k), 0.3))
 
 
 def find(

@@ -41,6 +41,13 @@ class Columns:
         return float(np.linalg.slogdet(self.basis)[1]) if self.basis.shape[0] == self.basis.shape[1] else 0.0
 
 
+def precision_of_coordinates(columns: Columns) -> tuple[Float[np.ndarray, "D D"], Float[np.ndarray, " D"]]:
+    """The precision of coordinates, as independent errors (rows of a matrix) and of each coordinate by itself: a
+    column on a coarse grid is coarse in its own direction, not in every coordinate that it is a part of."""
+    errors = np.asarray(np.linalg.qr(np.linalg.pinv(columns.basis) * columns.precision[:, None], mode="r"))
+    return errors, np.sqrt((errors**2).sum(axis=0))
+
+
 def shrunk_covariance(Z: Float[np.ndarray, "n D"], floor: Float[np.ndarray, " D"]) -> Float[np.ndarray, "D D"]:
     """Sample covariance, its correlations shrunk to none as far as the rows leave doubt (Ledoit and Wolf).
 

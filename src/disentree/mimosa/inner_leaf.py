@@ -1,0 +1,62 @@
+"""A component that was found within a region, in the region's own coordinates, as a density of all coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+LOG_2PI = float(np.log(2 * np.pi))
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Coordinates of a region: its leading principal axes, and the deviations along the others.
+
+    Attributes
+    ----------
+    center : array of shape (D,)
+    axes : array of shape (D, q)
+    others : array of shape (D, D - q)
+    deviations : array of shape (D - q,)
+    """
+
+    center: Float[np.ndarray, " D"]
+    axes: Float[np.ndarray, "D q"]
+    others: Float[np.ndarray, "D r"]
+    deviations: Float[np.ndarray, " r"]
+
+    @classmethod
+    def fit(cls, Z: Float[np.ndarray, "n D"], q: int, floor: Float[np.ndarray, " D"]) -> Frame:
+        """The frame with `q` axes; no deviation is below the precision."""
+        center = Z.mean(axis=0)
+        vectors = np.linalg.svd(Z - center, full_matrices=len(Z) < Z.shape[1])[2].T
+        others = vectors[:, q:]
+        deviations = np.sqrt((((Z - center) @ others) ** 2).mean(axis=0))
+        return cls(center, vectors[:, :q], others, np.maximum(deviations, np.sqrt((floor**2) @ others**2)))
+
+    def __call__(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n q"]:
+        return (Z - self.center) @ self.axes
+
+    def across(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n r"]:
+        """The other coordinates, in deviations."""
+        return (Z - self.center) @ self.others / self.deviations
+
+
+@dataclass(frozen=True)
+class InnerLeaf:
+    """A component in a frame; across the frame it is a Gaussian."""
+
+    frame: Frame
+    leaf: Any
+
+    @property
+    def dimension(self) -> int:
+        return int(self.leaf.dimension)
+
+    def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
+        across = self.frame.across(Z)
+        outside = 0.5 * (across**2).sum(axis=1) + 0.5 * across.shape[1] * LOG_2PI
+        return self.leaf.log_density(self.frame(Z)) - outside - np.log(self.frame.deviations).sum()
