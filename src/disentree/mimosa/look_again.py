@@ -9,7 +9,7 @@ bits, beyond doubt, on rows that it was not found on, and if it still encloses w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from disentree.mimosa.enclosure import enclosures
 from disentree.mimosa.finders import atlas, mixture, subspaces
 from disentree.mimosa.finders.structureless import Columns, fit_margins, precision_of_coordinates
 from disentree.mimosa.inner_leaf import Frame, InnerLeaf
-from disentree.mimosa.judge import Verdict, background, beyond_doubt, saving
+from disentree.mimosa.judge import TESTED_DOUBT, Verdict, background, beyond_doubt, saving
 
 FEWEST = 120  # rows of a region, to be looked into
 ROWS = 4000  # of a region that are searched: a region is a simpler thing than the whole
@@ -111,7 +111,8 @@ def look_again(
                 if not beyond_doubt(verdict, last) or not _keeps(now, new, mine, fitted, labels):
                     continue
                 clouds = [] if found.finder == "mixture" else _clouds(fitted[rows], columns, rng)
-                if all(beyond_doubt(verdict, bits(_replaced(now, joint, mine, c, held)[1])) for c in clouds):
+                rivals = [bits(_replaced(now, joint, mine, cloud, held)[1]) for cloud in clouds]
+                if all(beyond_doubt(verdict, rival, TESTED_DOUBT) for rival in rivals):
                     now, joint, last = new, new_joint, verdict
                     labels = now.posteriors(fitted).argmax(axis=1)
                     break
@@ -170,7 +171,9 @@ def _proposals(
     if len(region) == 1 and subspaces.n_connected(Y) > 1:
         found = mixture.in_components("mixture", Y, _wide_enough(Y, floor), rng, mixture.FAMILIES["mixture"])
         if len(found.components) > 1:
-            yield outside(found)
+            # parts of a component have its dimension
+            parts = [replace(leaf, dimension=q) for leaf in found.components]
+            yield outside(replace(found, components=parts))
 
 
 def _clouds(Z: Float[np.ndarray, "n D"], columns: Columns, rng: np.random.Generator) -> list[Candidate]:
