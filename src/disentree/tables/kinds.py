@@ -42,7 +42,7 @@ def infer_schema(
     Examples
     --------
     >>> import pandas as pd
-    >>> frame = pd.DataFrame({"sex": ["f", "m", "f"], "age": [31, 40, None], "site": "north"})
+    >>> frame = pd.DataFrame({"sex": ["f", "m", "f"], "age": [31.5, 40, 52], "site": "north"})
     >>> [column.kind for column in infer_schema(frame).columns]
     ['category', 'number', 'constant']
     """
