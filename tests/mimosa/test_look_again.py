@@ -77,23 +77,29 @@ def test_clouds_without_structure_stay_as_they_are(kind):
     assert look_again(candidate, X[:2100], X[2100:], columns(4), rng, n_jobs=1) is None
 
 
-def test_a_plane_with_a_gap_is_one_if_a_line_lies_in_the_gap_and_two_if_not():
+@pytest.mark.parametrize(("at", "dimensions"), [(0, None), (30, [1, 2, 2])])
+def test_a_plane_with_a_gap_is_one_if_a_line_lies_in_the_gap_and_two_if_not(at, dimensions):
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 3000)  # 0 the line, 1 the plane
-    X = np.zeros((3000, 3))
-    X[:, 0] = rng.uniform(-1, 1, 3000)
-    X[:, 1] = np.where(labels == 1, rng.uniform(1, 2, 3000) * rng.choice([-1, 1], 3000), 0)
-    leaves = [fit_flat_leaf(X[labels == d], d + 1, np.full(3, 1e-12), rng) for d in (0, 1)]
-    both = Candidate("subspaces", leaves, np.full(2, 0.5))
-    assert look_again(both, X[:2000], X[2000:], columns(3), rng, n_jobs=1) is None
+    X = rng.normal(size=(3000, 2))
+    X[:, 0] *= 3
+    X[:, 1] = np.where(labels == 1, X[:, 1] / 2 + rng.choice([-4, 4], 3000), at)
+    floor = np.full(2, 1e-12)
+    leaves = [fit_flat_leaf(X[labels == 0], 1, floor, rng), fit_gaussian(X[labels == 1], floor)]
+    candidate = Candidate("subspaces", leaves, np.full(2, 0.5))
+    looked = look_again(candidate, X[:2000], X[2000:], columns(2), rng, n_jobs=1)
+    assert (None if looked is None else sorted(looked.candidate.dimensions)) == dimensions
 
-    X[labels == 0] += [0, 0, 9]
-    leaves = [fit_flat_leaf(X[labels == d], d + 1, np.full(3, 1e-12), rng) for d in (0, 1)]
-    looked = look_again(
-        Candidate("subspaces", leaves, np.full(2, 0.5)), X[:2000], X[2000:], columns(3), rng, n_jobs=1
-    )
-    assert looked is not None
-    assert sorted(looked.candidate.dimensions) == [1, 2, 2]
+
+def test_a_line_with_a_gap_is_one():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 3000)
+    X = rng.uniform(-1, 1, (3000, 3))
+    X[labels == 0, 1:] = 0
+    X[labels == 0, 0] += 5 * rng.choice([-1, 1], (labels == 0).sum())
+    leaves = [fit_flat_leaf(X[labels == c], d, np.full(3, 1e-12), rng) for c, d in ((0, 1), (1, 3))]
+    candidate = Candidate("subspaces", leaves, np.full(2, 0.5))
+    assert look_again(candidate, X[:2000], X[2000:], columns(3), rng, n_jobs=1) is None
 
 
 def test_an_inner_leaf_is_a_density_of_all_coordinates():

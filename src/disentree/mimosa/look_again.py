@@ -168,7 +168,8 @@ def _proposals(
         for found in (subspaces.find(Y, floor, rng, n_neighbors, n_jobs), atlas.find(Y, own, rng)):
             if found is not None and min(found.dimensions) < q:
                 yield outside(found)
-    if len(region) == 1 and subspaces.n_connected(Y) > 1:
+    # Rows on one subspace are one component, with or without a gap; those on none may be several clouds.
+    if len(region) == 1 and q == Z.shape[1] and subspaces.n_connected(Y) > 1:
         found = mixture.in_components("mixture", Y, _wide_enough(Y, floor), rng, mixture.FAMILIES["mixture"])
         if len(found.components) > 1:
             # parts of a component have its dimension
