@@ -14,8 +14,8 @@ def column_precision(x: Float[np.ndarray, " n"]) -> float:
     """Step of the grid that a column's values come on, or its rounding.
 
     The step is the largest number of which all differences between values are whole multiples; after the smallest
-    difference itself, decimal steps (1, 2 or 5 times a power of ten) are tried from coarse to fine. Values that hardly repeat are not on a grid
-    that matters.
+    difference itself, decimal steps (1, 2 or 5 times a power of ten) are tried from coarse to fine. Values
+    that hardly repeat are not on a grid that matters.
     """
     values = np.unique(x)
     rounding = FLOAT_STEPS * np.spacing(float(np.abs(x).max())) if len(x) else 0.0
