@@ -32,7 +32,7 @@ def label_rows(task: Task) -> tuple[dict[str, Any], float]:
     else:
         labels = cluster(task.method, X, int(true.max()) + 1, config.seed)
         if labels is None:
-            return {"note": f"not run on {len(X):,} rows: its memory grows with their square"}, 0.0
+            return {"note": f"not run on {len(X):,} rows: it would take too long, or too much memory"}, 0.0
         values = {"components": len(np.unique(labels[labels >= 0]))}
     seconds = time.process_time() - start
     return {"n_rows": len(X), "true_components": int(true.max()) + 1, **values, **agreement(true, labels)}, seconds
