@@ -100,7 +100,7 @@ def slow(*args):
     print("working", flush=True)
     time.sleep(60)
 
-apply._codes_and_paths = slow
+apply._assigned = slow
 main()
 """
 

@@ -116,8 +116,9 @@ def print_list() -> None:
 
 def print_plan(study: Study, options: Options, folder: Path, jobs: int) -> None:
     from disentree.studies.cost import estimate
-    from disentree.studies.progress import duration, time_for
+    from disentree.studies.progress import time_for
     from disentree.studies.study import collect, planned
+    from disentree.utils.progress import duration
 
     tasks = planned(study, options)
     done = collect(options, folder, tasks).found

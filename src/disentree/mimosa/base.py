@@ -28,6 +28,23 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("disentree.mimosa")
 
+STEPS = {  # in the words of progress
+    "representation": "finding a representation",
+    "what exists where": "looking for things that exist in some rows only",
+    "models without structure": "describing the rows without a tree",
+    "subspaces": "looking for exact flats",
+    "noisy subspaces": "looking for flats in noise",
+    "atlas": "looking for curved leaves",
+    "mixture": "looking for clusters",
+    "hierarchy": "building the tree",
+    "assignment": "placing all rows in the tree",
+    "description": "measuring the tree",
+    "neighbors": "looking up neighbors",
+    "local SVD": "fitting local planes",
+    "growing": "growing components",
+    "merging": "merging components",
+}
+
 
 class TreeEstimator(ClusterMixin, BaseEstimator):
     """What the default MIMOSA and the paper's share."""
@@ -146,7 +163,8 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
     @contextmanager
     def _timed(self, step: str) -> Iterator[None]:
         start = time.perf_counter()
-        with progress.step(step, self.verbose, spinner=step != "representation"):
+        words = STEPS.get(step, f"looking for {step}")  # of the finders, by what they find
+        with progress.step(words, self.verbose, spinner=step != "representation"):
             yield
         self.timings_[step] = time.perf_counter() - start
         log.debug("%s: %.1f s", step, self.timings_[step])

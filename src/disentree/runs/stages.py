@@ -53,6 +53,8 @@ class Stage:
     ----------
     name : str
         Its name in ``stages.json``.
+    title : str
+        What it does, in the words of progress.
     function : callable
         Does it, and returns a few words about the result.
     files : tuple of str
@@ -64,6 +66,7 @@ class Stage:
     """
 
     name: str
+    title: str
     function: Callable[[Run, StageOptions], str]
     files: tuple[str, ...]
     optional_files: tuple[str, ...] = ()
@@ -76,17 +79,37 @@ class Stage:
 
 
 STAGES = (
-    Stage("data", prepare_data, ("data.json",)),
-    Stage("structure", find_structure, STRUCTURE_FILES, (REPRESENTATION, TABLE), timed_files=("structure.json",)),
-    Stage("model", train_model, ("model.safetensors", "model.json"), timed_files=("model.json",)),
-    Stage("scores", score_run, ("metrics.json", "learned.npz", "samples.npz"), ("true.npz",)),
+    Stage("data", "reading the data", prepare_data, ("data.json",)),
+    Stage(
+        "structure",
+        "finding the tree",
+        find_structure,
+        STRUCTURE_FILES,
+        (REPRESENTATION, TABLE),
+        timed_files=("structure.json",),
+    ),
+    Stage(
+        "model",
+        "training the model",
+        train_model,
+        ("model.safetensors", "model.json"),
+        timed_files=("model.json",),
+    ),
+    Stage(
+        "scores",
+        "scoring the held-out rows",
+        score_run,
+        ("metrics.json", "learned.npz", "samples.npz"),
+        ("true.npz",),
+    ),
     Stage(
         "figures",
+        "drawing",
         draw_figures,
         ("figures/tree.png", "figures/traversals.png"),
         ("figures/reconstructions.png", "figures/pairwise.png", "figures/training.png"),
     ),
-    Stage("report", write_report, ("report.html",)),
+    Stage("report", "writing the report", write_report, ("report.html",)),
 )
 STAGE_NAMES = tuple(stage.name for stage in STAGES)
 
@@ -169,13 +192,15 @@ def finish_run(
         finished = finished_stages(run)
         if 0 < len(finished) < len(STAGES):
             log.info("%s: %s done, going on with %s", run.folder, ", ".join(finished), STAGE_NAMES[len(finished)])
-        for stage in STAGES[: STAGE_NAMES.index(until) + 1]:
+        todo = STAGES[: STAGE_NAMES.index(until) + 1]
+        for i, stage in enumerate(todo):
             marked = run.stages.get(stage.name)
             if marked is not None:
                 problems = _problems(run, stage, marked)
                 if not problems:
                     continue
                 log.warning("%s; %s is done again", problems[0], stage.name)
+            log.info("step %d of %d: %s", i + 1, len(todo), stage.title)
             _do(run, stage, options)
 
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
-import time
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 from disentree.cofhae.units import Units
@@ -23,7 +20,6 @@ from disentree.tables import Codec
 log = logging.getLogger(__name__)
 
 CHECKPOINT = "checkpoint/checkpoint.safetensors"
-SECONDS_BETWEEN_LINES = 10
 
 
 def train_model(run: Run, options: StageOptions) -> str:
@@ -88,8 +84,6 @@ def make_model(run: Run, options: StageOptions, *, is_image: bool) -> Any:
         "checkpoint": (run.folder / CHECKPOINT).parent,
         "events": run.folder / "events.jsonl",
     }
-    if options.verbose and not sys.stderr.isatty():  # a bar is for people who watch; a log gets lines
-        settings |= {"verbose": False, "callbacks": [_epoch_logger()]}
     if config.epochs is not None:
         settings["epochs"] = config.epochs
     settings |= config.model_settings
@@ -130,19 +124,3 @@ def _remove_damaged_checkpoint(run: Run) -> None:
     except DamagedFile as error:
         log.warning("%s; training starts from the beginning", error)
         remove_checkpoint(run)
-
-
-def _epoch_logger() -> Callable[[dict[str, Any], Any], None]:
-    """A callback that logs an epoch every ten seconds, not each of hundreds of short ones."""
-    last = time.monotonic()
-
-    def log_epoch(record: dict[str, Any], model: Any) -> None:
-        nonlocal last
-        if time.monotonic() - last < SECONDS_BETWEEN_LINES:
-            return
-        last = time.monotonic()
-        names = (name for name in record if name not in ("epoch", "loss", "seconds") and record[name])
-        losses = (f"{name.replace('_', ' ')} {record[name]:.2e}" for name in names)
-        log.info("epoch %d: %s", record["epoch"], ", ".join(losses))
-
-    return log_epoch

@@ -11,10 +11,10 @@ from typing import Any
 from disentree.errors import UserError
 from disentree.runs.page import Picture, render_page
 from disentree.studies.folder import find_studies, write_study
-from disentree.studies.progress import duration
 from disentree.studies.results import Results, Section
 from disentree.studies.task import Study
 from disentree.utils.files import atomic_path
+from disentree.utils.progress import duration
 
 log = logging.getLogger(__name__)
 

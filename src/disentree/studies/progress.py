@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from disentree.studies.task import Task
-from disentree.utils.progress import bar
+from disentree.utils.progress import bar, duration
 
 log = logging.getLogger(__name__)
 
@@ -102,12 +102,3 @@ class Progress:
 def time_for(estimates: Sequence[float], jobs: int) -> float:
     """Seconds for runs of these lengths, `jobs` at a time: no less than the longest takes."""
     return max(sum(estimates) / max(1, jobs), max(estimates, default=0.0))
-
-
-def duration(seconds: float) -> str:
-    """Seconds in words."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h" if seconds < 172800 else f"{seconds / 86400:.1f} days"

@@ -14,12 +14,13 @@ from disentree.studies.engine import run_all
 from disentree.studies.folder import check_folder, write_study
 from disentree.studies.options import Options
 from disentree.studies.page import write_report
-from disentree.studies.progress import Progress, duration, time_for
+from disentree.studies.progress import Progress, time_for
 from disentree.studies.results import Results, write_tables
 from disentree.studies.task import Study, Task
 from disentree.studies.worker import PATIENCE, forget, read_result
 from disentree.utils.files import locked, remove_temporaries
 from disentree.utils.pools import open_pool
+from disentree.utils.progress import duration
 
 log = logging.getLogger(__name__)
 
