@@ -36,6 +36,7 @@ STEPS = {  # in the words of progress
     "noisy subspaces": "looking for flats in noise",
     "atlas": "looking for curved leaves",
     "mixture": "looking for clusters",
+    "looking again": "looking again inside the leaves",
     "hierarchy": "building the tree",
     "assignment": "placing all rows in the tree",
     "description": "measuring the tree",

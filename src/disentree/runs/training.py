@@ -43,7 +43,7 @@ def train_model(run: Run, options: StageOptions) -> str:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
         model.fit(X, hierarchy=hierarchy, paths=rows["labels"], **more)
-    if model.table_ is None:
+    if getattr(model, "table_", None) is None:
         model.units_ = units_of(data)
     if getattr(model, "interrupted_", False):  # the checkpoint has every finished epoch
         raise KeyboardInterrupt

@@ -83,7 +83,7 @@ def find(
             candidate = described(labels, dims, 1)
         bits = float(np.mean(candidate.bits(judged)))
         tried[t] = bits, candidate
-        log.info(
+        log.debug(
             "t=%.3g noise %.3g: %s -> %s %.3f bits, %.1f + %.1f s",
             t,
             noise,
@@ -100,7 +100,7 @@ def find(
     whitened = searched / np.maximum(searched.std(axis=0), 1e-300)
     if has_flats(whitened, EXACT, rng):
         attempt(EXACT, np.maximum(searched.std(axis=0), 1e-300))
-    log.info("glance and exact %.1f s", time.perf_counter() - start)
+    log.debug("glance and exact %.1f s", time.perf_counter() - start)
     ladder = [first, 2 * first]
     if first / 2 > 1.3 * noise:
         ladder.append(first / 2)

@@ -149,7 +149,7 @@ def choose_decomposition(
     tried: list[Decomposition] = []
     for local in _candidates(Z, neighbors, seed, tried):
         found = components_of(Z, distances[:, -1], local, k, n_jobs)
-        log.info(
+        log.debug(
             "%s within %g: %d components hold %.1f %% of the points and save %.2f nats per point",
             local.kind, local.tolerance, found.labels.max() + 1, 100 * np.mean(found.labels >= 0), found.saving,
         )  # fmt: skip
