@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Num
+from jaxtyping import Float, Int, Num
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PatchCollection
 from matplotlib.patches import Rectangle
 
-BARS_UP_TO = 30  # tables with more columns are drawn as lines
+BARS_UP_TO = 30  # columns; without names, rows with more are drawn as lines
+MOST_BARS = 20  # of tables with more columns
 PER_BAR = 0.17  # inches
 COLORS = ("#1b6ca8", "#c0562f", "#2e8b57", "#8e5ea2", "#b58900", "#b3446c", "#5f7f8c", "#6b7f1e")
 
@@ -112,3 +113,10 @@ def plain(text: str, at_most: int = 40) -> str:
     """A user's text as matplotlib should show it: no mathematics between dollars, one line, not too long."""
     text = " ".join(text.split()).replace("$", r"\$")
     return text if len(text) <= at_most else text[: at_most - 1] + "…"
+
+
+def largest(values: Float[np.ndarray, " d"]) -> Int[np.ndarray, " k"]:
+    """The columns with the largest values, in their order: all of a few, else as many as can be read."""
+    if len(values) <= BARS_UP_TO:
+        return np.arange(len(values))
+    return np.sort(np.argsort(-values, kind="stable")[:MOST_BARS])

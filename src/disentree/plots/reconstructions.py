@@ -9,7 +9,7 @@ from jaxtyping import Int, Num
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from disentree.plots.cells import CellStyle, color_of, draw_cell, name_bars, plain
+from disentree.plots.cells import CellStyle, color_of, draw_cell, largest, name_bars, plain
 
 GAP = 0.12
 TITLE = 0.4  # inches
@@ -42,7 +42,7 @@ def draw_reconstructions(
     path_names : sequence of str, default=()
         Titles of the groups, by path.
     feature_names : sequence of str, default=()
-        Names of the columns of a table, which is then drawn as bars.
+        Names of the columns of a table, which is then drawn as bars: of many columns those that vary most.
     n_examples : int, default=8
         Examples of each path.
     ax : matplotlib Axes, default=None
@@ -71,6 +71,10 @@ def draw_reconstructions(
     rows = np.concatenate([r for _, r in shown])
     if X.dtype == np.uint8:  # decoders give floats
         X_reconstructed = np.clip(np.rint(X_reconstructed), 0, 255).astype(np.uint8)
+    if X.ndim == 2 and len(feature_names) == X.shape[1]:
+        most = largest(X[rows].std(axis=0))
+        X, X_reconstructed = X[:, most], X_reconstructed[:, most]
+        feature_names = [feature_names[int(j)] for j in most]
     style = CellStyle.of(np.concatenate([X[rows], X_reconstructed[rows]]), feature_names)
     high = 2.0 + GAP / 2 if style.kind == "image" else 1.0
     titled = len(shown) > 1 or bool(path_names)

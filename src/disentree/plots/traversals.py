@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy
-from disentree.plots.cells import CellStyle, color_of, draw_cell, name_bars, plain
+from disentree.plots.cells import CellStyle, color_of, draw_cell, largest, name_bars, plain
 
 GAP = 0.12  # between cells, in cells
 TITLE = 0.46  # inches
@@ -99,7 +99,7 @@ def draw_traversals(
     n_steps : int, default=7
         Columns; odd, so that there is a center.
     feature_names : sequence of str, default=()
-        Names of the columns of a table, which is then drawn as bars.
+        Names of the columns of a table, which is then drawn as bars: of many columns those that move most.
     figure : matplotlib Figure, default=None
         Where to draw; None makes a figure that fits.
 
@@ -122,6 +122,10 @@ def draw_traversals(
     sweeps = [traversal_codes(codes, hierarchy, p, n_steps) for p in shown]
     flat = np.concatenate([s.reshape(-1, hierarchy.n_variables) for s in sweeps])
     decoded = np.asarray(decode(flat))
+    if decoded.ndim == 2 and len(feature_names) == decoded.shape[1]:
+        parts = np.split(decoded, np.cumsum([len(s) * n_steps for s in sweeps])[:-1])
+        most = largest(np.max([np.ptp(part, axis=0) for part in parts], axis=0))
+        decoded, feature_names = decoded[:, most], [feature_names[int(j)] for j in most]
     style = CellStyle.of(decoded, feature_names)
 
     layout = _columns([len(s) for s in sweeps])

@@ -15,6 +15,8 @@ from disentree.runs.options import StageOptions
 from disentree.runs.scores import SHOWN_PATHS
 from disentree.utils.files import atomic_path
 
+SHOWN_VARIABLES = 100  # rows of the picture of traversals, at most: it must be readable
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -78,7 +80,9 @@ def figures(run: Run, device: str = "auto") -> dict[str, Callable[[], Figure]]:
     out["tree"] = tree
     # Flat models with many categoricals have a path for every combination: only the largest can be shown.
     found, counts = np.unique(hierarchy.path_of(codes), return_counts=True)
-    largest = sorted(found[np.argsort(-counts, kind="stable")[:SHOWN_PATHS]].tolist())
+    order = found[np.argsort(-counts, kind="stable")[:SHOWN_PATHS]]
+    n_rows = np.cumsum([hierarchy.paths[p].dimension for p in order])
+    largest = sorted(order[: max(1, int((n_rows <= SHOWN_VARIABLES).sum()))].tolist())
     out["traversals"] = lambda: plots.draw_traversals(codes, hierarchy, decode, paths=largest, feature_names=names)
     out["reconstructions"] = reconstructions
     if truth is not None:

@@ -69,6 +69,7 @@ STRUCTURE_SOURCES = {
 }
 
 
+SHOWN_LEAVES = 24  # in the table
 RIVALS = {"pca_r2": "the same by PCA", "autoencoder_r2": "by a flat autoencoder"}
 
 
@@ -94,7 +95,8 @@ def render(run: Run) -> str:
     """
     about, metrics, structure = run.about_data, run.metrics, run.structure
     hierarchy, labels = learned_tree(run)
-    title = f"{about['name']}: {len(hierarchy.paths)} leaves" if len(hierarchy.paths) > 1 else about["name"]
+    n_leaves = _n_leaves(metrics, hierarchy)
+    title = f"{about['name']}: {n_leaves} leaves" if n_leaves > 1 else about["name"]
     context = {
         "title": title,
         "subtitle": _subtitle(run, about, metrics),
@@ -143,7 +145,7 @@ def _cards(run: Run, metrics: dict[str, Any], hierarchy: Hierarchy) -> list[tupl
     if metrics["scores"]:
         shown += [(SCORES[name][0], metrics["scores"].get(name), SCORES[name][2]) for name in ("r4c", "h_error")]
     own = metrics["scores_without_truth"]
-    shown += [("leaves", len(hierarchy.paths), 0), ("reconstruction R²", own["reconstruction_r2"], 4)]
+    shown += [("leaves", _n_leaves(metrics, hierarchy), 0), ("reconstruction R²", own["reconstruction_r2"], 4)]
     shown += [(title, own.get(name), 4) for name, title in RIVALS.items()]
     if not metrics["scores"] and "dependence" in own:
         shown.append(("dependence left", own["dependence"], 3))
@@ -160,10 +162,17 @@ def _true_tree(run: Run) -> list[dict[str, Any]] | None:
     return with_sizes(hierarchy, hierarchy.path_of(codes)).to_dict()["variables"]
 
 
+def _n_leaves(metrics: dict[str, Any], hierarchy: Hierarchy) -> int:
+    """Leaves of the tree; of very many combinations those that occur."""
+    return len(metrics["leaves"]) or len(hierarchy.paths)
+
+
 def _leaves(metrics: dict[str, Any], labels: Int[np.ndarray, " n"]) -> list[tuple[str, ...]]:
-    rows = [
-        (_leaf(p["path"]), str(p["dimension"]), f"{p['n_rows']:,}", f"{p['share']:.1%}") for p in metrics["leaves"]
-    ]
+    shown = metrics["leaves"][:SHOWN_LEAVES]
+    rows = [(_leaf(p["path"]), str(p["dimension"]), f"{p['n_rows']:,}", f"{p['share']:.1%}") for p in shown]
+    if rest := metrics["leaves"][SHOWN_LEAVES:]:
+        n = sum(p["n_rows"] for p in rest)
+        rows.append((f"{len(rest)} more", "", f"{n:,}", f"{n / len(labels):.1%}"))
     if unassigned := int((labels < 0).sum()):
         rows.append(("not assigned", "", f"{unassigned:,}", f"{unassigned / len(labels):.1%}"))
     return rows

@@ -17,6 +17,7 @@ from disentree.runs.options import StageOptions
 log = logging.getLogger(__name__)
 
 FROM_TRUTH = ("r4c", "r4", "h_error", "purity")
+MANY_PATHS = 64  # combinations of many branches, most of which no row may have
 SHOWN_PER_PATH = 12  # rows kept for the figures
 SHOWN_PATHS = 24  # the largest: flat models with many categoricals have one for every combination
 
@@ -119,7 +120,7 @@ def class_scores(labels: Any, rows: dict[str, np.ndarray]) -> dict[str, float]:
 def classes_of_leaves(labels: Any, paths: Int[np.ndarray, " n"], hierarchy: Hierarchy) -> list[dict[str, Any]]:
     """How many training rows of each known class are on each path."""
     out = []
-    for path in hierarchy.paths:
+    for path in (hierarchy.paths[int(p)] for p in np.unique(paths[paths >= 0])):
         names, counts = np.unique(labels[(paths == path.index) & (labels != "")], return_counts=True)
         out.append({"path": path.name, "n_rows": dict(zip(map(str, names), map(int, counts), strict=True))})
     return out
@@ -177,10 +178,14 @@ def dependence(
 
 
 def leaves(hierarchy: Hierarchy, labels: Int[np.ndarray, " n"]) -> list[dict[str, Any]]:
+    """Paths with their training rows: all of them, or of very many those that have some, the largest first."""
     counts = np.bincount(labels[labels >= 0], minlength=len(hierarchy.paths))
+    shown = np.arange(len(counts))
+    if len(counts) > MANY_PATHS:
+        shown = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
+    paths = [(hierarchy.paths[int(i)], int(counts[i])) for i in shown]
     return [
-        {"path": p.name, "dimension": p.dimension, "n_rows": int(n), "share": float(n / len(labels))}
-        for p, n in zip(hierarchy.paths, counts, strict=True)
+        {"path": p.name, "dimension": p.dimension, "n_rows": n, "share": float(n / len(labels))} for p, n in paths
     ]
 
 
