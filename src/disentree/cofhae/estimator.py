@@ -333,6 +333,9 @@ class COFHAE(AutoencoderEstimator):
             self._take_closed_form(closed, source)
             return self
 
+        if closed is not None:  # they are compared by the errors of columns, in which noise weighs what it is
+            layer.weigh(closed.coordinates.squares)
+
         targets = find_targets(self, source, np.random.default_rng(seeds[2]), codes)
         self.trust_ = targets.trust
         settings = settings_of(self, guided=targets.has_guides)

@@ -90,6 +90,10 @@ class InputLayer(nn.Module):
         self.subspace_centers = torch.from_numpy(centers).to(device)
         self.subspace_bases = torch.from_numpy(bases).to(device)
 
+    def weigh(self, squares: Float[np.ndarray, " r"]) -> None:
+        """Let features count in the reconstruction loss in these proportions."""
+        self.weights.copy_(torch.from_numpy(squares / squares.sum()))
+
     @property
     def image_shape(self) -> tuple[int, int, int]:
         """(channels, height, width)"""

@@ -115,6 +115,11 @@ class Coordinates:
     to: Float[np.ndarray, "r r"]
     back: Float[np.ndarray, "r r"]
 
+    @property
+    def squares(self) -> Float[np.ndarray, " r"]:
+        """The squared error of the columns for a unit of each feature."""
+        return np.square(self.to).sum(axis=1)
+
     @classmethod
     def of(cls, layer: InputLayer, F: Float[np.ndarray, "n r"]) -> Coordinates:
         expansion = layer.expansion.cpu().numpy().astype(np.float64)

@@ -14,7 +14,7 @@ from disentree.hierarchy import Hierarchy
 PCA_ROWS = 10_000  # rows that the components are computed from, at most
 BELOW = 0.02  # R2 that a model may be below principal components without a warning: the doubt of a small test
 AUTOENCODER_ROWS = 20_000  # up to which a flat autoencoder is trained for comparison: seconds
-AUTOENCODER_STEPS = 1000  # at most
+AUTOENCODER_STEPS = 500  # at most
 
 
 def mean_dimension(codes: Float[np.ndarray, "n v"], hierarchy: Hierarchy) -> float:
