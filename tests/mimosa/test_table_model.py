@@ -1,4 +1,5 @@
-"""Trees of tables with columns of any kind: `table_model.py`, `table_dimension.py`, and MIMOSA on data frames."""
+"""Trees of tables with columns of any kind: `table_model.py`, `table_dimension.py`,
+`filling.py`, `evidence.py`, `existence_bits.py`, and MIMOSA on data frames."""
 
 import numpy as np
 import pandas as pd
@@ -6,8 +7,9 @@ import pytest
 
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
+from disentree.mimosa.filling import fit_filling
 from disentree.mimosa.table_dimension import shared_dimension
-from disentree.mimosa.table_model import common_name, fit_filling
+from disentree.mimosa.table_model import common_name
 
 N = 600
 

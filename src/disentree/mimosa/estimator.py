@@ -18,6 +18,7 @@ from disentree.mimosa.codes import codes_of, log2_density
 from disentree.mimosa.component import Component
 from disentree.mimosa.coordinates import REPRESENTATIONS, choose_coordinates
 from disentree.mimosa.enclosure import enclosures
+from disentree.mimosa.existence_bits import existence_bits
 from disentree.mimosa.finders.noisy_subspaces import WhiteNoise
 from disentree.mimosa.finders.structureless import Columns, fit_gaussian
 from disentree.mimosa.inputs import check_common_settings, check_one_of, check_whole, is_frame
@@ -28,7 +29,7 @@ from disentree.mimosa.representation.linear import linear_representation
 from disentree.mimosa.representation.loading import load_representation
 from disentree.mimosa.saving import as_loaded
 from disentree.mimosa.search import Outcome, latent_finders, search, table_finders, table_inside
-from disentree.mimosa.table_model import TableModel, existence_bits, find_branches, finish, says_more
+from disentree.mimosa.table_model import TableModel, find_branches, finish, says_more
 from disentree.mimosa.tree import choose_parents, tree_from_parents
 from disentree.tables import Cells, Codec
 from disentree.utils.dask import is_dask, over_blocks

@@ -17,6 +17,7 @@ from disentree.mimosa.branches import Branch, Names
 from disentree.mimosa.candidate import Candidate
 from disentree.mimosa.component import Component
 from disentree.mimosa.existence import Existence, Switch
+from disentree.mimosa.filling import Filling
 from disentree.mimosa.finders.chart import Chart
 from disentree.mimosa.finders.gaussians import Mixture
 from disentree.mimosa.finders.leaf_density import Along, Leaf, Tile
@@ -26,7 +27,7 @@ from disentree.mimosa.finders.sheets import SheetLeaf
 from disentree.mimosa.finders.structureless import Columns, Gaussian, MarginsGaussian
 from disentree.mimosa.inner_leaf import Frame, InnerLeaf
 from disentree.mimosa.state import from_state, to_state
-from disentree.mimosa.table_model import Filling, TableModel
+from disentree.mimosa.table_model import TableModel
 from disentree.utils.files import atomic_path, json_text, sha256_of
 from disentree.utils.versions import build_commit
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy.stats import norm
 
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.branches import Branch, Names, choices, make_branches, path_codes, product_hierarchy
+from disentree.mimosa.evidence import fit_evidence
 from disentree.mimosa.existence import (
     FEWEST_NUMBERS,
     MOST_PATHS,
@@ -27,63 +27,17 @@ from disentree.mimosa.existence import (
     is_heaped,
     n_paths,
 )
-from disentree.mimosa.precision import column_precision
+from disentree.mimosa.filling import Filling, fit_filling
 from disentree.mimosa.table_dimension import shared_dimension, weighted_blocks
-from disentree.tables import Cells, Codec, Column
-from disentree.tables.margins import forward, log_slope
+from disentree.tables import Cells, Codec
 
 MOST_EMPTY = 0.2  # of the cells of a column of numbers that is searched
 SHARED = 0.6  # of the names of columns that have a part in common
-TRUSTED = (0.0, 0.5, 1.0)  # powers of the categories' likelihood: columns that repeat each other count less
 FEWEST_WHOLE = 30  # different whole numbers in a column that is searched
 FEWEST_NAMED = 100  # whole numbers that all differ, to be taken for numbers of the rows
 MOST_WITH_LEAVES = 8 * MOST_PATHS  # paths, if there are leaves among the numbers too
 MOST_HEAPED = 0.1  # of the rows of such a column with the same number
 REPEATED = 0.2  # of the bits of leaves that must be left when it is known what exists
-RIDGE = 1e-6  # of the variance, so that copies of a column can be filled in too
-
-
-@dataclass(frozen=True)
-class Filling:
-    """A Gaussian that fills in numbers which are not known."""
-
-    mean: Float[np.ndarray, " k"]
-    covariance: Float[np.ndarray, "k k"]
-
-    def __call__(self, X: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
-        """Rows without a gap: what is expected, given the numbers that are there."""
-        X = X.copy()
-        gaps = np.isnan(X)
-        for pattern in np.unique(gaps[gaps.any(axis=1)], axis=0):
-            rows = (gaps == pattern).all(axis=1)
-            off = X[np.ix_(rows, ~pattern)] - self.mean[~pattern]
-            X[np.ix_(rows, pattern)] = self.mean[pattern] + off @ self._given(pattern)[0]
-        return X
-
-    def _given(self, gap: Bool[np.ndarray, " k"]) -> tuple[Float[np.ndarray, "a b"], Float[np.ndarray, "b b"]]:
-        """Slopes of the numbers of a gap on the others, and the covariance that these leave."""
-        C = self.covariance
-        slopes = np.linalg.solve(C[np.ix_(~gap, ~gap)], C[np.ix_(~gap, gap)])
-        return slopes, C[np.ix_(gap, gap)] - C[np.ix_(gap, ~gap)] @ slopes
-
-
-def fit_filling(X: Float[np.ndarray, "n k"], steps: int = 10) -> Filling:
-    """Mean and covariance of rows with gaps, by expectation maximization."""
-    mean = np.nanmean(X, axis=0) if X.size else np.zeros(X.shape[1])
-    variance = np.nanvar(X, axis=0) if X.size else np.zeros(X.shape[1])
-    ridge = np.diag(RIDGE * np.maximum(variance, 1e-300))
-    filling = Filling(mean, np.diag(variance) + ridge)
-    gaps = np.isnan(X)
-    if not gaps.any():
-        return Filling(mean, np.atleast_2d(np.cov(X.T, bias=True)) + ridge if X.size else ridge)
-    for _ in range(steps):
-        Y = filling(X)
-        extra = np.zeros_like(filling.covariance)
-        for pattern, count in zip(*np.unique(gaps[gaps.any(axis=1)], axis=0, return_counts=True), strict=True):
-            extra[np.ix_(pattern, pattern)] += count * filling._given(pattern)[1]
-        mean = Y.mean(axis=0)
-        filling = Filling(mean, (Y - mean).T @ (Y - mean) / len(Y) + extra / len(Y) + ridge)
-    return filling
 
 
 @dataclass(frozen=True)
@@ -384,86 +338,3 @@ def common_name(names: Sequence[str]) -> str:
     parts = {first[i:j].strip(" ._-") for i in range(len(first)) for j in range(i + 3, len(first) + 1)}
     shared = [part for part in parts if len(part) >= 3 and sum(part in name for name in names) >= most]
     return max(shared, key=lambda part: (sum(part in name for name in names), len(part), part), default=first)
-
-
-def fit_evidence(
-    categories: Int[np.ndarray, "n q"],
-    consulted: Sequence[int],
-    log_joint: Float[np.ndarray, "n leaves"],
-    codec: Codec,
-    rng: np.random.Generator,
-) -> list[Float[np.ndarray, "_ _"]]:
-    """What each value says about the leaf, as far as it can be trusted: with the power of the likelihood that
-    describes held-out rows best."""
-    if not consulted or log_joint.shape[1] < 2:
-        return []
-    n_levels = [len(codec.schema.categorical[j].levels) for j in consulted]
-    half = rng.permutation(len(categories)) % 2 == 0
-
-    def tables(rows: Bool[np.ndarray, " n"], power: float) -> list[np.ndarray]:
-        joint = log_joint[rows]
-        R = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
-        out = []
-        for j, k in zip(consulted, n_levels, strict=True):
-            values = categories[rows, j]
-            counts = np.stack([R[values == v].sum(axis=0) for v in range(k)]) + 0.0
-            overall = (counts.sum(axis=1) + 0.5) / (counts.sum() + 0.5 * k)
-            share = (counts + overall[:, None]) / (counts.sum(axis=0) + 1.0)
-            mixed = share**power * overall[:, None] ** (1 - power)
-            table = np.log(mixed / mixed.sum(axis=0)) - np.log(overall)[:, None]
-            out.append(np.concatenate([table, np.zeros((1, R.shape[1]))]))  # the last is for empty cells
-        return out
-
-    def gain(power: float) -> float:
-        made = tables(half, power)
-        joint = log_joint[~half] + sum(t[categories[~half, j]] for j, t in zip(consulted, made, strict=True))
-        return float(np.logaddexp.reduce(joint, axis=1).mean())
-
-    best = max(TRUSTED, key=gain)
-    return tables(np.ones(len(categories), bool), best) if best else []
-
-
-def existence_bits(found: Existing) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-    """Bits of each row for which of its cells have a value: of every column on its own, and with the switches.
-
-    A number that is often zero costs, on its own, what one Gaussian of all its values makes of that, on the grid
-    that they are on."""
-    cells = found.cells
-    present = found.existence.present(cells)
-    n, p = len(cells), cells.numbers.shape[1]
-    alone, switched = np.zeros(n), np.zeros(n)
-    for s, switch in enumerate(found.existence.switches):
-        above = present[:, switch.parent] if switch.parent >= 0 else np.ones(n, bool)
-        switched += _cost(present[:, s], above) * (1 - switch.explained)
-        for column, sign in zip(switch.columns, switch.signs, strict=True):
-            values = cells.numbers[:, column] if column < p else cells.categories[:, column - p]
-            empty = np.isnan(values) if column < p else values < 0
-            has = ~(empty | (values == sign))
-            switched += _cost(has, present[:, s]) + _cost(has, ~present[:, s])
-            if column < p and sign == 0 and is_heaped(values[~empty]):
-                alone += _heap_cost(values, found.codec.schema.numeric[column])
-            else:
-                alone += _cost(has, np.ones(n, bool))
-    return alone, switched
-
-
-def _heap_cost(x: Float[np.ndarray, " n"], column: Column) -> Float[np.ndarray, " n"]:
-    """Bits that a Gaussian of all numbers, zeros among them, takes more than one of the others alone."""
-    there = ~np.isnan(x)
-    numbers = x[there]
-    t = forward(numbers, column.transform, column.unit)
-    step = column_precision(numbers) * np.exp(log_slope(numbers, column.transform, column.unit))
-    others = t[numbers != 0]
-    whole = -norm.logpdf(t, t.mean(), max(t.std(), step.min())) - np.log(step)
-    part = np.where(
-        numbers == 0, 0.0, -norm.logpdf(t, others.mean(), max(others.std(), step.min())) - np.log(step)
-    )
-    out = np.zeros(len(x))
-    out[there] = (whole - part) / np.log(2)
-    return out
-
-
-def _cost(happens: Bool[np.ndarray, " n"], among: Bool[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """Bits of whether something happens in each of some rows; 0 for the others."""
-    p = (happens[among].sum() + 0.5) / (among.sum() + 1)
-    return np.where(among, -np.log2(np.where(happens, p, 1 - p)), 0.0)

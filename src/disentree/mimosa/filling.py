@@ -1,0 +1,53 @@
+"""Numbers that are not known, filled in by a Gaussian of those that are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+RIDGE = 1e-6  # of the variance, so that copies of a column can be filled in too
+
+
+@dataclass(frozen=True)
+class Filling:
+    """A Gaussian that fills in numbers which are not known."""
+
+    mean: Float[np.ndarray, " k"]
+    covariance: Float[np.ndarray, "k k"]
+
+    def __call__(self, X: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
+        """Rows without a gap: what is expected, given the numbers that are there."""
+        X = X.copy()
+        gaps = np.isnan(X)
+        for pattern in np.unique(gaps[gaps.any(axis=1)], axis=0):
+            rows = (gaps == pattern).all(axis=1)
+            off = X[np.ix_(rows, ~pattern)] - self.mean[~pattern]
+            X[np.ix_(rows, pattern)] = self.mean[pattern] + off @ self._given(pattern)[0]
+        return X
+
+    def _given(self, gap: Bool[np.ndarray, " k"]) -> tuple[Float[np.ndarray, "a b"], Float[np.ndarray, "b b"]]:
+        """Slopes of the numbers of a gap on the others, and the covariance that these leave."""
+        C = self.covariance
+        slopes = np.linalg.solve(C[np.ix_(~gap, ~gap)], C[np.ix_(~gap, gap)])
+        return slopes, C[np.ix_(gap, gap)] - C[np.ix_(gap, ~gap)] @ slopes
+
+
+def fit_filling(X: Float[np.ndarray, "n k"], steps: int = 10) -> Filling:
+    """Mean and covariance of rows with gaps, by expectation maximization."""
+    mean = np.nanmean(X, axis=0) if X.size else np.zeros(X.shape[1])
+    variance = np.nanvar(X, axis=0) if X.size else np.zeros(X.shape[1])
+    ridge = np.diag(RIDGE * np.maximum(variance, 1e-300))
+    filling = Filling(mean, np.diag(variance) + ridge)
+    gaps = np.isnan(X)
+    if not gaps.any():
+        return Filling(mean, np.atleast_2d(np.cov(X.T, bias=True)) + ridge if X.size else ridge)
+    for _ in range(steps):
+        Y = filling(X)
+        extra = np.zeros_like(filling.covariance)
+        for pattern, count in zip(*np.unique(gaps[gaps.any(axis=1)], axis=0, return_counts=True), strict=True):
+            extra[np.ix_(pattern, pattern)] += count * filling._given(pattern)[1]
+        mean = Y.mean(axis=0)
+        filling = Filling(mean, (Y - mean).T @ (Y - mean) / len(Y) + extra / len(Y) + ridge)
+    return filling
