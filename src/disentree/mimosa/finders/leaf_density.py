@@ -5,6 +5,7 @@ Built from rows and a dimension alone, so that the labels of any finder can be j
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,9 +45,10 @@ class Along:
             return cls(np.zeros((1, 0)), np.zeros(1), np.zeros((0, 0)), 0.0)
         if n_tiles > 1:
             white = U / np.maximum(U.std(axis=0), 1e-300)
-            _, cell = kmeans2(
-                white, white[rng.choice(n, n_tiles, replace=False)], iter=8, minit="matrix", missing="warn"
-            )
+            start = white[rng.choice(n, n_tiles, replace=False)]
+            with warnings.catch_warnings():  # rows that repeat may leave a tile empty, which does no harm
+                warnings.simplefilter("ignore", UserWarning)
+                _, cell = kmeans2(white, start, iter=8, minit="matrix", missing="warn")
         else:
             cell = np.zeros(n, dtype=int)
         count = np.bincount(cell, minlength=n_tiles)
