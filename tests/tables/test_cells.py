@@ -23,6 +23,7 @@ def read(*cells, **options):
         (["1,234", "12"], [1234, 12], "thousands separators left out"),
         (["1,234", "0,5"], [1.234, 0.5], "decimal commas"),
         (["1,5", "2.5"], [1.5, 2.5], "decimal commas and decimal points"),
+        (["1,5", "2.5", "1,234"], [1.5, 2.5, 1.234], "decimal commas and decimal points"),
         (["1.234", "0.5"], [1.234, 0.5], ""),
         (["1,234,567", "1.5"], [1234567, 1.5], "thousands separators left out"),
         (["1 234,5", "1\u00a0000"], [1234.5, 1000], "decimal commas"),
@@ -52,7 +53,7 @@ def test_numbers_as_people_write_them(cells, values, note):
         ["12-3", "4"],
         ["$5", "€5"],  # several units
         ["5%", "0.05"],
-        ["1,5", "2.5", "1,234"],  # 1.234 or 1234?
+        ["1,5", "2.5", "1,234", "1,234.5"],  # 1.234 or 1234?
         ["1,234", "1.234"],
         ["1 23", "4"],
         ["--5", "4"],

@@ -104,7 +104,7 @@ def read_cells(column: Any, decimal: str | None = None, strict: bool = True) -> 
             empty[text] += int(n)
         cells.append(cell)
     found = [cell for cell in cells if cell is not None]
-    mark = _decimal_mark((cell.decimal for cell in found), decimal)
+    mark = _decimal_mark(found, decimal)
     if not found or mark is None or len({cell.unit for cell in found} - {""}) > 1:
         return None
     if any(cell.unit == "%" for cell in found) and not all(cell.unit == "%" for cell in found):
@@ -174,13 +174,15 @@ def _decimal_in(body: str) -> str | None:
     return f"?{mark}" if _EITHER.fullmatch(body) else mark
 
 
-def _decimal_mark(marks: Iterable[str], hint: str | None) -> str | None:
+def _decimal_mark(cells: Iterable[_Cell], hint: str | None) -> str | None:
     """The decimal mark of a column, "both" if each cell has its own, None if that is in doubt."""
-    kinds = set(marks)
+    cells = list(cells)
+    kinds = {cell.decimal for cell in cells}
     sure = kinds & {",", "."}
     unsure = kinds & {"?,", "?."}
-    if len(sure) == 2:
-        return None if unsure else "both"
+    if len(sure) == 2:  # a single mark may separate thousands only if some cell shows that there are such
+        grouped = any(cell.body.count(",") + cell.body.count(".") > 1 for cell in cells)
+        return None if unsure and grouped else "both"
     if sure:
         return sure.pop()
     if hint is None and len(unsure) == 2:
@@ -189,7 +191,7 @@ def _decimal_mark(marks: Iterable[str], hint: str | None) -> str | None:
 
 
 def _value(cell: _Cell, mark: str) -> float:
-    decimal = cell.decimal or "." if mark == "both" else mark
+    decimal = cell.decimal.strip("?") or "." if mark == "both" else mark
     thousands = "," if decimal == "." else "."
     value = float(cell.body.replace(thousands, "").replace(decimal, ".") + cell.exponent)
     return -value if cell.negative else value
