@@ -63,7 +63,7 @@ LESS_APART = 0.01  # of left-out rows; a network that puts so many more on anoth
 # ------------------------------------------------------------------ training (algorithm2.py)
 
 MANY_ROWS = 20_000  # from which a training has a fixed length: its loss does not settle within `max_steps`
-MOST_EPOCHS = 250  # however few the rows: seen so often, they are known by heart
+MOST_EPOCHS = 200  # of a table, however few its rows: seen so often, they are known by heart
 FEWEST_HELD_OUT, MOST_HELD_OUT = 200, 2000  # rows; a fifth of them where they are few
 
 SLACK = 0.25  # standard deviations; codes that close to the layout of a curved leaf are not penalized
