@@ -13,7 +13,10 @@ from disentree import Hierarchy
 class FakeMIMOSA:
     """Two leaves: rows below and above 0 in their mean."""
 
-    def fit(self, X):
+    table_ = None
+
+    def fit(self, X, codec=None):
+        self.codec = codec
         two = [{"name": "low", "variables": []}, {"name": "high", "variables": [{"kind": "continuous"}]}]
         tree = [{"kind": "continuous"}, {"kind": "categorical", "options": two}]
         self.hierarchy_ = Hierarchy.from_dict({"variables": tree})
@@ -26,6 +29,7 @@ class FakeMIMOSA:
         return self
 
     def predict(self, X):
+        X = X if self.codec is None else self.codec.features(self.codec.read(X))
         return (X.reshape(len(X), -1).mean(axis=1) > X.mean()).astype(np.int64)
 
     def summary(self):

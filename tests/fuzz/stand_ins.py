@@ -32,7 +32,10 @@ def weights(n: int) -> np.ndarray:
 class QuickMIMOSA:
     """Rows below and above 0."""
 
-    def fit(self, X):
+    table_ = None
+
+    def fit(self, X, codec=None):
+        self.codec = codec
         self.hierarchy_, self.labels_ = TREE, self.predict(X)
         self.core_labels_ = self.labels_
         sizes = np.bincount(self.labels_, minlength=2)
@@ -41,6 +44,7 @@ class QuickMIMOSA:
         return self
 
     def predict(self, X):
+        X = X if self.codec is None else self.codec.features(self.codec.read(X))
         return (X.reshape(len(X), -1) @ weights(int(np.prod(X.shape[1:]))) > 0).astype(np.int64)
 
     def summary(self):

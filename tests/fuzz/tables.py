@@ -75,7 +75,7 @@ def make_csv(rng: np.random.Generator, folder: Path) -> Made:
     decimal = "," if sep == ";" and rng.random() < 0.5 else "."
     cells = {name: [repr(float(v)).replace(".", decimal) for v in values] for name, values in truth.items()}
     if rng.random() < 0.3:
-        word = str(rng.choice(["", "NA", "nan", "NULL"]))
+        word = str(rng.choice(["", "NA", "nan", "NULL", "-", "n/a", "?", "."]))
         name = str(rng.choice(list(cells)))
         for row in rng.integers(0, n, n // 20 or 1):
             cells[name][row] = word
@@ -84,6 +84,14 @@ def make_csv(rng: np.random.Generator, folder: Path) -> Made:
         cells["text"] = [str(rng.choice(["x", "y y", "z,z", 'w"w', "ü"])) for _ in range(n)]
     if rng.random() < 0.2:
         cells["truth value"] = [str(rng.choice(["True", "False"])) for _ in range(n)]
+    if rng.random() < 0.2:
+        cells["price"] = [f"${value:,.2f}" for value in rng.lognormal(8, 1, n)]
+    if rng.random() < 0.2:
+        cells["day"] = [str(day)[:10] for day in np.datetime64("2020-01-01") + rng.integers(0, 999, n)]
+    if rng.random() < 0.2:
+        cells["kind"] = [str(rng.choice(["a", "b", "", "c d"])) for _ in range(n)]
+    if rng.random() < 0.1:
+        cells["nothing"] = [""] * n
     header = list(cells)
     lines = [list(row) for row in zip(*cells.values(), strict=True)]
     refused = False
@@ -93,7 +101,8 @@ def make_csv(rng: np.random.Generator, folder: Path) -> Made:
     if fault == "no header":
         header = lines.pop(0)
     elif fault == "short header" and len(header) > 1:
-        header, refused = header[:-1], True
+        refused = any(cells[header[-1]])  # else its separators are only at the end of lines
+        header = header[:-1]
     elif fault == "long line":
         lines[int(rng.integers(len(lines)))].append("7")
         refused = True

@@ -27,6 +27,7 @@ def tables(rng):
         "an empty column": (plain.assign(e=np.nan), "left out column 'e': every cell is empty"),
         "decimal commas": (commas, "column 'a': decimal commas and decimal points"),
         "a typing mistake": (typo, "column 'a': 1 cell as far out as 1e+12"),
+        "dates": (plain.assign(day=pd.date_range("2020-01-01", periods=200)), "1 of dates"),
         "gaps": (gaps, "1 column with empty cells, which stay empty"),
         "large numbers": (plain * 1e300, "3 columns standardized"),
     }
@@ -46,7 +47,11 @@ def test_a_table_ends_in_a_tree(name, tmp_path):
     assert run.metrics["scores_without_truth"]["reconstruction_r2"] > -1
     result = invoke("apply", run.folder, tmp_path / "t.csv", "--out", tmp_path / "z.csv")
     assert result.exit_code == 0, result.stderr
-    assert len(pd.read_csv(tmp_path / "z.csv")) == len(frame)
+    found = pd.read_csv(tmp_path / "z.csv")
+    assert len(found) == len(frame)
+    if name != "a typing mistake":  # which is believed in a new file
+        paths = run.hierarchy.path_of(run.model("cpu").transform(run.data.X))
+        np.testing.assert_array_equal(found["path"], paths)
 
 
 def test_penguins_with_text_and_empty_cells(tmp_path):

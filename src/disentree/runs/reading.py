@@ -195,7 +195,8 @@ def features_of(frame: Any, about: dict[str, Any], path: Path) -> Float[np.ndarr
     try:
         if about["scale"] is None and _used(about) and not _is_raw(about):
             codec = Codec.from_dict(about["table"])
-            return codec.features(codec.read(_without_infinity(frame)))
+            used = frame[[column.name for column in _used(about)]]
+            return codec.features(codec.read(used.replace([np.inf, -np.inf], np.nan)))  # as in training
         names = about["feature_names"] or list(frame.columns)
         numbers = np.stack([as_numbers(frame[name]) for name in names], axis=1)
     except (ValueError, TypeError) as error:
@@ -203,14 +204,10 @@ def features_of(frame: Any, about: dict[str, Any], path: Path) -> Float[np.ndarr
     return numbers
 
 
-def _without_infinity(frame: Any) -> Any:
-    """Infinite values are empty, as in training."""
-    return frame.replace([np.inf, -np.inf], np.nan)
-
-
 def _is_raw(about: dict[str, Any]) -> bool:
     """Whether a table of numbers was taken without standardizing it."""
-    return [column.name for column in _used(about)] == about["feature_names"]
+    columns = _used(about)
+    return Schema(tuple(columns)).is_plain and all(column.transform == "none" for column in columns)
 
 
 def _warn_of_new_values(frame: Any, about: dict[str, Any], path: Path, warned: set[str]) -> None:
