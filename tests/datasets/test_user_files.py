@@ -71,12 +71,13 @@ def test_no_row_and_no_column_goes_because_of_empty_cells(tmp_path, table):
     table.loc[:19, "a"] = np.nan
     table.to_csv(tmp_path / "t.csv", index=False)
     data = load_file(tmp_path / "t.csv")
-    assert data.X.shape == (200, 3)
+    assert data.frame.shape == (200, 3)
+    assert data.feature_names == ("a", "b", "c", "a exists", "b exists")
     assert data.rows is None
     assert np.isfinite(data.X).all()
     assert "2 columns with empty cells, which stay empty: 'b' 150, 'a' 20" in data.policy
     few = load_file(tmp_path / "t.csv", max_missing=0.5)
-    assert few.feature_names == ("a", "c")
+    assert few.feature_names == ("a", "c", "a exists")
     assert "left out column 'b': more than 50% of the cells empty" in few.policy
     table.loc[3] = np.nan
     table.to_csv(tmp_path / "t.csv", index=False)

@@ -74,7 +74,7 @@ def load_file(
     >>> _ = file.write_text("height,sex,site\\n1.5,f,a\\n2.5,m,a\\n,f,a\\n")
     >>> data = load_file(file)
     >>> data.feature_names, data.X.shape
-    (('height', 'sex=f', 'sex=m'), (3, 3))
+    (('height', 'sex=f', 'sex=m', 'height exists'), (3, 4))
     >>> data.policy[0]
     "left out column 'site': 'a' in every row"
     """
