@@ -274,7 +274,7 @@ def finish(
     log_joint : array of shape (n, leaves)
         Log of share times density of each row and path of `core`.
     has_leaves : bool
-        Whether there is structure among the numbers; if not, the core is one cloud of all columns.
+        Whether there is structure among the numbers.
     rng : Generator
     """
     cells, codec, p = found.cells, found.codec, found.cells.numbers.shape[1]
@@ -283,11 +283,8 @@ def finish(
     owned = {column for switch in found.existence.switches for column in switch.columns}
     deciding = {p + branch.column for branch in found.branches if branch.column >= 0}
     left = [j for j in range(len(codec.used)) if j not in owned | deciding]
-    if has_leaves:
-        rest = [j for j in left if j not in found.searched]
-        more = shared_dimension(weighted_blocks(cells, codec, rest), rng)
-    else:
-        core, more = Hierarchy.flat(shared_dimension(weighted_blocks(cells, codec, left), rng)), 0
+    rest = [j for j in left if j not in found.searched]
+    more = shared_dimension(weighted_blocks(cells, codec, rest), rng)
     present = found.existence.present(cells)
     dimensions = [
         shared_dimension(weighted_blocks(cells.take(present[:, s]), codec, switch.columns), rng)
