@@ -1,8 +1,8 @@
 """The progress display, on stderr: what is done, out of how much, and the time left.
 
 On a terminal these are bars and spinners, all on one console, that of the log if it has one, so that lines and
-bars do not collide. Elsewhere they are lines, one every ten seconds. Nothing is shown unless it is asked for, and
-nothing stays on the screen after Ctrl-C.
+bars do not collide. Elsewhere they are lines, one every ten seconds and at the end. Nothing is shown unless it is
+asked for, and nothing stays on the screen after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -94,14 +94,15 @@ def bar(
 
 
 def _line_writer(count: _Count) -> Callable[..., None]:
-    last, said = time.monotonic(), ""
+    last, said, ended = time.monotonic(), "", False
 
     def update(done: float, words: str = "") -> None:
-        nonlocal last, said
+        nonlocal last, said, ended
         said = words or said
-        if time.monotonic() - last < SECONDS_BETWEEN_LINES:
+        is_last = done >= count.total and not ended
+        if not is_last and time.monotonic() - last < SECONDS_BETWEEN_LINES:
             return
-        last = time.monotonic()
+        last, ended = time.monotonic(), ended or is_last
         _say(", ".join(filter(None, (count.label(done), count.left(done), said.replace("  ", ", ")))))
 
     return update
