@@ -5,6 +5,7 @@ conftest. It wraps every function of the package; numba kernels are marked `@typ
 `@njit`, and are left alone.
 """
 
+import logging
 import os
 import shutil
 import tempfile
@@ -50,3 +51,13 @@ def unprivileged():
         if root:
             os.seteuid(0)
         shutil.rmtree(folder)
+
+
+@pytest.fixture(autouse=True)
+def _no_handlers_of_other_tests():
+    """The command line logs to the stderr that it finds; a later test has another one."""
+    yield
+    logger = logging.getLogger("disentree")
+    logger.handlers.clear()
+    logger.propagate = True
+    logger.setLevel(logging.NOTSET)
