@@ -73,6 +73,12 @@ def test_the_order_of_rows_and_columns_does_not_matter(fitted):
     assert [set(name.split("/")) for name in names[0][order]] == [set(name.split("/")) for name in names[1]]
 
 
+def test_strange_rows_of_a_table_stand_out(fitted):
+    frame, m = fitted
+    assert abs(m.outlier_score(frame).mean()) < 1e-9
+    assert m.outlier_score(frame.assign(x=50.0)).min() > 10
+
+
 def test_a_model_of_a_table_can_be_saved(fitted, tmp_path):
     frame, m = fitted
     m.save(tmp_path)

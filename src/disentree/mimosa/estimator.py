@@ -343,9 +343,11 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         array of shape (n,)
             Higher is stranger; training rows are around 0.
         """
-        Z = self._transform(X)
-        bits = -self.candidate_.log_density(Z) / np.log(2)
-        return bits - self.description_length_
+        bits = -self.candidate_.log_density(self._transform(X)) / np.log(2)
+        if self.table_ is None:
+            return bits - self.description_length_
+        # The description of a table counts more than the numbers that are compared here.
+        return bits + float(self.candidate_.log_density(self.embedding_).mean()) / np.log(2)
 
     def transform(self, X: Any) -> Float[np.ndarray, "n v"]:
         """Codes of rows within the leaves: on the likeliest path of each, by an affine map of its leaf.
