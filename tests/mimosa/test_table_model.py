@@ -1,5 +1,5 @@
 """Trees of tables with columns of any kind: `table_model.py`, `table_dimension.py`,
-`filling.py`, `evidence.py`, `existence_bits.py`, and MIMOSA on data frames."""
+`filling.py`, `evidence.py`, `existence_bits.py`, `table_estimator.py`, and MIMOSA on data frames."""
 
 import numpy as np
 import pandas as pd

@@ -11,27 +11,24 @@ from jaxtyping import Bool, Float, Int, Shaped
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from disentree.hierarchy.sizes import with_sizes
 from disentree.mimosa.base import TreeEstimator
 from disentree.mimosa.candidate import Candidate
 from disentree.mimosa.codes import codes_of, log2_density
 from disentree.mimosa.component import Component
 from disentree.mimosa.coordinates import REPRESENTATIONS, choose_coordinates
 from disentree.mimosa.enclosure import enclosures
-from disentree.mimosa.existence_bits import existence_bits
 from disentree.mimosa.finders.noisy_subspaces import WhiteNoise
-from disentree.mimosa.finders.structureless import Columns, fit_gaussian
+from disentree.mimosa.finders.structureless import Columns
 from disentree.mimosa.inputs import check_common_settings, check_one_of, check_whole, is_frame
-from disentree.mimosa.judge import STRUCTURELESS
 from disentree.mimosa.paper.algorithm1_mimosa import PaperMIMOSA
 from disentree.mimosa.representation.base import Representation
 from disentree.mimosa.representation.linear import linear_representation
 from disentree.mimosa.representation.loading import load_representation
 from disentree.mimosa.saving import as_loaded
 from disentree.mimosa.search import Outcome, latent_finders, search, table_finders, table_inside
-from disentree.mimosa.table_model import TableModel, find_branches, finish, says_more
+from disentree.mimosa.table_estimator import TableTreeEstimator
 from disentree.mimosa.tree import choose_parents, tree_from_parents
-from disentree.tables import Cells, Codec
+from disentree.tables import Codec
 from disentree.utils.dask import is_dask, over_blocks
 
 LANDMARKS = {"linear": 20_000, "autoencoder": 200_000}  # the default of `max_landmarks`
@@ -39,7 +36,7 @@ FEWEST_KNOWN = 100  # rows of a table without an empty cell among the numbers, f
 CORE = 0.9  # probability of a row's path, for the row to be in the core of its component
 
 
-class MIMOSA(TransformerMixin, TreeEstimator):
+class MIMOSA(TransformerMixin, TableTreeEstimator):
     """Find the tree of manifolds in a data set.
 
     Several finders propose decompositions into leaves: mixtures of Gaussians for clusters, an atlas of charts for
@@ -156,9 +153,6 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         "features_",
         "timings_",
     )
-    table_: TableModel | None = None
-    features_: Float[np.ndarray, "n f"] | None = None  # of the rows of a table, for the maps of its leaves
-
     # ---------------------------------------------------------------- fitting
 
     def fit(self, X: Any, y: Any = None, *, codec: Codec | None = None) -> MIMOSA:
@@ -193,57 +187,6 @@ class MIMOSA(TransformerMixin, TreeEstimator):
             self._assign(self.candidate_.posteriors(self.embedding_))
             self.components_ = self._components(self.candidate_.dimensions, self._parents)
         return self
-
-    def _fit_table(self, frame: Any, codec: Codec, seeds: Sequence[np.random.SeedSequence]) -> MIMOSA:
-        """The tree of columns of any kind: what exists where, and what is found among the numbers."""
-        self._remember(frame)
-        rng = np.random.default_rng(seeds[3])
-        with self._timed("what exists where"):
-            found = find_branches(frame, codec, rng)
-        numbers = found.filling(found.cells.numbers[:, found.searched])
-        # What is filled in would be a manifold of its own.
-        known = np.isfinite(found.cells.numbers[:, found.searched].sum(axis=1))
-        outcome, Z = self._find(numbers if numbers.shape[1] else np.zeros((len(frame), 1)), seeds, known)
-        with self._timed("hierarchy"):
-            self._set_hierarchy(outcome.candidate, Z)
-            joint = self.candidate_.log_joint(self.embedding_)
-            if self.saved_bits_ and not says_more(found, joint.argmax(axis=1)):
-                self._forget_leaves(Z)
-                joint = self.candidate_.log_joint(self.embedding_)
-            self.table_, self.hierarchy_ = finish(found, self.hierarchy_, joint, self.saved_bits_ > 0, rng)
-            self._count_existence(*existence_bits(found))
-            self.features_ = self.table_.codec.features(found.cells)
-        with self._timed("assignment"):
-            self._assign(self._table_proba(found.cells, self.embedding_))
-            dimensions = [path.dimension for path in self.hierarchy_.paths]
-            same = len(self._parents) == len(dimensions)
-            self.components_ = self._components(dimensions, self._parents if same else [None] * len(dimensions))
-        return self
-
-    def _forget_leaves(self, Z: Float[np.ndarray, "m D"]) -> None:
-        """Take the numbers for one cloud: their leaves only repeat what exists where."""
-        self._set_hierarchy(Candidate("gaussian", [fit_gaussian(Z, self._floor)], np.ones(1)), Z)
-        self.candidates_.sort(key=lambda row: (row["finder"] not in STRUCTURELESS, row["bits"]))
-        self.description_length_ = self.candidates_[0]["bits"]
-        self.saved_bits_ = self.saved_bits_doubt_ = 0.0
-
-    def _remember(self, frame: Any) -> None:
-        """The names of a frame's columns, as scikit-learn does."""
-        if len(frame) < 2:
-            raise ValueError(f"X must have at least 2 rows, got {len(frame)}")
-        self.shape_ = (frame.shape[1],)
-        self.n_features_in_: int = frame.shape[1]
-        self.feature_names_in_ = np.array([str(name) for name in frame.columns], dtype=object)
-
-    def _count_existence(self, alone: Float[np.ndarray, " n"], switched: Float[np.ndarray, " n"]) -> None:
-        """Add the bits for which cells have a value: of every column on its own for models without structure."""
-        saved = alone - switched
-        for row in self.candidates_:
-            has_structure = row["finder"] not in STRUCTURELESS or row is self.candidates_[0]
-            row["bits"] += float((switched if has_structure else alone).mean())
-        self.description_length_ += float(switched.mean())
-        self.saved_bits_ += float(saved.mean())
-        self.saved_bits_doubt_ = float(np.hypot(self.saved_bits_doubt_, saved.std() / np.sqrt(len(saved))))
 
     def _find(
         self,
@@ -312,24 +255,6 @@ class MIMOSA(TransformerMixin, TreeEstimator):
             return self.candidate_.posteriors(self._transform(X))
         cells = self.table_.codec.read(X)
         return self._table_proba(cells, self._core(cells))
-
-    def _core(self, cells: Cells) -> Float[np.ndarray, "n D"]:
-        """The numbers that were searched, in the embedding."""
-        assert self.table_ is not None
-        numbers = self.table_.numbers(cells)
-        return self.representation_.transform(numbers if numbers.shape[1] else np.zeros((len(cells), 1)))
-
-    def _table_proba(self, cells: Cells, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n paths"]:
-        """What exists says which paths are open to a row; numbers and categories which of these it is on."""
-        assert self.table_ is not None
-        weights = self.candidate_.posteriors(Z)
-        if self.table_.evidence:
-            with np.errstate(divide="ignore"):
-                joint = np.log(weights) + self.table_.log_evidence(cells)
-            weights = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
-        out = np.zeros((len(cells), len(self.hierarchy_.paths)))
-        np.put_along_axis(out, self.table_.paths(self.hierarchy_, cells), weights, axis=1)
-        return out
 
     def outlier_score(self, X: Any) -> Float[np.ndarray, " n"]:
         """How strange new rows are: the bits that each takes more than training rows do on average.
@@ -429,24 +354,6 @@ class MIMOSA(TransformerMixin, TreeEstimator):
             more = f"{other['bits'] - chosen['bits']:+.2f} bits per row"
             found += f"\nrunner-up: {other['finder']}, {leaves}, {more}"
         return f"{tree}\n{found}"
-
-    def _found_by(self) -> str:
-        finder = self.candidates_[0]["finder"]
-        if self.table_ is None or not self.table_.branches:
-            return finder
-        return "what exists where" if finder in STRUCTURELESS else f"what exists where, and {finder}"
-
-    def _table_summary(self) -> str:
-        """The tree of a table with the share of rows on every branch, and what its columns are."""
-        assert self.table_ is not None
-        schema = self.table_.codec.schema
-        left_out = "".join(f"\nleft out {column.name}: {column.note}" for column in schema.left_out)
-        used = len(schema.columns) - len(schema.left_out)
-        first = (
-            f"{len(self.labels_)} rows, {used} columns ({len(schema.numeric)} of numbers, "
-            f"{len(schema.categorical)} of categories), {len(self.table_.branches)} branches by what exists"
-        )
-        return f"{first}{left_out}\n{with_sizes(self.hierarchy_, self.labels_)}"
 
     # ---------------------------------------------------------------- the steps
 
