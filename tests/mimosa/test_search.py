@@ -140,3 +140,8 @@ def test_bits_of_a_standard_normal_are_its_entropy():
 def test_labels_of_another_length():
     with pytest.raises(ValueError, match="one entry per row"):
         description_length([0, 1], np.eye(3))
+
+
+def test_a_leaf_with_a_gap_is_not_two_of_lower_dimension():
+    ds = load_dataset("chopsticks-depth3-both", n_samples=5000, seed=7, min_offset=0.25)
+    assert h_error(ds.hierarchy, MIMOSA().fit(ds.X).hierarchy_) == 0

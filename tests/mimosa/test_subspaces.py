@@ -1,8 +1,8 @@
-"""Whether rows on a subspace hang together."""
+"""Exact subspaces, and whether rows on one hang together."""
 
 import numpy as np
 
-from disentree.mimosa.finders.subspaces import n_connected
+from disentree.mimosa.finders.subspaces import find, n_connected
 
 
 def test_two_clouds_are_two_and_strays_do_not_count():
@@ -16,3 +16,13 @@ def test_two_clouds_are_two_and_strays_do_not_count():
 def test_one_row_or_none_is_connected():
     assert n_connected(np.zeros((1, 3))) == 1
     assert n_connected(np.zeros((0, 3))) == 1
+
+
+def test_subspaces_that_hold_a_part_of_the_rows_are_found():
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((2000, 3))
+    Z[:400, 2] = 0.5
+    found = find(Z, np.full(3, 1e-12), rng)
+    assert found is not None
+    assert sorted(found.dimensions) == [2, 3]
+    assert find(rng.standard_normal((500, 3)), np.full(3, 1e-12), rng) is None

@@ -44,7 +44,7 @@ FEWEST = 30  # rows, to look for structure in
 # always describes a little better how dense it is along itself, which is not structure.
 MORE = 1.05
 THIN = 4.0  # bits per row that an atlas saves, for mixtures not to be asked
-HIGHER = 0.25  # mean dimension of rows by which a candidate with fewer leaves may exceed another
+HIGHER = 1.15  # mean dimension of rows on a candidate with fewer leaves relative to that on another, at most
 LOOKED_AT = 2000  # rows that tell whether leaves fall apart
 AGAIN_FOLDS = 2  # of few rows, that decide about what is found inside components
 WHOLE = 5000  # rows below which mixtures, which are quick, are found on all rows
@@ -320,7 +320,7 @@ def choose(found: dict[str, Any], verdicts: dict[str, Verdict], n_leaves: dict[s
     best = structured[0] if structured else plain
     for other in structured[1:]:
         # one leaf of three dimensions is not simpler than three of one and two
-        higher = _mean_dimension(found[other.finder]) > _mean_dimension(found[best.finder]) + HIGHER
+        higher = _mean_dimension(found[other.finder]) > HIGHER * _mean_dimension(found[best.finder])
         fewer = n_leaves[other.finder] < n_leaves[best.finder] and not higher
         # leaves of mixtures have valleys between them, and are not cut from one
         valleys = all("valleys" in found[v.finder].details for v in (best, other))

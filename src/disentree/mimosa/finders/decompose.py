@@ -27,6 +27,7 @@ CURVED = (0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.14, 0.18, 0.22, 0.26, 0.3)
 FINE = 0.03  # residuals below half of it are by chance, unless the tolerance itself is lower
 MIN_SHARE = 0.003  # a component has at least this share of the points, and half a neighborhood
 SAMPLE_ROWS = 2000  # rows from which the saving of a local model is estimated
+COMPARED_ROWS = 400  # the same, to compare it with that of another decomposition
 MIN_ACHIEVED = 0.8  # components are expected to achieve at least this fraction of an estimated saving
 
 
@@ -215,7 +216,7 @@ def estimated_saving(Z: Float[np.ndarray, "n D"], k: int, seed: np.random.SeedSe
     size of a neighborhood."""
     distances, neighbors = nearest_neighbors(Z, k, n_jobs)
     n_dims = Z.shape[1]
-    some = np.random.default_rng(seed).choice(len(Z), min(len(Z), SAMPLE_ROWS), replace=False)
+    some = np.random.default_rng(seed).choice(len(Z), min(len(Z), COMPARED_ROWS), replace=False)
     nearness = -np.log(np.maximum(distances[some, -1], 1e-300))
     return max(
         local.saving(n_dims) + float(np.mean((n_dims - local.tangents.dimensions) * nearness))

@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.neighbors import kneighbors_graph
 
 from disentree.geometry.neighbors import intrinsic_dimension, nearest_neighbors
+from disentree.geometry.subspaces import Tangents
 from disentree.mimosa.candidate import Candidate
 from disentree.mimosa.finders.decompose import Local, components_of
 from disentree.mimosa.finders.leaf_density import Leaf, fit_flat_leaf
@@ -23,6 +24,7 @@ from disentree.mimosa.labels import rows_of
 EXACT = 1e-6  # distance from a subspace relative to that of the neighbor: rounding of what data goes through
 MOST_DIMENSIONS = 20  # in more, neighbors are too far apart to say anything
 SAMPLE = 500  # rows that tell whether there is an exact subspace at all
+GLANCE = 100  # the first of them; if none is on a subspace the others are not asked, which in many dimensions is slow
 SOME = 0.05  # share of them on a subspace, for a search among all rows
 
 FILLED = 0.75  # intrinsic dimension of a leaf's rows relative to that of its subspace, if they fill it
@@ -64,10 +66,13 @@ def find(
     distances, neighbors = nearest_neighbors(white, k, n_jobs)
     seed = int(rng.integers(2**63))
     some = rng.choice(n, min(n, SAMPLE), replace=False)
-    glance = anchored_flats(white, neighbors, EXACT, np.random.default_rng(seed), rows=some)
-    if np.mean(glance.dimensions < n_dims) < SOME:
+
+    def flats(rows: Int[np.ndarray, " m"] | None = None) -> Tangents:
+        return anchored_flats(white, neighbors, EXACT, np.random.default_rng(seed), rows)
+
+    if (flats(some[:GLANCE]).dimensions == n_dims).all() or np.mean(flats(some).dimensions < n_dims) < SOME:
         return None
-    tangents = anchored_flats(white, neighbors, EXACT, np.random.default_rng(seed))
+    tangents = flats()
     found = components_of(white, distances[:, -1], Local(tangents, EXACT, 2 * EXACT), k, n_jobs)
     cores = rows_of(found.labels)
     if not cores:
