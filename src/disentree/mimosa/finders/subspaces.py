@@ -24,7 +24,7 @@ from disentree.mimosa.labels import rows_of
 EXACT = 1e-6  # distance from a subspace relative to that of the neighbor: rounding of what data goes through
 MOST_DIMENSIONS = 20  # in more, neighbors are too far apart to say anything
 SAMPLE = 500  # rows that tell whether there is an exact subspace at all
-GLANCE = 100  # the first of them; if none is on a subspace the others are not asked, which in many dimensions is slow
+GLANCE = 100  # the first of them: if none is on a subspace, the others are not asked
 SOME = 0.05  # share of them on a subspace, for a search among all rows
 
 FILLED = 0.75  # intrinsic dimension of a leaf's rows relative to that of its subspace, if they fill it
