@@ -63,6 +63,7 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
     local_dimensions_: Int[np.ndarray, " m"]
     timings_: dict[str, float]
     _saved: tuple[str, ...]  # fitted attributes that are saved, beside the hierarchy and what follows from them
+    _rows: Any = None  # that it was fitted to, for reasons and doubt; neither saved nor copied
 
     @abstractmethod
     def fit(self, X: Any, y: Any = None) -> TreeEstimator:
@@ -153,6 +154,20 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         """Read the representation of a saved model."""
 
     # ---------------------------------------------------------------- inside
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_rows"}
+
+    def _rows_or(self, X: Any) -> Any:
+        """The rows that it was fitted to: those that are given, or those that it still has."""
+        check_is_fitted(self)
+        rows = self._rows if X is None else X
+        if rows is None:
+            raise ValueError("a model that was loaded has no rows: give X, the rows that it was fitted to")
+        if len(rows) != len(self.labels_):
+            raise ValueError(f"X must be the {len(self.labels_)} rows that it was fitted to, got {len(rows)}")
+        return rows
 
     @property
     def _workers(self) -> int:

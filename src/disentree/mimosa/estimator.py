@@ -175,6 +175,7 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         self._check_settings()
         self.timings_: dict[str, float] = {}
         self.table_ = self.features_ = None
+        self._rows = X
         seeds = np.random.SeedSequence(self.random_state).spawn(4)
         if is_frame(X):
             codec = Codec.fit(X) if codec is None else codec
