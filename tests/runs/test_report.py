@@ -17,7 +17,7 @@ from shell import invoke
 class Page(html.parser.HTMLParser):
     """What a page consists of; every tag must be closed in order."""
 
-    VOID = ("meta", "img", "br", "link")
+    VOID = ("meta", "img", "br", "link", "wbr")
 
     def __init__(self, text):
         super().__init__()

@@ -80,6 +80,7 @@ def draw_traversals(
     paths: Sequence[int] | None = None,
     n_steps: int = 7,
     feature_names: Sequence[str] = (),
+    shares: Sequence[float] | None = None,
     figure: Figure | None = None,
 ) -> Figure:
     """Sweep every active variable of every path from its 1st to its 99th percentile.
@@ -100,6 +101,8 @@ def draw_traversals(
         Columns; odd, so that there is a center.
     feature_names : sequence of str, default=()
         Names of the columns of a table, which is then drawn as bars: of many columns those that move most.
+    shares : sequence of float, default=None
+        The share of rows on each path that titles give; None takes those of `codes`.
     figure : matplotlib Figure, default=None
         Where to draw; None makes a figure that fits.
 
@@ -142,7 +145,8 @@ def draw_traversals(
         for b in column:
             leaf = hierarchy.paths[shown[b]]
             name = "" if leaf.name == "all" else plain(leaf.name.replace("/", ", "), 64)
-            share = f"{sizes[leaf.index] / len(codes):.1%} of rows, {leaf.dimension}-D"
+            part = sizes[leaf.index] / len(codes) if shares is None else shares[leaf.index]
+            share = f"{part:.1%} of rows, {leaf.dimension}-D"
             text = f"{name}  ({share})" if name else share
             style_of = {"fontsize": 9, "weight": "bold", "color": color_of(leaf.index), "va": "center"}
             ax.text(0, y - 0.65 * title, text, **style_of)

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 FEWEST_ROWS = 100
 
 # Keys of numpy's seed sequences; each use of a run's seed has its own stream.
-SPLIT_STREAM, SUBSET_STREAM = (2,), (3,)
+SPLIT_STREAM, SUBSET_STREAM, MAP_STREAM = (2,), (3,), (4,)
 
 
 def load_data(config: RunConfig) -> UserData:

@@ -10,12 +10,14 @@ from jaxtyping import Int
 
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.sizes import with_sizes
+from disentree.runs.findings import read_findings
 from disentree.runs.folder import Run
 from disentree.runs.options import StageOptions
 from disentree.runs.scores import SHOWN_PATHS
 from disentree.utils.files import atomic_path
 
-SHOWN_VARIABLES = 100  # rows of the picture of traversals, at most: it must be readable
+# Rows of the picture of traversals, at most: it must be readable. A table's report shows them in another way.
+SHOWN_VARIABLES = {"images": 100, "series": 100, "table": 28}
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,6 +57,10 @@ def figures(run: Run, device: str = "auto") -> dict[str, Callable[[], Figure]]:
     learned = run.codes("learned")
     assert learned is not None
     codes, hierarchy = learned
+    findings = read_findings(run, hierarchy)
+    hierarchy = findings.shown_hierarchy()
+    labels = learned_tree(run)[1]
+    shares = np.bincount(labels[labels >= 0], minlength=len(hierarchy.paths)) / max(1, len(labels))
     samples = run.read_npz("samples.npz", "X", "X_again", "rows", "paths")
     model = run.model(device)
     truth = run.codes("true")
@@ -62,7 +68,7 @@ def figures(run: Run, device: str = "auto") -> dict[str, Callable[[], Figure]]:
     out: dict[str, Callable[[], Figure]] = {}
 
     def tree() -> Figure:
-        return _figure_of(plots.draw_hierarchy(with_sizes(*learned_tree(run), "{}\n{:.1%}")))
+        return _figure_of(plots.draw_hierarchy(with_sizes(hierarchy, labels, "{}\n{:.1%}")))
 
     def decode(z: np.ndarray) -> np.ndarray:
         X = model.inverse_transform(z)
@@ -71,7 +77,7 @@ def figures(run: Run, device: str = "auto") -> dict[str, Callable[[], Figure]]:
         return X
 
     def reconstructions() -> Figure:
-        paths = [p.name for p in hierarchy.paths] if len(hierarchy.paths) > 1 else ()
+        paths = [findings.path_name(p.index) for p in hierarchy.paths] if len(hierarchy.paths) > 1 else ()
         X, reconstructed = samples["X"], samples["X_again"]
         return _figure_of(
             plots.draw_reconstructions(X, reconstructed, samples["paths"], path_names=paths, feature_names=names)
@@ -82,8 +88,10 @@ def figures(run: Run, device: str = "auto") -> dict[str, Callable[[], Figure]]:
     found, counts = np.unique(hierarchy.path_of(codes), return_counts=True)
     order = found[np.argsort(-counts, kind="stable")[:SHOWN_PATHS]]
     n_rows = np.cumsum([hierarchy.paths[p].dimension for p in order])
-    largest = sorted(order[: max(1, int((n_rows <= SHOWN_VARIABLES).sum()))].tolist())
-    out["traversals"] = lambda: plots.draw_traversals(codes, hierarchy, decode, paths=largest, feature_names=names)
+    largest = sorted(order[: max(1, int((n_rows <= SHOWN_VARIABLES[about["kind"]]).sum()))].tolist())
+    out["traversals"] = lambda: plots.draw_traversals(
+        codes, hierarchy, decode, paths=largest, feature_names=names, shares=shares.tolist()
+    )
     out["reconstructions"] = reconstructions
     if truth is not None:
         V, v_hierarchy = truth

@@ -210,6 +210,23 @@ class Run:
             problem = f"{where}: {first['msg']}" if where else first["msg"]
             raise UserError(self._damaged(name, problem)) from None
 
+    def read_optional(self, name: str, schema: type[BaseModel]) -> dict[str, Any] | None:
+        """What a JSON file of the folder holds that runs of older versions do not have.
+
+        Parameters
+        ----------
+        name : str
+            The file.
+        schema : type of BaseModel
+            What it must be.
+
+        Returns
+        -------
+        dict or None
+            None if there is no such file.
+        """
+        return self._read(name, schema) if (self.folder / name).exists() else None
+
     @property
     def hierarchy(self) -> Hierarchy:
         """The tree that was found or given."""

@@ -7,12 +7,14 @@ package keeps its own templates in a folder and names it in `render_page`.
 from __future__ import annotations
 
 import base64
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jinja2
+from markupsafe import Markup
 
 SHARED_TEMPLATES = Path(__file__).parent / "templates"
 
@@ -61,10 +63,33 @@ def render_page(template: str, context: dict[str, Any], *, folder: Path | None =
 @cache
 def _environment(folder: Path | None) -> jinja2.Environment:
     folders = [SHARED_TEMPLATES] if folder is None else [folder, SHARED_TEMPLATES]
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folders),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters["breakable"] = breakable
+    return environment
+
+
+def breakable(text: str) -> Markup:
+    """A name whose parts may stand on two lines: bill_length_mm, od280/od315.
+
+    Parameters
+    ----------
+    text : str
+        Any text; it is escaped.
+
+    Returns
+    -------
+    Markup
+
+    Examples
+    --------
+    >>> str(breakable("a_b<i>"))
+    'a_<wbr>b&lt;i&gt;'
+    """
+    parts = re.split(r"(?<=[_/.=:])(?=\w)", text)
+    return Markup("<wbr>").join(parts)

@@ -5,6 +5,7 @@ This module computes what the page says; `templates/report.html` lays it out and
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,17 @@ from jaxtyping import Int
 
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
-from disentree.hierarchy.sizes import with_sizes
+from disentree.runs.describing import LEAVES
 from disentree.runs.figures import learned_tree
+from disentree.runs.findings import Findings, read_findings
+from disentree.runs.first_screen import TERMS, saving, tree_nodes, verdict
 from disentree.runs.folder import Run
+from disentree.runs.leaf_sections import leaf_sections, shared_variables
 from disentree.runs.options import StageOptions
 from disentree.runs.page import Picture, render_page
+from disentree.runs.schemas import LeafProfiles
+from disentree.runs.scores import MANY_PATHS
+from disentree.tables.column import KINDS
 from disentree.utils.files import atomic_path
 
 FIGURES = {  # in the order of the page: file, title, caption
@@ -52,7 +59,7 @@ SCORES = {  # name in metrics.json: (title, what it is, number of decimals)
     "mean_dimension": ("dimensions of the codes", "active continuous variables, on average over rows", 2),
     "pca_r2": ("R² of principal components", "with as many dimensions, held-out rows", 5),
     "autoencoder_r2": ("R² of a flat autoencoder", "with as many dimensions, held-out rows", 5),
-    "reconstruction_mse": ("squared error per value", "held-out rows; pixels from 0 to 1", 8),
+    "reconstruction_mse": ("squared error per value", "held-out rows; {units}", 8),
     "reconstruction_error_per_row": ("squared error per row", "the sum over a row's values", 6),
     "assignment_agreement": ("assignment agreement", "training rows that the model puts on their leaf", 4),
     "assignment_agreement_held_out": ("assignment agreement, held out", "model against structure on new rows", 4),
@@ -71,6 +78,11 @@ STRUCTURE_SOURCES = {
 
 SHOWN_LEAVES = 24  # in the table
 RIVALS = {"pca_r2": "the same by PCA", "autoencoder_r2": "by a flat autoencoder"}
+UNITS = {  # what one value of a row is measured in
+    "images": "pixels from 0 to 1",
+    "series": "in the units of the model's input",
+    "table": "in standard deviations of the columns",
+}
 
 
 def write_report(run: Run, options: StageOptions) -> str:
@@ -95,23 +107,35 @@ def render(run: Run) -> str:
     """
     about, metrics, structure = run.about_data, run.metrics, run.structure
     hierarchy, labels = learned_tree(run)
-    n_leaves = _n_leaves(metrics, hierarchy)
-    title = f"{about['name']}: {n_leaves} leaves" if n_leaves > 1 else about["name"]
+    findings = read_findings(run, hierarchy)
+    n_leaves = int((np.bincount(labels[labels >= 0], minlength=1) > 0).sum())
+    profiles = run.read_optional(LEAVES, LeafProfiles) if hierarchy == run.hierarchy else None
+    sections = [] if profiles is None else leaf_sections(profiles, findings, len(labels))
+    shared = [] if profiles is None else shared_variables(profiles, findings)
+    explained = bool(shared) or any(section["variables"] for section in sections)
     context = {
-        "title": title,
-        "subtitle": _subtitle(run, about, metrics),
-        "warnings": metrics.get("warnings", []),
-        "cards": _cards(run, metrics, hierarchy),
+        "title": about["name"],
+        "subtitle": _subtitle(about, metrics),
+        "verdict": verdict(structure, findings, n_leaves),
+        "saving": saving(structure),
+        "is_flat": n_leaves < 2,
+        "terms": TERMS,
+        "warnings": metrics["warnings"],
+        "cards": _cards(run, metrics, n_leaves),
+        "tree": tree_nodes(findings, labels),
+        "unassigned": f"{(labels < 0).mean():.1%}" if (labels < 0).any() else "",
+        "core": _core(run, hierarchy),
+        "stability": findings.stability,
         "structure_source": STRUCTURE_SOURCES[structure["from"]] if hierarchy == run.hierarchy else "flat",
-        "learned_tree": with_sizes(hierarchy, labels).to_dict()["variables"],
         "true_tree": _true_tree(run),
-        "leaves": _leaves(metrics, labels),
-        "verdict": _verdict(structure),
+        "leaves": _leaves(findings, labels),
+        "sections": sections,
+        "shared": shared,
         "candidates": _candidates(structure),
         "tree_picture": _picture(run.folder / "figures" / "tree.png", "The tree"),
-        "figures": _figures(run),
+        "figures": _figures(run, about["kind"], explained),
         "factors": _factors(metrics["factors"]),
-        "scores": _scores(metrics),
+        "scores": _scores(metrics, about["kind"]),
         "dependence": [
             (_leaf(p["path"]), f"{p['mean']:.3f}", f"{p['worst']:.3f}", " and ".join(p["pair"]))
             for p in metrics["dependence"]
@@ -121,72 +145,78 @@ def render(run: Run) -> str:
         "policy": about["policy"],
         "timings": _timings(run),
         "structure_timings": ", ".join(
-            f"{step} {_seconds(s)}" for step, s in structure.get("timings", {}).items()
+            f"{step} {duration(s)}" for step, s in structure.get("timings", {}).items()
         ),
         "command": run.about["command"],
-        "folder": str(run.folder),
+        "folder": shlex.quote(str(run.folder)),
+        "has_truth": (run.folder / "true.npz").is_file(),
+        "created": run.about["created"].replace("T", " ").partition("+")[0],
         "seed": run.config.seed,
         "versions": ", ".join(f"{name} {version}" for name, version in run.about["versions"].items()),
     }
     return render_page("report.html", context)
 
 
-def _subtitle(run: Run, about: dict[str, Any], metrics: dict[str, Any]) -> str:
+def _subtitle(about: dict[str, Any], metrics: dict[str, Any]) -> str:
     shape = "x".join(map(str, about["shape"]))
-    what = {"table": "columns", "series": "values", "images": "pixels"}[about["kind"]]
+    what, n = {"table": "features", "series": "values", "images": "pixels"}[about["kind"]], about["n_rows"]
+    if about["kind"] == "table" and about["table"] is not None:
+        used = [c for c in about["table"]["columns"] if c["kind"] in KINDS]
+        shape, what = str(len(used)), f"column{'s' * (len(used) != 1)}"
     return (
-        f"{about['n_rows']:,} rows of {shape} {what}; {metrics['n_train']:,} to learn from, "
-        f"{metrics['n_test']:,} held out. disentree {run.about['versions']['disentree']}, {run.about['created']}"
+        f"{n:,} rows of {shape} {what}; {metrics['n_train']:,} to learn from, "
+        f"{metrics['n_test']:,} held out to check it with."
     )
 
 
-def _cards(run: Run, metrics: dict[str, Any], hierarchy: Hierarchy) -> list[tuple[str, str]]:
+def _core(run: Run, hierarchy: Hierarchy) -> str:
+    """The share of rows in the cores of leaves, where MIMOSA has found some."""
+    if hierarchy != run.hierarchy or run.config.structure not in ("mimosa", "mimosa-paper"):
+        return ""
+    core = run.read_npz("labels.npz", "core_labels")["core_labels"]
+    return f"{(core >= 0).mean():.0%}"
+
+
+def _cards(run: Run, metrics: dict[str, Any], n_leaves: int) -> list[tuple[str, str]]:
     shown = []
     if metrics["scores"]:
         shown += [(SCORES[name][0], metrics["scores"].get(name), SCORES[name][2]) for name in ("r4c", "h_error")]
     own = metrics["scores_without_truth"]
-    shown += [("leaves", _n_leaves(metrics, hierarchy), 0), ("reconstruction R²", own["reconstruction_r2"], 4)]
+    shown += [("leaves", n_leaves, 0), ("reconstruction R²", own["reconstruction_r2"], 4)]
     shown += [(title, own.get(name), 4) for name, title in RIVALS.items()]
     if not metrics["scores"] and "dependence" in own:
         shown.append(("dependence left", own["dependence"], 3))
     total = sum(_seconds_by_stage(run).values())
     cards = [(name, _number(value, places)) for name, value, places in shown if value is not None]
-    return [*cards, ("time", _seconds(total))]
+    return [*cards, ("time", duration(total))]
 
 
 def _true_tree(run: Run) -> list[dict[str, Any]] | None:
     truth = run.codes("true")
     if truth is None:
         return None
-    codes, hierarchy = truth
-    return with_sizes(hierarchy, hierarchy.path_of(codes)).to_dict()["variables"]
+    return truth[1].to_dict()["variables"]  # without shares: other rows than those of the learned tree are known
 
 
-def _n_leaves(metrics: dict[str, Any], hierarchy: Hierarchy) -> int:
-    """Leaves of the tree; of very many combinations those that occur."""
-    return len(metrics["leaves"]) or len(hierarchy.paths)
-
-
-def _leaves(metrics: dict[str, Any], labels: Int[np.ndarray, " n"]) -> list[tuple[str, ...]]:
-    shown = metrics["leaves"][:SHOWN_LEAVES]
-    rows = [(_leaf(p["path"]), str(p["dimension"]), f"{p['n_rows']:,}", f"{p['share']:.1%}") for p in shown]
-    if rest := metrics["leaves"][SHOWN_LEAVES:]:
-        n = sum(p["n_rows"] for p in rest)
-        rows.append((f"{len(rest)} more", "", f"{n:,}", f"{n / len(labels):.1%}"))
+def _leaves(findings: Findings, labels: Int[np.ndarray, " n"]) -> list[tuple[str, ...]]:
+    """The table of leaves; of very many those that have rows, the largest first."""
+    paths, n = findings.hierarchy.paths, len(labels)
+    counts = np.bincount(labels[labels >= 0], minlength=len(paths))
+    order = np.arange(len(paths))
+    if len(paths) > MANY_PATHS:
+        order = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
+    rows = []
+    for p in order[:SHOWN_LEAVES].tolist():
+        support = findings.support.get(p)
+        came_back = "–" if support is None else f"{support:.0%}"
+        share = f"{counts[p] / max(1, n):.1%}"
+        rows.append((findings.path_name(p), str(paths[p].dimension), f"{counts[p]:,}", share, came_back))
+    if len(rest := order[SHOWN_LEAVES:]):
+        left = int(counts[rest].sum())
+        rows.append((f"{len(rest)} more", "", f"{left:,}", f"{left / n:.1%}", ""))
     if unassigned := int((labels < 0).sum()):
-        rows.append(("not assigned", "", f"{unassigned:,}", f"{unassigned / len(labels):.1%}"))
+        rows.append(("not assigned", "", f"{unassigned:,}", f"{unassigned / n:.1%}", ""))
     return rows
-
-
-def _verdict(structure: dict[str, Any]) -> str:
-    """How the tree was chosen, in a sentence."""
-    saved, doubt = structure.get("saved_bits"), structure.get("saved_bits_doubt")
-    if saved is None or doubt is None:
-        return ""
-    if saved == 0:
-        return "No structure was found: nothing describes held-out rows in fewer bits than one cloud does."
-    fewer = f"{saved:.2f} ± {doubt:.2f} bits per row fewer"
-    return f"The tree describes held-out rows in {fewer} than the best model without structure does."
 
 
 def _candidates(structure: dict[str, Any]) -> list[tuple[str, ...]]:
@@ -203,13 +233,19 @@ def _ranges(dimensions: Sequence[int]) -> str:
     return ", ".join(f"{d}" if c == 1 else f"{d} ({c} times)" for d, c in zip(numbers, counts, strict=True))
 
 
-def _figures(run: Run) -> list[dict[str, Any]]:
+def _figures(run: Run, kind: str, explained: bool) -> list[dict[str, Any]]:
+    """Pictures with their headings. Those of a table's rows are on request: what they show is in the sections of
+    the leaves, in the columns' own units."""
     out = []
     for name, (heading, caption) in FIGURES.items():
         path = run.folder / "figures" / f"{name}.png"
         if name in ("pairwise", "training") and not path.is_file():
             continue
-        out.append({"name": name, "heading": heading, "caption": caption, "picture": _picture(path, heading)})
+        folded = kind == "table" and name in ("reconstructions", "traversals")
+        if folded and name == "traversals" and explained:
+            heading = "What each variable does, in pictures"
+        picture = _picture(path, heading)
+        out.append({"name": name, "heading": heading, "caption": caption, "picture": picture, "folded": folded})
     return out
 
 
@@ -230,17 +266,18 @@ def _factors(factors: Sequence[dict[str, Any]]) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _scores(metrics: dict[str, Any]) -> list[tuple[str, str, str]]:
+def _scores(metrics: dict[str, Any], kind: str) -> list[tuple[str, str, str]]:
     rows = []
     for name, value in {**metrics["scores"], **metrics["scores_without_truth"]}.items():
         title, what, places = SCORES.get(name, (name, "", 4))
+        what = what.format(units=UNITS[kind])
         rows.append((title, _number(value, places), what))
     return rows
 
 
 def _timings(run: Run) -> list[tuple[str, str]]:
     seconds = _seconds_by_stage(run)
-    return [*((name, _seconds(s)) for name, s in seconds.items()), ("together", _seconds(sum(seconds.values())))]
+    return [*((name, duration(s)) for name, s in seconds.items()), ("together", duration(sum(seconds.values())))]
 
 
 def _seconds_by_stage(run: Run) -> dict[str, float]:
@@ -260,7 +297,27 @@ def _number(value: float | None, places: int) -> str:
     return f"{value:.{places}f}"
 
 
-def _seconds(seconds: float) -> str:
-    if seconds < 60:
+def duration(seconds: float) -> str:
+    """A time in words; whole seconds from a minute on.
+
+    Parameters
+    ----------
+    seconds : float
+        How long it took.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> duration(59.94), duration(59.96), duration(719.7), duration(3725)
+    ('59.9 s', '1 min 0 s', '12 min 0 s', '1 h 2 min')
+    """
+    if seconds < 59.95:
         return f"{seconds:.1f} s"
-    return f"{int(seconds // 60)} min {seconds % 60:.0f} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60} min"

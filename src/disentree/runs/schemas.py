@@ -87,6 +87,7 @@ class StructureDescription(_Schema):
     candidates: list[_Candidate] = []  # none in runs of older versions, and with the paper's MIMOSA
     saved_bits: Score = None
     saved_bits_doubt: Score = None
+    verdict: str = ""  # not in runs of older versions
     timings: dict[str, Seconds] = {}
 
 
@@ -134,6 +135,113 @@ class Metrics(_Schema):
         if "reconstruction_r2" not in self.scores_without_truth:
             raise ValueError("reconstruction_r2 is missing")
         return self
+
+
+class _Counts(_Schema):
+    """A column among some rows: how many have each value, or lie in each bin."""
+
+    counts: list[NonNegativeInt]
+    n_empty: NonNegativeInt
+    median: Score = None
+
+
+class _ProfileColumn(_Counts):
+    name: str
+    kind: Literal["number", "integer", "date", "category"]
+    levels: list[str]
+    empty: str
+    bins: list[FiniteFloat] | None
+
+
+class _LeafColumn(_Counts):
+    column: NonNegativeInt
+    difference: FiniteFloat
+    typical: list[Score]
+
+
+class _LeafProfile(_Schema):
+    path: NonNegativeInt | None = None  # of a leaf
+    choice: tuple[NonNegativeInt, NonNegativeInt] | None = None  # of a branch: its categorical and option
+    n_rows: NonNegativeInt
+    typical: list[NonNegativeInt]
+    columns: list[_LeafColumn]
+
+
+class LeafProfiles(_Schema):
+    """``leaves.json``."""
+
+    n_rows: PositiveInt
+    columns: list[_ProfileColumn]
+    leaves: list[_LeafProfile]
+
+    @model_validator(mode="after")
+    def _columns_exist(self) -> LeafProfiles:
+        places = {c.column for leaf in self.leaves for c in leaf.columns}
+        if places and max(places) >= len(self.columns):
+            raise ValueError(f"there is no column {max(places)}")
+        return self
+
+
+class _Rule(_Schema):
+    text: str
+    accuracy: Score = None
+
+
+class _Split(_Schema):
+    path: list[str] = []
+    categorical: str = ""
+    option: str = ""
+    name: str = ""
+    text: str = ""
+    rule: _Rule | None = None
+
+
+class _ExplainedLeaf(_Schema):
+    path: NonNegativeInt
+    text: str = ""
+
+
+class _Move(_Schema):
+    column: str
+    start: float | str | None = Field(alias="from")
+    end: float | str | None = Field(alias="to")
+
+
+class _ExplainedVariable(_Schema):
+    name: str
+    label: str = ""
+    text: str = ""
+    moves: list[_Move] = []
+
+
+class ExplanationFile(_Schema):
+    """``explanation.json``: why rows are on their branches, in terms of the columns."""
+
+    splits: list[_Split] = []
+    leaves: list[_ExplainedLeaf] = []
+    variables: list[_ExplainedVariable] = []
+
+
+class _Support(_Schema):
+    path: NonNegativeInt
+    support: Annotated[FiniteFloat, Field(ge=0, le=1)] | None = None
+    dimensions: dict[str, NonNegativeInt] = {}
+
+
+class StabilityFile(_Schema):
+    """``stability.json``: how often what was found came back in half of the rows."""
+
+    n_resamples: NonNegativeInt
+    tree: Score = None
+    verdict: str = ""
+    components: list[_Support] = []
+
+
+class NamesFile(_Schema):
+    """``names.json``, which a user may edit: shown names by those in ``hierarchy.json``."""
+
+    variables: dict[str, str] = {}
+    options: dict[str, dict[str, str]] = {}
 
 
 ROWS, LABELS = ("train", "test", "rows"), ("labels", "core_labels", "test_labels", "paths")

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int, Num
 
 from disentree.hierarchy import Hierarchy
 from disentree.runs.comparison import compare, warning
+from disentree.runs.describing import describe_rows
 from disentree.runs.folder import Run
 from disentree.runs.options import StageOptions
 
@@ -61,6 +62,7 @@ def score_run(run: Run, options: StageOptions) -> str:
     else:
         X, reconstructed = X[shown], reconstructed[shown]
     run.write_npz("samples.npz", X=X, X_again=reconstructed, rows=shown, paths=hierarchy.path_of(codes)[shown])
+    describe_rows(run, rows, hierarchy)
     run.write_json("metrics.json", _plain(result))
     r4c = result["scores"].get("r4c")
     return f"R4c {r4c:.3f}" if r4c is not None else f"reconstruction R² {own['reconstruction_r2']:.3f}"

@@ -19,6 +19,7 @@ from numpy import ndarray
 
 from disentree.errors import UserError
 from disentree.runs.data import check_data, describe_data
+from disentree.runs.describing import LEAVES, MAP
 from disentree.runs.figures import draw_figures
 from disentree.runs.folder import LOCK, Run
 from disentree.runs.integrity import check_no_links, problem_of_file, record_files
@@ -100,7 +101,7 @@ STAGES = (
         "scoring the held-out rows",
         score_run,
         ("metrics.json", "learned.npz", "samples.npz"),
-        ("true.npz",),
+        ("true.npz", LEAVES, MAP),
     ),
     Stage(
         "figures",

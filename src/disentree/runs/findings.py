@@ -1,0 +1,202 @@
+"""What was found in words: names, reasons and support of the branches of a run's tree.
+
+They come from three files that need not be there: ``explanation.json`` (reasons), ``stability.json`` (support) and
+``names.json`` (names that a user may edit). Without them branches have the names in ``hierarchy.json``.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from disentree.errors import UserError
+from disentree.hierarchy import Hierarchy
+from disentree.runs.folder import Run
+from disentree.runs.schemas import ExplanationFile, NamesFile, StabilityFile
+
+log = logging.getLogger(__name__)
+
+EXPLANATION, STABILITY, NAMES = "explanation.json", "stability.json", "names.json"
+GENERIC_VARIABLE = re.compile(r"[cxz]\d+")  # names that say nothing
+GENERIC_OPTION = re.compile(r"branch(\d+)")
+PLAIN_OPTIONS = {"stop": "nothing more"}  # what the algorithm calls a branch without variables of its own
+
+YES_NO = {"yes": "with {}", "no": "no {}"}
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Names, reasons and support of the parts of a tree.
+
+    Attributes
+    ----------
+    hierarchy : Hierarchy
+        The tree, with the names in ``hierarchy.json``.
+    variables : dict of str to str
+        Shown names of variables, where they say something.
+    options : dict of (str, str) to str
+        Shown names of options, by the names of the categorical and of the option.
+    reasons : dict of (str, str) to dict
+        What ``explanation.json`` says of the same options.
+    leaves : dict of int to str
+        What is free on a path, in a sentence.
+    moves : dict of str to dict
+        What ``explanation.json`` says of variables.
+    support : dict of int to float
+        How often the leaf of a path came back, from 0 to 1.
+    stability : dict
+        ``stability.json``; empty if there is none.
+    """
+
+    hierarchy: Hierarchy
+    variables: dict[str, str] = field(default_factory=dict)
+    options: dict[tuple[str, str], str] = field(default_factory=dict)
+    reasons: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    leaves: dict[int, str] = field(default_factory=dict)
+    moves: dict[str, dict[str, Any]] = field(default_factory=dict)
+    support: dict[int, float] = field(default_factory=dict)
+    stability: dict[str, Any] = field(default_factory=dict)
+
+    def option_name(self, categorical: str, option: str) -> str:
+        """How an option is shown.
+
+        Parameters
+        ----------
+        categorical, option : str
+            Their names in the hierarchy.
+
+        Returns
+        -------
+        str
+            The name that was given, else one without jargon.
+        """
+        if found := self.options.get((categorical, option)):
+            return found
+        if match := GENERIC_OPTION.fullmatch(option):
+            return f"group {match[1]}"
+        if option in YES_NO and self.says_something(categorical):  # what exists, in a table
+            return YES_NO[option].format(self.variable_name(categorical))
+        return PLAIN_OPTIONS.get(option, option)
+
+    def variable_name(self, name: str) -> str:
+        """How a variable is shown; its own name if none was given.
+
+        Parameters
+        ----------
+        name : str
+            Its name in the hierarchy.
+
+        Returns
+        -------
+        str
+        """
+        return self.variables.get(name, name)
+
+    def says_something(self, name: str) -> bool:
+        """Whether a variable has a name that tells what it is.
+
+        Parameters
+        ----------
+        name : str
+            Its name in the hierarchy.
+
+        Returns
+        -------
+        bool
+        """
+        return name in self.variables or not GENERIC_VARIABLE.fullmatch(name)
+
+    def path_name(self, path: int) -> str:
+        """How a leaf is shown: the names of its options.
+
+        Parameters
+        ----------
+        path : int
+            Its index.
+
+        Returns
+        -------
+        str
+            "all rows" if the tree has no branches.
+        """
+        variables = self.hierarchy.variables
+        chosen = self.hierarchy.paths[path].choices
+        names = (self.option_name(variables[v].name, variables[v].options[k]) for v, k in chosen)
+        return ", ".join(names) or "all rows"
+
+    def shown_hierarchy(self) -> Hierarchy:
+        """The tree with the names that are shown.
+
+        Returns
+        -------
+        Hierarchy
+        """
+        tree = self.hierarchy.to_dict()
+
+        def visit(variables: list[dict[str, Any]]) -> None:
+            for variable in variables:
+                name = variable["name"]
+                variable["name"] = self.variable_name(name)
+                for option in variable.get("options", ()):
+                    visit(option["variables"])
+                    option["name"] = self.option_name(name, option["name"])
+
+        visit(tree["variables"])
+        return Hierarchy.from_dict(tree)
+
+
+def read_findings(run: Run, hierarchy: Hierarchy) -> Findings:
+    """Names, reasons and support of a run's tree.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    hierarchy : Hierarchy
+        The model's tree. Files about another tree are not read: flat models have their own.
+
+    Returns
+    -------
+    Findings
+    """
+    if hierarchy != run.hierarchy:
+        return Findings(hierarchy)
+    hierarchy = run.hierarchy  # trees are equal whatever their names
+    explained = run.read_optional(EXPLANATION, ExplanationFile) or {"splits": [], "leaves": [], "variables": []}
+    stability = run.read_optional(STABILITY, StabilityFile) or {}
+    try:
+        given = run.read_optional(NAMES, NamesFile) or {"variables": {}, "options": {}}
+    except UserError as error:  # a user has written it: no command makes it again
+        raise UserError(str(error).replace(run.advice, "correct it, or remove it")) from None
+    reasons = {(s["categorical"], s["option"]): s for s in explained["splits"]}
+    moves = {v["name"]: v for v in explained["variables"]}
+    _check_names(run, given, hierarchy)
+    return Findings(
+        hierarchy,
+        {n: v["label"] for n, v in moves.items() if v["label"]}
+        | {n: t for n, t in given["variables"].items() if t},
+        {key: s["name"] for key, s in reasons.items() if s["name"]}
+        | {(c, o): text for c, texts in given["options"].items() for o, text in texts.items() if text},
+        reasons,
+        {leaf["path"]: leaf["text"] for leaf in explained["leaves"] if leaf["text"]},
+        moves,
+        {c["path"]: c["support"] for c in stability.get("components", ()) if c["support"] is not None},
+        stability,
+    )
+
+
+def _check_names(run: Run, given: dict[str, Any], hierarchy: Hierarchy) -> None:
+    """Say what names.json names that the tree does not have: a user has written it."""
+    known = {v.name: set(v.options) for v in hierarchy.variables}
+    unknown = [n for n in (*given["variables"], *given["options"]) if n not in known]
+    unknown += [
+        f"{c}={o}" for c, texts in given["options"].items() if c in known for o in texts if o not in known[c]
+    ]
+    if unknown:
+        more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+        log.warning("%s names %s%s, which the tree has not", run.folder / NAMES, ", ".join(unknown[:3]), more)
+    for texts in (given["variables"], *given["options"].values()):
+        if long := next((t for t in texts.values() if len(t) > 200), None):
+            raise UserError(f"{run.folder / NAMES} has a name of {len(long)} letters; 200 are the most")
