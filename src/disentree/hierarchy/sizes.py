@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,15 @@ from jaxtyping import Int
 from disentree.hierarchy.hierarchy import Hierarchy
 
 
-def with_sizes(hierarchy: Hierarchy, labels: Int[np.ndarray, " n"], form: str = "{} ({:.1%})") -> Hierarchy:
-    """The same tree with the share of rows behind every option's name."""
+def with_sizes(
+    hierarchy: Hierarchy,
+    labels: Int[np.ndarray, " n"],
+    form: str = "{} ({:.1%}{})",
+    after: Mapping[tuple[int, int], str] | None = None,
+) -> Hierarchy:
+    """The same tree with the share of rows behind every option's name, and further words for some: `after` has
+    them by column of the categorical and option."""
+    after = {} if after is None else after
     counts = np.bincount(labels[labels >= 0], minlength=len(hierarchy.paths))
     tree = hierarchy.to_dict()
     column = 0
@@ -22,7 +30,9 @@ def with_sizes(hierarchy: Hierarchy, labels: Int[np.ndarray, " n"], form: str = 
             here, column = column, column + 1
             for k, option in enumerate(variable.get("options", ())):
                 inside = sum(int(counts[p.index]) for p in hierarchy.paths if (here, k) in p.choices)
-                option["name"] = form.format(option["name"], inside / max(1, len(labels)))
+                option["name"] = form.format(
+                    option["name"], inside / max(1, len(labels)), after.get((here, k), "")
+                )
                 visit(option["variables"])
 
     visit(tree["variables"])

@@ -21,6 +21,7 @@ from disentree.mimosa.component import Component
 from disentree.mimosa.inputs import as_observations
 from disentree.mimosa.representation.base import Representation
 from disentree.mimosa.saving import load_mimosa, save_mimosa
+from disentree.mimosa.stability import Stability, in_words
 from disentree.utils import progress
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
     representation_: Representation
     local_dimensions_: Int[np.ndarray, " m"]
     timings_: dict[str, float]
+    stability_: Stability | None = None
     _saved: tuple[str, ...]  # fitted attributes that are saved, beside the hierarchy and what follows from them
     _rows: Any = None  # that it was fitted to, for reasons and doubt; neither saved nor copied
 
@@ -96,12 +98,18 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
                 share = 100 * component.size / n
                 lines.append(
                     f"{indent}{'└── ' if last else '├── '}component {c}: {component.dimension}-D, "
-                    f"{component.size} row{'s' * (component.size != 1)} ({share:.1f} %)"
+                    f"{component.size} row{'s' * (component.size != 1)} ({share:.1f} %)" + self._support_of(c)
                 )
                 add(c, indent + ("    " if last else "│   "))
 
         add(None, "")
         return "\n".join(lines)
+
+    def _support_of(self, component: int) -> str:
+        """How often a component came back in resamples, if that was measured."""
+        if self.stability_ is None:
+            return ""
+        return f", {in_words(self.stability_.support[component])}"
 
     def to_networkx(self) -> networkx.DiGraph:
         """The tree of components; an edge leads from a component to one that encloses it."""

@@ -59,6 +59,13 @@ def choose_coordinates(
     return table_coordinates(rows, np.random.default_rng(seed))
 
 
+def latent_coordinates(Z: Float[np.ndarray, "n D"]) -> Coordinates:
+    """Rows that are in the latent of an autoencoder already."""
+    D = Z.shape[1]
+    there = Representation("autoencoder", np.zeros(D), np.eye(D), np.ones(D))
+    return Coordinates(there, LATENT_PRECISION * Z.std(axis=0), None)
+
+
 def is_far(X: Float[np.ndarray, "n p"]) -> Bool[np.ndarray, " n"]:
     """Rows with a value that is absurdly far from all others; columns that hardly vary have none."""
     low, middle, high = np.quantile(X, [0.05, 0.5, 0.95], axis=0)

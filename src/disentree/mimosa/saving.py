@@ -26,6 +26,7 @@ from disentree.mimosa.finders.mixture_leaf import GatedLeaf, MixtureLeaf, Space
 from disentree.mimosa.finders.sheets import SheetLeaf
 from disentree.mimosa.finders.structureless import Columns, Gaussian, MarginsGaussian
 from disentree.mimosa.inner_leaf import Frame, InnerLeaf
+from disentree.mimosa.stability import Stability
 from disentree.mimosa.state import from_state, to_state
 from disentree.mimosa.table_model import TableModel
 from disentree.utils.files import atomic_path, json_text, sha256_of
@@ -53,7 +54,7 @@ PARTS = {
             Columns,
         ),
         *(Columns, Gaussian, MarginsGaussian, SheetLeaf, Sheet, Frame, InnerLeaf),
-        *(TableModel, Filling, Existence, Switch, Branch, Names),
+        *(TableModel, Filling, Existence, Switch, Branch, Names, Stability),
     )
 }
 

@@ -96,7 +96,12 @@ class Finder:
 
 
 def table_finders(
-    floor: Float[np.ndarray, " D"], columns: Columns, noise: WhiteNoise | None, n_neighbors: int, n_jobs: int
+    floor: Float[np.ndarray, " D"],
+    columns: Columns,
+    noise: WhiteNoise | None,
+    n_neighbors: int,
+    n_jobs: int,
+    rigor: float = 1.0,
 ) -> list[Finder]:
     """For the principal components of a table, in the order in which they are asked."""
 
@@ -108,7 +113,7 @@ def table_finders(
         return np.maximum(floor, THINNEST * np.sqrt(Z.var(axis=0).max(initial=0.0)))
 
     def find_mixture(Z: np.ndarray, rng: np.random.Generator) -> Sequence[Any]:
-        return mixture.find(dithered(Z, rng), wide_enough(Z), rng, columns)
+        return mixture.find(dithered(Z, rng), wide_enough(Z), rng, columns, rigor)
 
     def fit_mixture(Z: np.ndarray, rng: np.random.Generator, found: Sequence[Any]) -> Sequence[Any]:
         return mixture.refit(dithered(Z, rng), wide_enough(Z), rng, columns, found)
@@ -160,6 +165,7 @@ def search(
     seed: np.random.SeedSequence,
     step: Callable[[str], AbstractContextManager[Any]],
     inside: Callable[..., Looked | None] | None = None,
+    rigor: float = 1.0,
 ) -> Outcome:
     """The decomposition that describes held-out rows in the fewest bits.
 
@@ -179,6 +185,8 @@ def search(
     inside : callable or None, default=None
         Looks into the components of the chosen candidate: given it, rows to search, rows that decide, and a
         Generator.
+    rigor : float, default=1.0
+        How many times the usual doubt a saving must exceed.
 
     Returns
     -------
@@ -234,7 +242,7 @@ def search(
             warnings.warn(f"interrupted: {finder.name} was not finished", RuntimeWarning, stacklevel=2)
             break
     leaves = {name: connected_leaves(found[name], fitted) for name in verdicts}
-    outcome = choose(found, verdicts, leaves, Z.shape[1])
+    outcome = choose(found, verdicts, leaves, Z.shape[1], rigor)
     if inside is None or not outcome.saved_bits:
         return outcome
     with step("looking again"):
@@ -304,7 +312,9 @@ def _row(candidate: Any, bits: float, seconds: float) -> dict[str, Any]:
     }
 
 
-def choose(found: dict[str, Any], verdicts: dict[str, Verdict], n_leaves: dict[str, int], n_dims: int) -> Outcome:
+def choose(
+    found: dict[str, Any], verdicts: dict[str, Verdict], n_leaves: dict[str, int], n_dims: int, rigor: float = 1.0
+) -> Outcome:
     """The candidate of fewest bits, unless one with fewer leaves saves nearly as much; without a saving beyond
     doubt it is the best model without structure."""
     order = sorted(verdicts.values(), key=lambda v: v.mean)
@@ -315,7 +325,7 @@ def choose(found: dict[str, Any], verdicts: dict[str, Verdict], n_leaves: dict[s
         for v in order
         if v.finder not in clouds
         and v is not plain
-        and beyond_doubt(v, plain, TESTED_DOUBT if "valleys" in found[v.finder].details else DOUBT)
+        and beyond_doubt(v, plain, rigor * (TESTED_DOUBT if "valleys" in found[v.finder].details else DOUBT))
     ]
     best = structured[0] if structured else plain
     for other in structured[1:]:

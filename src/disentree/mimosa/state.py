@@ -25,6 +25,8 @@ def to_state(value: Any, arrays: dict[str, np.ndarray], name: str) -> Any:
         return value
     if isinstance(value, list | tuple):
         return [to_state(item, arrays, f"{name}.{i}") for i, item in enumerate(value)]
+    if isinstance(value, dict) and not all(isinstance(key, str) for key in value):  # JSON has only text as keys
+        return {"pairs": [[key, to_state(item, arrays, f"{name}.{key}")] for key, item in value.items()]}
     if isinstance(value, dict):
         return {"entries": {key: to_state(item, arrays, f"{name}.{key}") for key, item in value.items()}}
     if dataclasses.is_dataclass(value):
@@ -45,5 +47,7 @@ def from_state(state: Any, arrays: Mapping[str, np.ndarray], classes: Mapping[st
         return float(state["number"])
     if "entries" in state:
         return {key: from_state(item, arrays, classes) for key, item in state["entries"].items()}
+    if "pairs" in state:
+        return {key: from_state(item, arrays, classes) for key, item in state["pairs"]}
     fields = {key: from_state(item, arrays, classes) for key, item in state["fields"].items()}
     return classes[state["class"]](**fields)

@@ -14,6 +14,7 @@ from disentree.mimosa.candidate import Candidate
 from disentree.mimosa.existence_bits import existence_bits
 from disentree.mimosa.finders.structureless import fit_gaussian
 from disentree.mimosa.judge import STRUCTURELESS
+from disentree.mimosa.stability import Found, in_words
 from disentree.mimosa.table_model import TableModel, find_branches, finish, says_more
 from disentree.tables import Cells, Codec
 
@@ -123,4 +124,8 @@ class TableTreeEstimator(TreeEstimator):
             f"{len(self.labels_)} rows, {used} columns ({len(schema.numeric)} of numbers, "
             f"{len(schema.categorical)} of categories), {len(self.table_.branches)} branches by what exists"
         )
-        return f"{first}{left_out}\n{with_sizes(self.hierarchy_, self.labels_)}"
+        support = None
+        if self.stability_ is not None:
+            words = (f"; {in_words(one)}" for one in self.stability_.branch_support)
+            support = dict(zip(Found.of(self).branches, words, strict=True))
+        return f"{first}{left_out}\n{with_sizes(self.hierarchy_, self.labels_, after=support)}"

@@ -43,6 +43,7 @@ def find(
     precision: Float[np.ndarray, " D"] | float,
     rng: np.random.Generator,
     columns: Columns | None = None,
+    rigor: float = 1.0,
 ) -> list[Candidate]:
     """Mixtures of the rows, their pieces joined to leaves.
 
@@ -55,6 +56,8 @@ def find(
     rng : Generator
     columns : Columns or None, default=None
         The table's own columns; None for no mixtures among columns with normal margins.
+    rigor : float, default=1.0
+        How many times the usual deviations of chance a valley between leaves must have.
 
     Returns
     -------
@@ -65,9 +68,10 @@ def find(
     n, D = Z.shape
     floor = np.broadcast_to(np.asarray(precision, float), (D,))
     with threadpool_limits(1, user_api="blas"):  # on small matrices threads cost more than they save
-        out = [in_components("mixture", Z, floor, rng, FAMILIES["mixture"])]
+        out = [in_components("mixture", Z, floor, rng, FAMILIES["mixture"], rigor=rigor)]
         shattered = is_shattered(out[0])
-        out.append(in_components("gmm", Z, floor, rng, FAMILIES["gmm"], FIRST_PIECES // 2 if shattered else None))
+        most = FIRST_PIECES // 2 if shattered else None
+        out.append(in_components("gmm", Z, floor, rng, FAMILIES["gmm"], most, rigor=rigor))
         if columns is None or D > MOST_COLUMNS or n < ROWS_PER_AXIS * D or shattered:
             return out
         own = columns.independent()
@@ -80,9 +84,8 @@ def find(
         if out[0].details["pieces"] > 1:
             out.append(with_margins(Z, own, alone.margins, out[0]))
         for name, family in MARGINS_FAMILIES.items():
-            most = LEADING if family == "pooled" else MARGINS_LEADING
-            if most >= D:
-                out.append(in_margins(name, Z, own, alone.margins, rng, family))
+            if (LEADING if family == "pooled" else MARGINS_LEADING) >= D:
+                out.append(in_margins(name, Z, own, alone.margins, rng, family, rigor=rigor))
         return out
 
 
@@ -118,21 +121,21 @@ def is_shattered(found: Candidate) -> bool:
     return len(found.components) < LEAVES * found.details["pieces"] and found.details["pieces"] >= FIRST_PIECES
 
 
-def in_components(name, Z, floor, rng, families, most=None, merged=True) -> Candidate:
+def in_components(name, Z, floor, rng, families, most=None, merged=True, rigor=1.0) -> Candidate:
     """A mixture of the leading principal components, of so many pieces at most."""
     n, D = Z.shape
     q = max(1, min(D, LEADING, n // ROWS_PER_AXIS))
     rest = np.maximum(np.sqrt((Z[:, q:] ** 2).mean(axis=0) * (n / max(n - 1, 1))), floor[q:])
-    return fitted(name, Z, Space(q, rest), floor[:q], rng, families, most, merged)
+    return fitted(name, Z, Space(q, rest), floor[:q], rng, families, most, merged, rigor)
 
 
-def in_margins(name, Z, columns, maps, rng, family, merged=True) -> Candidate:
+def in_margins(name, Z, columns, maps, rng, family, merged=True, rigor=1.0) -> Candidate:
     """A mixture of the columns' scores."""
     X = columns.of(Z)
     slopes = np.array([np.exp(np.median(m(X[:, j])[1])) for j, m in enumerate(maps.maps)])
     floor = np.maximum(SCORE_FLOOR, slopes * columns.precision)
     space = Space(Z.shape[1], np.ones(0), columns, maps)
-    return fitted(name, Z, space, floor, rng, (family,), None, merged)
+    return fitted(name, Z, space, floor, rng, (family,), None, merged, rigor)
 
 
 def with_margins(Z, columns, maps, found: Candidate) -> Candidate:
@@ -163,7 +166,7 @@ def part(mixture: Mixture, chosen) -> Mixture:
     )
 
 
-def fitted(name, Z, space, floor, rng, families, most, merged) -> Candidate:
+def fitted(name, Z, space, floor, rng, families, most, merged, rigor) -> Candidate:
     """The mixture of the family with the best BIC, as leaves."""
     Y, _ = space(Z)
     n = len(Y)
@@ -173,10 +176,10 @@ def fitted(name, Z, space, floor, rng, families, most, merged) -> Candidate:
     mixture, score, R, family = max(grown, key=lambda one: one[1])
     groups = np.zeros(len(mixture), int)
     if merged:
-        groups = merge_pieces(searched, mixture, R, floor, family, normal)
+        groups = merge_pieces(searched, mixture, R, floor, family, normal, rigor)
     if merged and not most and len(mixture) >= FIRST_PIECES and groups.max() + 1 >= LEAVES * len(mixture):
         mixture, score, R = grow(searched, floor, family, MAX_COMPONENTS, R)
-        groups = merge_pieces(searched, mixture, R, floor, family, normal)
+        groups = merge_pieces(searched, mixture, R, floor, family, normal, rigor)
     if n > SEARCHED:
         mixture, _, R = expectation_maximization(Y, mixture.posteriors(Y), floor, family, steps=10)
     leaves, shares = [], []

@@ -148,9 +148,10 @@ def group_moments(mixture: Mixture, pieces: list[int]):
     return mean, np.einsum("k,kij->ij", w, mixture.covariances[pieces]) + (off * w[:, None]).T @ off
 
 
-def is_valley(depth: float, z: float, normal: bool = False) -> bool:
+def is_valley(depth: float, z: float, normal: bool = False, rigor: float = 1.0) -> bool:
     """Whether the fitted density and the rows agree that there is one; `normal`: between free covariances, in
-    columns with normal margins."""
+    columns with normal margins. `rigor` times the usual deviations of chance are asked for."""
+    z = z / rigor
     if normal and depth < NORMAL_SHALLOW and z > NORMAL_VALLEY:
         return True
     return z > SURE or (depth < SHALLOW and z > VALLEY) or (depth < DEEP and z > LIKELY)
@@ -163,6 +164,7 @@ def merge_pieces(
     floor,
     family: str,
     normal: bool = False,
+    rigor: float = 1.0,
 ) -> Int[np.ndarray, " k"]:
     """The leaf of each piece.
 
@@ -185,7 +187,7 @@ def merge_pieces(
                 continue
             fall, z = valleys.between([i], [j])
             fell[i, j] = fell[j, i] = fall
-            if not is_valley(fall, z, normal):
+            if not is_valley(fall, z, normal, rigor):
                 links.append((min(height[i], height[j]), -z, i, j))
     links.sort(key=lambda t: (-t[0], -t[1]))
     group = np.arange(k)
@@ -198,7 +200,7 @@ def merge_pieces(
         if level < lower + np.log(SADDLE):
             continue
         A, B = np.flatnonzero(group == a).tolist(), np.flatnonzero(group == b).tolist()
-        if len(A) + len(B) > 2 and fell[i, j] < SHALLOW and is_valley(*valleys.between(A, B), normal):
+        if len(A) + len(B) > 2 and fell[i, j] < SHALLOW and is_valley(*valleys.between(A, B), normal, rigor):
             continue
         group[group == b] = a
         peak[a] = max(peak[a], peak[b])
