@@ -416,7 +416,6 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         str
         """
         tree = super().summary() if self.table_ is None else self._table_summary()
-        tree = f"{self.verdict_}\n{tree}"
         chosen, others = self.candidates_[0], self.candidates_[1:]
         if np.isnan(self.saved_bits_):  # saved by a version that compared nothing
             return tree
@@ -428,7 +427,7 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
             leaves = f"{other['components']} component{'s' * (other['components'] != 1)}"
             more = f"{other['bits'] - chosen['bits']:+.2f} bits per row"
             found += f"\nrunner-up: {other['finder']}, {leaves}, {more}"
-        return f"{tree}\n{found}"
+        return f"{self.verdict_}\n{tree}\n{found}"
 
     # ---------------------------------------------------------------- the steps
 
