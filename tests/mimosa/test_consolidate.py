@@ -60,3 +60,30 @@ def test_a_volume_beside_a_sheet_is_not_a_part_of_it():
     sheet = np.column_stack([rng.uniform(-1, 1, (1500, 2)), np.zeros(1500)])
     Z = np.concatenate([sheet, rng.uniform(-1, 1, (1500, 3))])
     assert joined(Z, np.repeat([0, 1], 1500), [2, 3])[1] == [2, 3]
+
+
+@pytest.mark.parametrize("dims", [[1, 2], [1, 3]])
+def test_an_arc_on_which_no_chart_was_laid_is_a_part_of_its_circle(dims):
+    rng = np.random.default_rng(6)
+    Z = circle(3000, rng, (0, 1), 0.0)
+    labels, dims = joined(Z, (Z[:, 0] > 0.8), dims)
+    assert dims == [1]
+    assert (labels == 0).all()
+
+
+def test_a_strip_in_noise_is_no_curve():
+    rng = np.random.default_rng(7)
+    Z = np.zeros((1500, 6))
+    Z[:, :2] = rng.uniform(-1, 1, (1500, 2)) * [1, 0.5]
+    Z += 0.01 * rng.standard_normal(Z.shape)
+    assert joined(Z, np.zeros(1500), [1])[1] == [2]
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_leaves_keep_their_dimension(noise):
+    rng = np.random.default_rng(8)
+    u = rng.uniform(-1, 1, (3000, 2))
+    sheet = np.column_stack([u, np.sin(2 * u[:, 0]), u[:, 0] * u[:, 1]])
+    curve = np.column_stack([np.cos(3 * u[:, 0]), np.sin(3 * u[:, 0]), u[:, :1] + 4, 0 * u[:, :1]])
+    Z = np.concatenate([sheet, curve]) + noise * rng.standard_normal((6000, 4))
+    assert joined(Z, np.repeat([0, 1], 3000), [2, 1])[1] == [2, 1]

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Int
 from scipy.spatial import KDTree
 
+from disentree.geometry.neighbors import intrinsic_dimension
 from disentree.mimosa.finders.atlas_charts import thinned
 from disentree.mimosa.finders.chart import Chart, fit_chart, n_terms
 
@@ -44,7 +45,11 @@ LOOSER = 2.5  # residual of rows of a piece of seemingly higher dimension relati
 def consolidate(Z, labels, dims, rng, joins: bool = True) -> tuple[Int[np.ndarray, " n"], list[int]]:
     """Labels and dimensions after pieces of higher dimension are put where they belong, and after all joins."""
     labels, dims = labels.copy(), list(dims)
-    if len(dims) < 2 or np.sum(labels >= 0) < 50:
+    if np.sum(labels >= 0) < 50:
+        return labels, dims
+    own = np.random.default_rng(len(Z))
+    dims = [_own_dimension(Z, np.flatnonzero(labels == c), d, own) for c, d in enumerate(dims)]
+    if len(dims) < 2:
         return labels, dims
     refused: set[tuple[int, int, int]] = set()
     while True:
@@ -68,6 +73,27 @@ def consolidate(Z, labels, dims, rng, joins: bool = True) -> tuple[Int[np.ndarra
     number = np.full(len(dims) + 1, -1)
     number[kept] = np.arange(len(kept))
     return number[labels], [dims[c] for c in kept]
+
+
+def _own_dimension(Z, rows, d, rng) -> int:
+    """The dimension of a leaf by its rows alone: lower if already charts of few rows are wide for a lower one, as
+    where no chart was laid on a part of a leaf; and with one more for each direction across it that it fills."""
+    for lower in range(1, d):
+        if len(rows) >= 4 * n_terms(lower):
+            charts = _charts_at(Z, rows, _orders(Z, rows, rng), 4 * n_terms(lower), lower, rng)
+            if np.median([c.scale.min() / c.sigma[0] for c in charts]) >= WIDE:
+                return lower
+    while 0 < d < Z.shape[1] - 1 and len(rows) >= 4 * n_terms(d):
+        charts = telling_size(Z, rows, d, rng)[2]
+        # no chart of any size is wide compared with one direction, all others are far thinner
+        wide = np.median([c.scale.min() / c.sigma[0] for c in charts])
+        if wide >= NARROW or np.median([c.sigma[0] / c.sigma[1] for c in charts]) < MEDIUM:
+            break
+        frame = _chart(Z, rows, np.arange(len(rows)), d + 1, rng)[0].frame[: d + 1]
+        if intrinsic_dimension(Z[rows] @ frame.T) < d + 0.5:
+            break  # bent, not wide
+        d += 1
+    return d
 
 
 def _pairs(Z, labels, dims, counts, joins):
@@ -187,7 +213,7 @@ def _part_of(Z, labels, low, high, d, rng) -> Int[np.ndarray, " m"]:
     """The rows of `high` that lie on charts of dimension d over themselves and rows of `low` around them."""
     part, leaf = (np.flatnonzero(labels == c) for c in (high, low))
     rows = np.concatenate([part, leaf])
-    size, limit = telling_size(Z, leaf, d, rng)
+    size, limit, _ = telling_size(Z, leaf, d, rng)
     open_, good = np.ones(len(part), bool), np.zeros(len(part), bool)
     for turn in range(MOST_PATCHES):
         if not open_.any() or (turn >= ANCHORS and 4 * good.sum() < (~open_).sum()):
@@ -207,18 +233,27 @@ def _part_of(Z, labels, low, high, d, rng) -> Int[np.ndarray, " m"]:
     return part[good]
 
 
-def telling_size(Z, leaf, d, rng) -> tuple[int, float]:
-    """How many nearest rows of a leaf make a chart that is wide compared with its residual, and that residual."""
-    size = 4 * n_terms(d)
-    anchors = rng.choice(leaf, min(ANCHORS, len(leaf)), replace=False)
-    orders = [np.argsort(((Z[leaf] - Z[a]) ** 2).sum(axis=1), kind="stable") for a in anchors]
+def telling_size(Z, leaf, d, rng) -> tuple[int, float, list[Chart]]:
+    """How many nearest rows of a leaf make a chart that is wide compared with its residual, that residual, and
+    some such charts. Where no chart is wide, the largest."""
+    size, orders = 4 * n_terms(d), _orders(Z, leaf, rng)
     while True:
-        charts = [_chart(Z, leaf, order[:size], d, rng)[0] for order in orders]
+        charts = _charts_at(Z, leaf, orders, size, d, rng)
         rough = np.array([c.sigma.max() for c in charts])
         width = np.array([c.scale.min() for c in charts])
-        if 2 * np.sum(width >= MEDIUM * rough) > len(anchors) or GROWTH * size > len(leaf):
-            return size, float(np.median(rough))
+        if 2 * np.sum(width >= MEDIUM * rough) > len(orders) or GROWTH * size > len(leaf):
+            return size, float(np.median(rough)), charts
         size = int(np.ceil(GROWTH * size))
+
+
+def _orders(Z, leaf, rng) -> list[Int[np.ndarray, " m"]]:
+    """Rows of a leaf by their distance from some of them."""
+    anchors = rng.choice(leaf, min(ANCHORS, len(leaf)), replace=False)
+    return [np.argsort(((Z[leaf] - Z[a]) ** 2).sum(axis=1), kind="stable") for a in anchors]
+
+
+def _charts_at(Z, leaf, orders, size, d, rng) -> list[Chart]:
+    return [_chart(Z, leaf, order[:size], d, rng)[0] for order in orders]
 
 
 __all__ = ["consolidate", "telling_size", "thinned"]

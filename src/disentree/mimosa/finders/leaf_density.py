@@ -102,7 +102,7 @@ class Leaf:
     @property
     def is_curved(self) -> bool:
         """Whether most of its charts bend."""
-        bent = [np.any(tile.chart.coefficients[1 + self.dimension :]) for tile in self.tiles]
+        bent = [np.any(tile.chart.coefficients[1 + tile.chart.dimension :]) for tile in self.tiles]
         return bool(np.mean(bent) > 0.5)
 
     def squares(self, Z: Float[np.ndarray, "n D"]) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
