@@ -82,7 +82,7 @@ def test_mimosa_finds_the_structure_unless_told(tmp_path, fakes, one_picture):
     result = invoke("run", *STICKS, "--out", tmp_path / "r", "--no-report")
     assert result.exit_code == 0, result.stderr
     run = Run.open(tmp_path / "r")
-    assert finished_stages(run) == ["data", "structure", "model", "scores"]
+    assert finished_stages(run) == ["data", "structure", "model", "scores", "reasons"]
     assert "report" not in result.stdout
     structure = run.read_json("structure.json")
     assert (structure["from"], structure["description_length"]) == ("mimosa", 42.0)

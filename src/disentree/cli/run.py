@@ -103,7 +103,7 @@ def run(
     started = start_run(config, out, force=force)
     finish_run(
         started,
-        until="report" if report else "scores",
+        until="report" if report else "reasons",
         device=device,
         n_jobs=n_jobs,
         verbose=log.isEnabledFor(logging.INFO),

@@ -18,8 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.component import Component
+from disentree.mimosa.explain import Explanation, explain_tree
 from disentree.mimosa.inputs import as_observations
 from disentree.mimosa.representation.base import Representation
+from disentree.mimosa.rows import training_rows
 from disentree.mimosa.saving import load_mimosa, save_mimosa
 from disentree.mimosa.stability import Stability, in_words
 from disentree.utils import progress
@@ -70,6 +72,10 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
     @abstractmethod
     def fit(self, X: Any, y: Any = None) -> TreeEstimator:
         """Find components and hierarchy."""
+
+    @abstractmethod
+    def predict(self, X: Any) -> Any:
+        """The path of new rows."""
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> Int[np.ndarray, " n"]:
         """`fit` and return `labels_`."""
@@ -122,6 +128,29 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
             graph.add_node(c, dimension=component.dimension, size=component.size, path=name)
         graph.add_edges_from((c.parent, i) for i, c in enumerate(self.components_) if c.parent is not None)
         return graph
+
+    def explain(self, X: Any = None) -> Explanation:
+        """Why the tree branches where it does, in terms of the columns of the data.
+
+        Parameters
+        ----------
+        X : as for `fit`, default=None
+            Rows to explain the tree by; None takes those that it was fitted to. A model that was saved and loaded
+            has none.
+
+        Returns
+        -------
+        Explanation
+            `print` shows it as sentences; `.splits` and `.leaves` are lists of dicts.
+        """
+        check_is_fitted(self)
+        labels = self.labels_
+        if X is None:
+            X = training_rows(self)
+        else:
+            labels = self.predict(X)
+        table = getattr(self, "table_", None)
+        return explain_tree(X, self.hierarchy_, labels, codec=None if table is None else table.codec)
 
     # ---------------------------------------------------------------- saving
 

@@ -11,6 +11,8 @@
     learned.npz        codes of the held-out rows, and true.npz where they are known
     samples.npz        a few held-out rows of each path and their reconstructions
     metrics.json       scores
+    explanation.json   why the tree branches where it does, in terms of columns
+    names.json         names for branches and variables, which the report and the page show; yours to edit
     figures/           pictures of the above
     report.html        all of it on one page
     events.jsonl       what happened when, one line each

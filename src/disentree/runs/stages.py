@@ -24,6 +24,7 @@ from disentree.runs.figures import draw_figures
 from disentree.runs.folder import LOCK, Run
 from disentree.runs.integrity import check_no_links, problem_of_file, record_files
 from disentree.runs.options import StageOptions
+from disentree.runs.reasons import NAMES, explain_run
 from disentree.runs.report import write_report
 from disentree.runs.scores import score_run
 from disentree.runs.structure import REPRESENTATION, STRUCTURE_FILES, TABLE, find_structure
@@ -103,6 +104,7 @@ STAGES = (
         ("metrics.json", "learned.npz", "samples.npz"),
         ("true.npz", LEAVES, MAP),
     ),
+    Stage("reasons", "looking for reasons", explain_run, ("explanation.json",)),
     Stage(
         "figures",
         "drawing",
@@ -118,6 +120,7 @@ STAGE_NAMES = tuple(stage.name for stage in STAGES)
 WRITTEN = (
     *(file for stage in STAGES for file in (*stage.files, *stage.optional_files)),
     CHECKPOINT,
+    NAMES,
     "stages.json",
     "events.jsonl",
     "scores.json",
@@ -147,7 +150,8 @@ def finish_run(
     run : Run
         The run.
     until : str, default="report"
-        The last stage to do: "data", "structure", "model", "scores", "figures" or "report".
+        The last stage to do: "data", "structure", "model", "scores", "reasons", "figures" or
+        "report".
     device : str, default="auto"
         Where the model is trained: "auto", "cpu", "cuda" or "mps".
     verbose : bool, default=False
