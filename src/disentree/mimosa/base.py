@@ -21,7 +21,6 @@ from disentree.mimosa.component import Component
 from disentree.mimosa.explain import Explanation, explain_tree
 from disentree.mimosa.inputs import as_observations
 from disentree.mimosa.representation.base import Representation
-from disentree.mimosa.rows import training_rows
 from disentree.mimosa.saving import load_mimosa, save_mimosa
 from disentree.mimosa.stability import Stability, in_words
 from disentree.utils import progress
@@ -65,6 +64,7 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
     representation_: Representation
     local_dimensions_: Int[np.ndarray, " m"]
     timings_: dict[str, float]
+    shape_: tuple[int, ...]  # of a row
     stability_: Stability | None = None
     _saved: tuple[str, ...]  # fitted attributes that are saved, beside the hierarchy and what follows from them
     _rows: Any = None  # that it was fitted to, for reasons and doubt; neither saved nor copied
@@ -144,11 +144,11 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
             `print` shows it as sentences; `.splits` and `.leaves` are lists of dicts.
         """
         check_is_fitted(self)
-        labels = self.labels_
-        if X is None:
-            X = training_rows(self)
-        else:
-            labels = self.predict(X)
+        if len(self.shape_) > 1:
+            advice = "a COFHAE shows what its variables do to them"
+            raise ValueError(f"reasons are told in terms of columns, and images have none: {advice}")
+        labels = self.labels_ if X is None else self.predict(X)
+        X = self._rows_or(None) if X is None else X
         table = getattr(self, "table_", None)
         return explain_tree(X, self.hierarchy_, labels, codec=None if table is None else table.codec)
 

@@ -25,7 +25,6 @@ from disentree.mimosa.paper.algorithm1_mimosa import PaperMIMOSA
 from disentree.mimosa.representation.base import Representation
 from disentree.mimosa.representation.linear import linear_representation
 from disentree.mimosa.representation.loading import load_representation
-from disentree.mimosa.rows import remember_rows
 from disentree.mimosa.saving import as_loaded
 from disentree.mimosa.search import Outcome, latent_finders, search, table_finders, table_inside
 from disentree.mimosa.stability import Found, Stability, stability_of
@@ -194,16 +193,13 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         if is_frame(X):
             codec = Codec.fit(X) if codec is None else codec
             if not codec.schema.is_plain:
-                self._fit_table(X, codec, seeds)
-                remember_rows(self, X)
-                return self
+                return self._fit_table(X, codec, seeds)
         outcome, Z = self._find(self._check(X), seeds)
         with self._timed("hierarchy"):
             self._set_hierarchy(outcome.candidate, Z)
         with self._timed("assignment"):
             self._assign(self.candidate_.posteriors(self.embedding_))
             self.components_ = self._components(self.candidate_.dimensions, self._parents)
-        remember_rows(self, X)
         return self
 
     def _find(

@@ -24,7 +24,6 @@ from disentree.mimosa.paper.algorithm5_build_component import build_components
 from disentree.mimosa.paper.algorithm6_merge_components import common_edge_frac, merge_components
 from disentree.mimosa.paper.algorithm7_construct_hierarchy import construct_hierarchy
 from disentree.mimosa.representation.base import Representation
-from disentree.mimosa.rows import remember_rows
 from disentree.utils.dask import is_dask, over_blocks
 
 
@@ -185,7 +184,7 @@ class PaperMIMOSA(TreeEstimator):
         self
         """
         self._check_settings()
-        given, X = X, self._check(X)
+        self._rows, X = X, self._check(X)
         self.timings_: dict[str, float] = {}
         with self._timed("representation"):
             # the first of three, as where the data decides about more than the representation
@@ -204,7 +203,6 @@ class PaperMIMOSA(TreeEstimator):
             self.components_, self.description_length_ = describe(
                 self.sheets_, parents, Z, self.labels_, self.core_labels_
             )
-        remember_rows(self, given)
         return self
 
     def predict(self, X: Any) -> Any:
