@@ -109,7 +109,7 @@ def test_force_starts_over_and_leaves_strangers_alone(copy_of_finished, one_pict
 def test_files_that_are_gone_are_made_again(copy_of_finished, one_picture):
     (copy_of_finished / "model.json").unlink()
     run = Run.open(copy_of_finished)
-    assert unfinished_stages(run) == ["model", "scores", "reasons", "figures", "report"]
+    assert unfinished_stages(run) == ["model", "scores", "reasons", "stability", "figures", "report"]
     finish_run(run)
     assert unfinished_stages(run) == []
     assert starts(copy_of_finished)[len(STAGE_NAMES) :] == ["model"]  # which is what it was

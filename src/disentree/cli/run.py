@@ -61,6 +61,13 @@ def run(
     labels: Annotated[
         Path | None, typer.Option(help="The path of every row in that tree, -1 for none (.npz, .npy).")
     ] = None,
+    resamples: Annotated[
+        int | None,
+        typer.Option(
+            help="Resamples of the rows that show how much of the tree comes back; 0 for none. If not given: 10, "
+            "and none with --preset quick and for many images."
+        ),
+    ] = None,
     force: StartOver = False,
     report: Annotated[bool, typer.Option(help="Draw figures and write report.html.")] = True,
     data_options: dict[str, Any],
@@ -99,6 +106,7 @@ def run(
         hierarchy_file=str(hierarchy) if hierarchy else None,
         labels_file=str(labels) if labels else None,
         options=data_options,
+        resamples=resamples,
     )
     started = start_run(config, out, force=force)
     finish_run(

@@ -57,6 +57,9 @@ class RunConfig(BaseModel):
         Epochs of training, if they differ from the preset's.
     held_out : float
         Fraction of the rows that are scored and not trained on.
+    resamples : int, optional
+        Resamples of the rows that show how much of the tree comes back; 0 for none. 10 if None, and none with the
+        preset "quick" or with the latent of an autoencoder.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -77,6 +80,7 @@ class RunConfig(BaseModel):
     model_settings: dict[str, Any] = {}
     epochs: int | None = Field(default=None, ge=1)
     held_out: float = Field(default=0.1, gt=0, lt=1)
+    resamples: int | None = Field(default=None, ge=0)
 
     @field_validator("options")
     @classmethod
@@ -230,6 +234,8 @@ class RunConfig(BaseModel):
             words += ["--model", self.model]
         if self.epochs is not None:
             words += ["--epochs", str(self.epochs)]
+        if self.resamples is not None:
+            words += ["--resamples", str(self.resamples)]
         for prefix, settings in (("mimosa.", self.structure_settings), ("", self.model_settings)):
             for name, value in settings.items():
                 words += ["--set", f"{prefix}{name}={value if isinstance(value, str) else json.dumps(value)}"]

@@ -13,6 +13,7 @@
     metrics.json       scores
     explanation.json   why the tree branches where it does, in terms of columns
     names.json         names for branches and variables, which the report and the page show; yours to edit
+    stability.json     how often each leaf came back in resamples of the rows
     figures/           pictures of the above
     report.html        all of it on one page
     events.jsonl       what happened when, one line each

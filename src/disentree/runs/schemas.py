@@ -228,13 +228,21 @@ class _Support(_Schema):
     dimensions: dict[str, NonNegativeInt] = {}
 
 
+class _BranchSupport(_Schema):
+    categorical: str
+    option: str
+    support: Score = None
+
+
 class StabilityFile(_Schema):
-    """``stability.json``: how often what was found came back in half of the rows."""
+    """``stability.json``: how often what was found came back in parts of the rows."""
 
     n_resamples: NonNegativeInt
+    fraction: Score = None
     tree: Score = None
     verdict: str = ""
     components: list[_Support] = []
+    branches: list[_BranchSupport] = []
 
 
 class NamesFile(_Schema):

@@ -27,6 +27,7 @@ from disentree.runs.options import StageOptions
 from disentree.runs.reasons import NAMES, explain_run
 from disentree.runs.report import write_report
 from disentree.runs.scores import score_run
+from disentree.runs.stability import RESAMPLES, STABILITY, measure_stability
 from disentree.runs.structure import REPRESENTATION, STRUCTURE_FILES, TABLE, find_structure
 from disentree.runs.training import CHECKPOINT, seconds_in_checkpoint, train_model
 from disentree.utils.files import locked, remove_temporaries
@@ -105,6 +106,7 @@ STAGES = (
         ("true.npz", LEAVES, MAP),
     ),
     Stage("reasons", "looking for reasons", explain_run, ("explanation.json",)),
+    Stage("stability", "fitting to parts of the rows", measure_stability, (), (STABILITY,)),
     Stage(
         "figures",
         "drawing",
@@ -121,6 +123,7 @@ WRITTEN = (
     *(file for stage in STAGES for file in (*stage.files, *stage.optional_files)),
     CHECKPOINT,
     NAMES,
+    RESAMPLES,
     "stages.json",
     "events.jsonl",
     "scores.json",
@@ -150,7 +153,7 @@ def finish_run(
     run : Run
         The run.
     until : str, default="report"
-        The last stage to do: "data", "structure", "model", "scores", "reasons", "figures" or
+        The last stage to do: "data", "structure", "model", "scores", "reasons", "stability", "figures" or
         "report".
     device : str, default="auto"
         Where the model is trained: "auto", "cpu", "cuda" or "mps".

@@ -1,0 +1,66 @@
+"""Support of leaves in a run: `stability.py`."""
+
+import json
+
+import numpy as np
+import pytest
+
+from disentree.errors import UserError
+from disentree.runs import RunConfig, finish_run, start_run
+from disentree.runs.stability import RESAMPLES, STABILITY, usual_resamples
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Rows on a line and on a plane that it lies in."""
+    rng = np.random.default_rng(0)
+    u, v = rng.uniform(-1, 1, (2, 400))
+    v[:200] = 0.0
+    file = tmp_path / "rows.csv"
+    np.savetxt(file, np.stack([u + v, u - v, 2 * u + v], axis=1), delimiter=",", header="a,b,c", comments="")
+    return file
+
+
+def test_a_run_measures_support_and_writes_it(table, tmp_path):
+    run = start_run(RunConfig.of(str(table), preset="quick", epochs=1, resamples=2), tmp_path / "run")
+    finish_run(run, until="stability")
+    written = json.loads((run.folder / STABILITY).read_text())
+    assert written["n_resamples"] == 2
+    assert written["verdict"] == "A tree is well supported: 2 leaves."
+    assert [c["support"] for c in written["components"]] == [1.0, 1.0]
+    assert not (run.folder / RESAMPLES).exists()
+    assert STABILITY in run.stages["stability"]["files"]
+
+
+def test_a_stopped_run_goes_on_with_the_resamples_that_are_left(table, tmp_path, monkeypatch):
+    from disentree.mimosa import stability
+
+    run = start_run(RunConfig.of(str(table), preset="quick", epochs=1, resamples=3), tmp_path / "run")
+    finish_run(run, until="scores")
+    real, done = stability.compare, []
+
+    def stops(*trees):
+        if len(done) == 2:
+            raise OSError("no space left")
+        done.append(1)
+        return real(*trees)
+
+    monkeypatch.setattr(stability, "compare", stops)
+    with pytest.raises(OSError, match="no space"):
+        finish_run(run, until="stability", n_jobs=1)
+    assert len((run.folder / RESAMPLES).read_text().splitlines()) == 2
+    done.clear()
+    finish_run(run, until="stability", n_jobs=1)
+    assert len(done) == 1
+    assert json.loads((run.folder / STABILITY).read_text())["n_resamples"] == 3
+
+
+def test_none_are_done_where_there_is_nothing_to_find_again():
+    assert usual_resamples(RunConfig.of("chopsticks-depth2-slope")) > 0
+    assert usual_resamples(RunConfig.of("chopsticks-depth2-slope", preset="quick")) == 0
+    assert usual_resamples(RunConfig.of("chopsticks-depth2-slope", structure="true")) == 0
+
+
+def test_a_negative_number_of_resamples_is_refused():
+    with pytest.raises(UserError, match="resamples"):
+        RunConfig.of("chopsticks-depth2-slope", resamples=-1)
