@@ -10,13 +10,13 @@ from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.mimosa.coordinates import table_coordinates
 from disentree.mimosa.finders import mixture
+from disentree.mimosa.finders.em_kernels import unbiased
 from disentree.mimosa.finders.gaussians import (
     Mixture,
     dimension_of,
     expectation_maximization,
     log_gaussians,
     not_below,
-    unbiased,
 )
 from disentree.mimosa.finders.growth import grow, two_means
 from disentree.mimosa.finders.margins import Margins, monotone_map
