@@ -54,7 +54,7 @@ def test_the_summary_shows_tree_score_times_and_report(finished):
     assert "├── stop (" in stdout
     assert re.search(r"^R4c 0\.\d{3} ", stdout, re.MULTILINE)
     assert re.search(
-        r"^time .* s \(data .* s, structure .* s, model .* s, scores .* s, stability .* s, figures",
+        r"^time .* s \(data .* s, structure .* s, model .* s, scores .* s, reasons .* s, stability .* s, figures",
         stdout,
         re.MULTILINE,
     )
