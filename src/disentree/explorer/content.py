@@ -14,10 +14,18 @@ from jaxtyping import Float, Int, Num
 
 from disentree._version import __version__
 from disentree.errors import UserError
-from disentree.hierarchy import Hierarchy
+from disentree.explorer.rows import map_to_json, shares
+from disentree.explorer.tables import columns_of_codec, columns_of_numbers, presence
+from disentree.hierarchy import Hierarchy, Variable
 from disentree.hierarchy.code_statistics import code_statistics
+from disentree.mimosa.saving import table_from_json
+from disentree.runs.columns import codec_of, schema_of
+from disentree.runs.describing import read_map
+from disentree.runs.findings import Findings, read_findings
 from disentree.runs.models import MODELS
+from disentree.runs.row_map import RowMap, make_map
 from disentree.runs.stages import check_scored
+from disentree.runs.structure import TABLE
 
 if TYPE_CHECKING:
     from disentree.runs.folder import Run
@@ -60,6 +68,16 @@ class Explored:
         How the page calls a row.
     commands : tuple of str
         The commands that made the runs.
+    columns : tuple of dict
+        The columns of a table, as `disentree.explorer.tables` gives them.
+    findings : tuple of Findings
+        Names, reasons and support of each model's tree; none if nothing is known.
+    shares : tuple of dict or None
+        How many rows are on each path of each model; None takes those of `statistics`.
+    maps : tuple of RowMap or None
+        Where rows lie in two dimensions, and the leaves of each model's tree that they are on.
+    presence : tuple of dict or None
+        What exists on which branch of each model's tree.
     """
 
     title: str
@@ -76,6 +94,11 @@ class Explored:
     scale: tuple[float, ...] | None = None
     what_rows: str = "held-out row"
     commands: tuple[str, ...] = field(default=())
+    columns: tuple[dict[str, Any], ...] = ()
+    findings: tuple[Findings, ...] = ()
+    shares: tuple[dict[str, Any] | None, ...] = ()
+    maps: tuple[RowMap | None, ...] = ()
+    presence: tuple[dict[str, Any] | None, ...] = ()
 
     def codes(self) -> list[Float[np.ndarray, "n v"]]:
         """The codes of the rows, by each model.
@@ -110,20 +133,29 @@ class Explored:
                 {
                     "name": name,
                     "note": note,
-                    "variables": variables(model.hierarchy_),
+                    "variables": variables(model.hierarchy_, self.findings[i] if self.findings else None),
                     "statistics": statistics,
+                    "shares": self.shares[i] if self.shares else None,
+                    "map": self._map(i),
+                    "presence": self.presence[i] if self.presence else None,
+                    "verdict": self.findings[i].stability.get("verdict", "") if self.findings else "",
                     "codes": [[None if np.isnan(v) else float(f"{v:.9g}") for v in row] for row in own],
                 }
-                for model, name, note, statistics, own in zip(
+                for i, (model, name, note, statistics, own) in enumerate(zip(
                     self.models, self.names, self.notes or [""] * len(self.models), self.statistics, codes,
                     strict=True,
-                )
+                ))
             ],
         }  # fmt: skip
+
+    def _map(self, i: int) -> dict[str, Any] | None:
+        found = self.maps[i] if self.maps else None
+        return None if found is None else map_to_json(found, self.models[i].hierarchy_)
 
     def _units(self) -> dict[str, Any]:
         return {
             "names": list(self.feature_names),
+            "columns": list(self.columns),
             "center": None if self.center is None else list(self.center),
             "scale": None if self.scale is None else list(self.scale),
         }
@@ -147,11 +179,16 @@ class Explored:
         return {**out, "low": low, "high": high if high > low else low + 1.0}
 
 
-def variables(hierarchy: Hierarchy) -> list[dict[str, Any]]:
-    """The columns of codes for the page. The id of each is its name, or its number where names are not unique."""
+def variables(hierarchy: Hierarchy, findings: Findings | None = None) -> list[dict[str, Any]]:
+    """The columns of codes for the page.
+
+    The id of each is its name in the hierarchy, or its number where names are not unique; it is shown by the name
+    that findings give it.
+    """
     names = Counter(v.name for v in hierarchy.variables)
-    return [
-        {
+    out = []
+    for v in hierarchy.variables:
+        about: dict[str, Any] = {
             "id": v.name if names[v.name] == 1 and v.name and v.name[0] not in "_#" else f"#{v.index}",
             "name": v.name,
             "kind": v.kind,
@@ -160,8 +197,28 @@ def variables(hierarchy: Hierarchy) -> list[dict[str, Any]]:
             "depth": v.depth,
             "options": list(v.options),
         }
-        for v in hierarchy.variables
+        if findings is not None:
+            about |= _told(v, findings)
+        out.append(about)
+    return out
+
+
+def _told(v: Variable, findings: Findings) -> dict[str, Any]:
+    """What findings say about a variable: its shown name, and reasons and support of its options."""
+    name = findings.variable_name(v.name)
+    if v.kind == "continuous":
+        return {"name": name, "text": findings.moves.get(v.name, {}).get("text", "")}
+    if not findings.says_something(v.name):
+        name = "Which group?"
+    through = [
+        [p.index for p in findings.hierarchy.paths if (v.index, k) in p.choices] for k in range(v.n_options)
     ]
+    return {
+        "name": name,
+        "options": [findings.option_name(v.name, option) for option in v.options],
+        "reasons": [findings.reasons.get((v.name, option), {}).get("text", "") for option in v.options],
+        "support": [findings.support.get(paths[0]) if len(paths) == 1 else None for paths in through],
+    }
 
 
 def _middles(explored: Explored) -> Float[np.ndarray, "n v"]:
@@ -215,6 +272,7 @@ def from_run(run: Run, other: Run | None = None, device: str = "auto") -> Explor
             f"{run.folder / 'samples.npz'} is damaged: it has rows that were not held out: {run.advice}"
         )
     center, scale = about["center"], about["scale"]
+    model = _model_of(run, device)
     X, keep = samples["X"], _that_fit(samples["X"])
     if about["kind"] == "series" and scale is not None:  # they are kept in the units of the file
         X = (X - np.array(center)) / np.array(scale)
@@ -222,7 +280,7 @@ def from_run(run: Run, other: Run | None = None, device: str = "auto") -> Explor
         title=about["name"],
         kind=about["kind"],
         shape=tuple(about["shape"]),
-        models=(_model_of(run, device),),
+        models=(model,),
         names=(run.folder.name or about["name"],),
         statistics=(_statistics_of(run),),
         notes=(_note(run),),
@@ -232,6 +290,7 @@ def from_run(run: Run, other: Run | None = None, device: str = "auto") -> Explor
         center=None if center is None else tuple(center),
         scale=None if scale is None else tuple(scale),
         commands=(run.about["command"],),
+        **_about_rows(run, model.hierarchy_),
     )
     if other is None:
         return first
@@ -247,7 +306,33 @@ def from_run(run: Run, other: Run | None = None, device: str = "auto") -> Explor
         statistics=first.statistics + second.statistics,
         notes=first.notes + second.notes,
         commands=first.commands + second.commands,
+        findings=first.findings + second.findings,
+        shares=first.shares + second.shares,
+        maps=first.maps + second.maps,
+        presence=first.presence + second.presence,
     )
+
+
+def _about_rows(run: Run, hierarchy: Hierarchy) -> dict[str, Any]:
+    """What a run knows about its rows and about its tree, as attributes of `Explored`."""
+    about = run.about_data
+    findings = read_findings(run, hierarchy)
+    known = hierarchy == run.hierarchy  # flat models have trees of their own
+    table = table_from_json(run.read_json(TABLE)) if known and (run.folder / TABLE).is_file() else None
+    codec = codec_of(about["table"]) if table is None else table.codec
+    columns: list[dict[str, Any]] = []
+    if about["kind"] == "table":
+        names, units = tuple(about["feature_names"]), (about["center"], about["scale"])
+        columns = columns_of_numbers(names, *units, schema_of(about["table"]))
+        if codec is not None and codec.feature_names == names:
+            columns = columns_of_codec(codec)
+    return {
+        "columns": tuple(columns),
+        "findings": (findings,),
+        "shares": (shares(hierarchy, run.read_npz("labels.npz", "labels")["labels"]) if known else None,),
+        "maps": (read_map(run, len(hierarchy.paths)) if known else None,),
+        "presence": (None if table is None else presence(table, hierarchy),),
+    }
 
 
 def from_model(
@@ -283,6 +368,7 @@ def from_model(
             raise ValueError(f"this {name} has no statistics of its codes: give rows, as in explore(model, X)")
         rows, shape = None, tuple(int(n) for n in model.input_.shape)
         keep: Int[np.ndarray, " m"] = np.zeros(0, dtype=np.int64)
+        codes = cells = None
     else:
         if not len(feature_names) and hasattr(X, "columns"):
             feature_names = [str(column) for column in X.columns]
@@ -291,6 +377,7 @@ def from_model(
         rows = np.asarray(X)
         shape = rows.shape[1:]
         keep = _that_fit(rows, _some_of_each(hierarchy, codes))
+        cells = rows.astype(np.float64) if rows.ndim == 2 and len(feature_names) else None
     if not len(feature_names):
         feature_names = [str(n) for n in getattr(model, "feature_names_in_", ())]
     if feature_names and list(shape) != [len(feature_names)]:
@@ -306,6 +393,8 @@ def from_model(
         rows=tuple(int(row) for row in keep),
         feature_names=tuple(feature_names),
         what_rows="row",
+        columns=tuple(columns_of_numbers(tuple(feature_names), None, None)),
+        maps=(None if rows is None else make_map(rows, hierarchy.path_of(codes), cells),),
     )
 
 

@@ -14,7 +14,7 @@ from jaxtyping import Float, Int, Num
 from disentree.runs.data import MAP_STREAM
 
 MOST_ROWS = 2500
-MOST_CELLS = 400_000  # rows times columns; fewer rows are shown of a wide table
+MOST_CELLS = 150_000  # rows times columns; fewer rows are shown of a wide table
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 // The nested groups of sliders and radio buttons, which mirror the hierarchy.
 
-import { element, number, svg } from "./draw.js";
+import { breakable, element, number, svg } from "./draw.js";
 import { short } from "./state.js";
 
 const MANY = 30; // variables, from which on there is a box to find one
@@ -29,7 +29,7 @@ export class Controls {
   }
 
   #slider(i) {
-    const { name } = this.tree.variables[i];
+    const { name, text } = this.tree.variables[i];
     const [low, high] = this.tree.range(i);
     const id = `${this.panel.id}-v${i}`;
     const histogram = svg("svg", {
@@ -66,15 +66,16 @@ export class Controls {
     return element(
       "div",
       { class: "slider", "data-name": name.toLowerCase() },
-      element("label", { for: id, title: name }, name),
+      element("label", { for: id, title: text ? `${name}: ${text}` : name }, ...breakable(name)),
       track,
       value,
     );
   }
 
   #radios(i) {
-    const { name, options } = this.tree.variables[i];
+    const { name, options, reasons, support } = this.tree.variables[i];
     const radios = [];
+    const isTold = reasons?.some(Boolean);
     const groups = options.map((option, k) => {
       const group = this.#group(i, k, `variables of ${name} = ${option}`);
       group.hidden = true;
@@ -88,15 +89,17 @@ export class Controls {
         onchange: () => this.panel.set(i, k),
       });
       radios.push(radio);
-      const share = element("small", {}, percent(this.tree.shares[i][k]));
-      return element("label", { class: "option" }, radio, element("span", {}, option), share);
+      const parts = [element("span", {}, option), element("small", {}, percent(this.tree.shares[i][k]))];
+      if (support?.[k] != null) parts.push(supported(support[k]));
+      if (isTold) parts.push(element("small", { class: "reason" }, reasons[k]));
+      return element("label", { class: "option" }, radio, ...parts);
     });
     this.inputs[i] = { radios, groups };
     return element(
       "fieldset",
       { "data-name": name.toLowerCase() },
       element("legend", {}, name),
-      element("div", { class: "options" }, ...labels),
+      element("div", { class: isTold ? "options told" : "options" }, ...labels),
       ...groups,
     );
   }
@@ -166,6 +169,15 @@ export class Controls {
       range.title = `1st to 99th percentile on this path: ${number(p1, 3)} to ${number(p99, 3)}; double-click for the median`;
     }
   }
+}
+
+const WEAK = 0.5; // a leaf that came back in fewer half-samples is flagged
+
+function supported(support) {
+  const isWeak = support < WEAK;
+  const title = "How often this group was found again when only a random half of the rows was looked at";
+  const text = `${isWeak ? "weak support" : "support"} ${Math.round(100 * support)}%`;
+  return element("small", { class: isWeak ? "support weak" : "support", title }, text);
 }
 
 export function percent(share) {

@@ -1,11 +1,11 @@
-// Drawings of an observation: a picture, a line, or bars with the names of a table's columns.
+// Drawings of an observation: a picture, a line, or bars for a table's columns.
+
+export const DEVIATIONS = 3; // what the bars of a table reach to
 
 const PALETTES = {
   light: ["#1b6ca8", "#c0562f", "#2e8b57", "#8e5ea2", "#b58900", "#b3446c", "#5f7f8c", "#6b7f1e"],
   dark: ["#6db3e8", "#f09468", "#66c992", "#c39bd6", "#e3bb4d", "#ea86ab", "#9dbccb", "#b3c75e"],
 };
-const DEVIATIONS = 3; // what the bars of a table reach to
-
 export function isDark() {
   const chosen = document.documentElement.dataset.theme;
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
@@ -27,6 +27,11 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
+// A name whose parts may stand on two lines: bill_length_mm.
+export function breakable(text) {
+  return text.split(/(?<=[_/.=:])(?=\w)/).flatMap((part, i) => (i ? [element("wbr"), part] : [part]));
+}
+
 export function svg(name, attributes = {}, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
@@ -42,8 +47,9 @@ export function number(value, digits = 4) {
 }
 
 export class Painter {
-  constructor(data) {
+  constructor(data, table = null) {
     this.data = data;
+    this.table = table;
     this.kind = { images: "image", series: "line", table: "bars" }[data.kind];
     const size = data.shape.reduce((a, b) => a * b, 1);
     this.center = data.center ?? new Array(size).fill(0);
@@ -169,8 +175,10 @@ export class Painter {
     context.fillStyle = getComputedStyle(canvas).getPropertyValue("--line");
     context.fillRect(w / 2 - 0.5, 0, 1, h);
     context.fillStyle = color;
-    const step = h / x.length;
-    Array.from(x, (_, j) => this.deviation(x, j)).forEach((d, j) => {
+    const numbers = this.table.columns.flatMap(({ levels }, j) => (levels ? [] : [j]));
+    const step = h / numbers.length;
+    numbers.forEach((column, j) => {
+      const d = this.deviation(x, column);
       const length = (d / DEVIATIONS) * (w / 2 - 2);
       context.fillRect(
         w / 2 + Math.min(0, length),
@@ -183,68 +191,14 @@ export class Painter {
 
   // How far a column is from its mean, in standard deviations, as far as bars reach.
   deviation(x, j) {
-    const value = this.data.scale ? x[j] : (x[j] - this.middle[j]) / this.spread[j];
+    const { at, levels } = this.table.columns[j];
+    if (levels) return 0;
+    const value = this.data.scale ? x[at] : (x[at] - this.middle[at]) / this.spread[at];
     return Math.max(-DEVIATIONS, Math.min(DEVIATIONS, value));
   }
 }
 
-// A labeled list of bars: names of columns, values in their own units, the original as a mark.
-export class BarList {
-  constructor(painter) {
-    this.painter = painter;
-    this.rows = painter.data.names.map((name) => {
-      const bar = element("i", { class: "bar" });
-      const mark = element("i", { class: "mark" });
-      const value = element("td", { class: "n" });
-      const was = element("td", { class: "n was" });
-      const row = element(
-        "tr",
-        {},
-        element("th", { scope: "row" }, name),
-        element("td", { class: "track" }, bar, mark),
-        value,
-        was,
-      );
-      return { bar, mark, value, was, row };
-    });
-    this.was = element("th", { class: "n was" }, "original");
-    const head = element(
-      "tr",
-      {},
-      element("th", {}, ""),
-      element(
-        "th",
-        { class: "axis", title: `from ${DEVIATIONS} standard deviations below the mean to ${DEVIATIONS} above` },
-        `mean ± ${DEVIATIONS} sd`,
-      ),
-      element("th", { class: "n" }, "decoded"),
-      this.was,
-    );
-    this.element = element(
-      "div",
-      { class: "bar-list" },
-      element("table", {}, element("thead", {}, head), element("tbody", {}, ...this.rows.map((r) => r.row))),
-    );
-  }
-
-  paint(x, color, original) {
-    const values = this.painter.units(x);
-    const before = original ? this.painter.units(original) : null;
-    this.element.classList.toggle("both", Boolean(original));
-    this.rows.forEach(({ bar, mark, value, was }, j) => {
-      const d = this.painter.deviation(x, j) / DEVIATIONS / 2;
-      bar.style.left = `${50 + 100 * Math.min(0, d)}%`;
-      bar.style.width = `${100 * Math.abs(d)}%`;
-      bar.style.background = color;
-      value.textContent = number(values[j]);
-      mark.hidden = !original;
-      was.textContent = original ? number(before[j]) : "";
-      if (original) mark.style.left = `${50 + (50 * this.painter.deviation(original, j)) / DEVIATIONS}%`;
-    });
-  }
-}
-
-function fitted(canvas) {
+export function fitted(canvas) {
   const ratio = Math.min(3, devicePixelRatio || 1);
   const [w, h] = [canvas.clientWidth || 120, canvas.clientHeight || 60];
   if (canvas.width !== Math.round(w * ratio) || canvas.height !== Math.round(h * ratio)) {

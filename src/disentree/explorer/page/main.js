@@ -5,6 +5,7 @@ import { unpackRows } from "./model.js";
 import { MyData } from "./mydata.js";
 import { Panel } from "./panel.js";
 import { readState, writeState } from "./state.js";
+import { Table } from "./table.js";
 import { pick } from "./tree.js";
 
 const KEYS = [
@@ -22,7 +23,7 @@ class Page {
   constructor(content) {
     this.content = content;
     this.isCompared = content.models.length > 1;
-    this.painter = new Painter(content.data);
+    this.painter = new Painter(content.data, content.data.columns?.length ? new Table(content.data) : null);
     this.rows = unpackRows(content.rows.X, content.rows.numbers.length);
     this.panels = content.models.map((about, i) => new Panel(i, about, this));
     document.title = content.title;
@@ -192,7 +193,7 @@ class Page {
       element(
         "p",
         {},
-        "Every slider is a variable that the model learned, over the range it has in the data. Behind it is the histogram of its values on the current leaf of the tree; dashes mark the 1st and the 99th percentile. Radio buttons choose the branch, and open the variables that only exist on it. Double-click a slider for the median, click a picture of a strip or a branch of the tree to go there.",
+        "Every slider is a variable that the model learned, over the range it has in the data. Behind it is the histogram of its values on the current leaf of the tree; dashes mark the 1st and the 99th percentile. Radio buttons choose the branch, and open the variables that only exist on it. Double-click a slider for the median, click a picture of a strip, a branch of the tree or a point of the map to go there. Shares are those of the rows that the tree was learned from.",
       ),
       element("dl", {}, ...list),
       element("p", { class: "dim" }, `disentree ${this.content.version}`),

@@ -6,6 +6,9 @@ import { element, svg } from "./draw.js";
 const COLUMN = 152;
 const FULL = 104; // the width of a ribbon that holds all rows
 const LEAF = 40; // the least height of a leaf
+const LINE = 14; // of a label
+const LETTERS = 18; // in a line
+const LINES = 3;
 
 export class TreeMap {
   constructor(panel) {
@@ -15,8 +18,8 @@ export class TreeMap {
     this.nodes = [];
     const root = { share: 1, depth: 0, parent: null, option: null, name: "all rows" };
     const height = this.#measure(root);
-    const depth = Math.max(...this.nodes.map((n) => n.depth));
-    const width = (depth + 1) * COLUMN - 16;
+    this.depth = Math.max(...this.nodes.map((n) => n.depth));
+    const width = (this.depth + 1) * COLUMN - 16;
     this.picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
     Object.assign(this.picture.style, { maxWidth: `${1.2 * width}px`, minWidth: `${0.76 * width}px` });
     this.#draw(root, 0);
@@ -28,11 +31,12 @@ export class TreeMap {
     this.nodes.push(node);
     const inside = this.tree.group(node.parent, node.option);
     node.categoricals = inside.filter((i) => this.tree.variables[i].kind === "categorical");
-    node.text = inside.map(
-      (i) => `${this.tree.variables[i].kind === "continuous" ? "○" : "◇"} ${this.tree.variables[i].name}`,
-    );
+    node.text = inside.map((i) => {
+      const { kind, name } = this.tree.variables[i];
+      return kind === "continuous" ? `○ ${name}` : `◇ ${name.endsWith("?") ? "" : name}`.trim();
+    });
     node.short = node.text.join("  ");
-    if (node.short.length > 20) {
+    if (node.short.length > 12) {
       node.short = [
         ["○", inside.length - node.categoricals.length],
         ["◇", node.categoricals.length],
@@ -49,8 +53,9 @@ export class TreeMap {
         share: this.tree.shares[c][k],
       })),
     );
+    node.lines = wrapped(node.name);
     const below = node.children.reduce((sum, child) => sum + this.#measure(child), 0);
-    node.height = Math.max(below, LEAF, node.share * FULL + 12);
+    node.height = Math.max(below, LEAF, node.share * FULL + 12, (node.lines.length + 1) * LINE + 14);
     return node.height;
   }
 
@@ -79,17 +84,22 @@ export class TreeMap {
     }
     const bar = svg("rect", { x, y: middle - size / 2, width: 6, height: size, rx: 2, class: "node" });
     const label = svg("g", { class: "label" });
-    const lines = node.text.length ? 2 : 1;
-    label.append(
-      svg("rect", { class: "touch", x: x + 6, y: middle - 18, width: COLUMN - 32, height: 36 }),
-      svg(
-        "text",
-        { x: x + 12, y: middle + (lines > 1 ? -3 : 4) },
-        svg("tspan", { class: "name" }, cut(node.name, 14)),
-        svg("tspan", { class: "share", dx: 6 }, percent(node.share)),
-      ),
+    const tall = (node.lines.length + 1) * LINE;
+    const first = middle - tall / 2 + 11;
+    const names = node.lines.map((line, i) =>
+      svg("tspan", { class: "name", x: x + 12, y: first + i * LINE }, line),
     );
-    if (lines > 1) label.append(svg("text", { x: x + 12, y: middle + 13, class: "variables" }, node.short));
+    const under = svg(
+      "text",
+      { x: x + 12, y: first + node.lines.length * LINE, class: "variables" },
+      svg("tspan", { class: "share" }, percent(node.share)),
+      svg("tspan", { dx: 6 }, node.short),
+    );
+    label.append(
+      svg("rect", { class: "touch", x: x + 6, y: middle - tall / 2 - 3, width: COLUMN - 32, height: tall + 6 }),
+      svg("text", {}, ...names),
+      under,
+    );
     label.append(svg("title", {}, `${node.name}: ${percent(node.share)} of rows\n${node.text.join("\n")}`));
     if (node.parent !== null) {
       for (const part of [bar, label])
@@ -112,6 +122,18 @@ export class TreeMap {
     for (const node of this.nodes)
       for (const part of [node.bar, node.label]) part.classList.toggle("lit", lit(node));
   }
+}
+
+// A name on a few lines; what does not fit is in the title.
+function wrapped(text) {
+  const lines = [""];
+  for (const word of text.split(/(?<=[\s_/.,:=-])/)) {
+    if (lines.at(-1) && (lines.at(-1) + word).trimEnd().length > LETTERS) lines.push("");
+    lines[lines.length - 1] += word;
+  }
+  const shown = lines.slice(0, LINES).map((line) => cut(line.trim(), LETTERS));
+  if (lines.length > LINES) shown[LINES - 1] = cut(`${shown[LINES - 1]} …`, LETTERS);
+  return shown;
 }
 
 function cut(text, most) {

@@ -9,6 +9,7 @@ export class MyData {
     const { data } = page.content;
     this.isImage = data.kind === "images";
     this.size = data.shape.reduce((a, b) => a * b, 1);
+    this.names = this.painter.table?.columns.map(({ name }) => name) ?? [];
     this.problem = element("p", { class: "problem", role: "alert" });
     this.file = element("input", {
       type: "file",
@@ -18,11 +19,11 @@ export class MyData {
     });
     const what = this.isImage
       ? "Drop an image anywhere on the page, paste one, or choose a file. It is cut around its middle and scaled to the size of the data."
-      : `Paste ${this.size} numbers, or a header and a row: columns are then found by their names. A file can be dropped anywhere on the page; its first row counts.`;
+      : `Paste ${this.names.length ? "the cells of a row" : `${this.size} numbers`}, or a header and a row: columns are then found by their names. A file can be dropped anywhere on the page; its first row counts.`;
     this.text = element("textarea", {
       rows: "6",
       "aria-label": "numbers",
-      placeholder: data.names.length ? data.names.join(", ") : "0.1, 0.2, …",
+      placeholder: this.names.length ? this.names.join(", ") : "0.1, 0.2, …",
       spellcheck: false,
     });
     const go = element("button", { type: "submit", class: "main" }, "Show it");
@@ -75,9 +76,11 @@ export class MyData {
   }
 
   #row(text, name = "my row") {
-    this.#try(async () =>
-      this.#show(Float64Array.from(this.painter.fromUnits(parseRow(text, this.page.content.data))), name),
-    );
+    const { table } = this.painter;
+    this.#try(async () => {
+      const cells = parseRow(text, this.names.length || this.size, this.names, table);
+      await this.#show(table ? table.features(cells) : Float64Array.from(this.painter.fromUnits(cells)), name);
+    });
   }
 
   async #try(work) {
@@ -125,8 +128,9 @@ export class MyData {
   }
 }
 
-// The numbers of a row, in the order of the model's columns, from text with or without a header.
-export function parseRow(text, { shape: [size], names }) {
+// The numbers of a row, in the order of the model's columns, from text with or without a header; the cells of a table
+// as text.
+export function parseRow(text, size, names, table = null) {
   const lines = text
     .trim()
     .split(/\r?\n/)
@@ -144,7 +148,8 @@ export function parseRow(text, { shape: [size], names }) {
   let row;
   if (header) row = names.map((name) => cells[1][header.indexOf(name)] ?? "");
   else {
-    const first = cells.length > 1 && !cells[0].every(isNumber) ? 1 : 0;
+    const isHead = table ? cells[0].every((c) => c === "" || names.includes(c)) : !cells[0].every(isNumber);
+    const first = cells.length > 1 && isHead ? 1 : 0;
     row =
       cells[first].length === size
         ? cells[first]
@@ -157,8 +162,9 @@ export function parseRow(text, { shape: [size], names }) {
     const missing = names.length
       ? `; the columns are ${names.slice(0, 12).join(", ")}${names.length > 12 ? ", …" : ""}`
       : "";
-    throw new Error(`a row has ${size} numbers, and here are ${row.length}${missing}`);
+    throw new Error(`a row has ${size} ${table ? "cells" : "numbers"}, and here are ${row.length}${missing}`);
   }
+  if (table) return row;
   const bad = row.findIndex((cell) => !isNumber(cell));
   if (bad >= 0) throw new Error(`${names[bad] ?? `value ${bad + 1}`} must be a number, and is "${row[bad]}"`);
   return row.map(Number);

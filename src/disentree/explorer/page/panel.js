@@ -4,6 +4,7 @@ import { Controls } from "./controls.js";
 import { colorOf, element } from "./draw.js";
 import { TreeMap } from "./map.js";
 import { makeModel } from "./model.js";
+import { Scatter } from "./scatter.js";
 import { Stage } from "./stage.js";
 import { Strips } from "./strips.js";
 import { Tree } from "./tree.js";
@@ -24,6 +25,8 @@ export class Panel {
     this.stage = new Stage(this);
     this.strips = new Strips(this);
     this.map = this.tree.categoricals.length ? new TreeMap(this) : null;
+    this.scatter = about.map ? new Scatter(this, about.map) : null;
+    const isTable = Boolean(this.painter.table); // the pictures of others come first
     this.element = element(
       "article",
       { class: "panel", "aria-label": about.name },
@@ -44,12 +47,13 @@ export class Panel {
                 "h2",
                 {},
                 "Tree ",
-                element("small", {}, `share of ${this.tree.statistics.n_rows.toLocaleString("en")} rows`),
+                element("small", {}, `share of ${this.tree.nRows.toLocaleString("en")} rows; ○ varies freely, ◇ divides into groups`),
               ),
               this.map.element,
             ),
           ]
         : []),
+      ...(this.scatter && isTable ? [this.scatter.element] : []),
       this.stage.pinned,
       element(
         "section",
@@ -62,8 +66,10 @@ export class Panel {
         ),
         this.strips.element,
       ),
+      ...(this.scatter && !isTable ? [this.scatter.element] : []),
     );
     this.element.classList.toggle("no-tree", !this.map);
+    this.element.classList.toggle("wide-tree", this.map?.depth > 2);
     const longest = Math.max(0, ...this.tree.continuous.map((i) => this.tree.variables[i].name.length));
     this.element.style.setProperty("--name", `${Math.min(13, Math.max(3, longest + 1))}ch`);
   }
@@ -91,6 +97,18 @@ export class Panel {
     this.changed();
   }
 
+  // A leaf by the options of all categoricals, null where they are not active.
+  chooseLeaf(choices) {
+    choices.forEach((k, i) => {
+      const c = this.tree.categoricals[i];
+      if (k === null || this.values[c] === k) return;
+      this.values[c] = k;
+      this.controls.show(c);
+    });
+    this.showPath();
+    this.changed();
+  }
+
   load(code) {
     code.forEach((v, i) => {
       if (v !== null) this.values[i] = v;
@@ -102,7 +120,7 @@ export class Panel {
 
   showPath() {
     const color = this.color();
-    for (const part of [this.controls, this.stage, this.strips, this.map]) part?.showPath(color);
+    for (const part of [this.controls, this.stage, this.strips, this.map, this.scatter]) part?.showPath(color);
   }
 
   // Decode what is set now, and then the strips; while that goes on only the latest change counts.

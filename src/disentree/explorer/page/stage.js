@@ -1,7 +1,8 @@
 // The decoded instance, the original with it, and two codes pinned side by side.
 
+import { BarList } from "./barlist.js";
 import { percent } from "./controls.js";
-import { BarList, element, number } from "./draw.js";
+import { element, number } from "./draw.js";
 
 const MOST_VALUES = 11; // of a pinned code that are listed
 
@@ -38,8 +39,8 @@ export class Stage {
   showPath(color) {
     const { tree, values } = this.panel;
     this.element.style.setProperty("--path", color);
-    const here = tree.path(values);
-    const share = here ? `${percent(here.n_rows / tree.statistics.n_rows)} of rows` : "no row was here";
+    const part = tree.share(values);
+    const share = part ? `${percent(part)} of rows` : "no row was here";
     const name = tree.categoricals.length ? tree.pathName(values) : `${tree.continuous.length} variables`;
     this.path.replaceChildren(
       element("i", { class: "chip", "aria-hidden": "true" }),
@@ -52,7 +53,7 @@ export class Stage {
     this.x = x;
     this.color = color;
     const { original } = this.panel;
-    if (this.bars) this.bars.paint(x, color, original?.x);
+    if (this.bars) this.bars.paint(x, color, original?.x, this.panel.tree.absent(this.panel.values));
     else {
       this.painter.paint(this.canvas, x, { color, behind: original?.x });
       this.canvas.setAttribute("aria-label", `Decoded: ${this.painter.describe(x)}`);

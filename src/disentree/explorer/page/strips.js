@@ -1,6 +1,7 @@
 // Traversal strips: what every active variable does from its 1st to its 99th percentile, the others as they are.
 
-import { element, number } from "./draw.js";
+import { breakable, element, number } from "./draw.js";
+import { Movers } from "./movers.js";
 
 const CELLS = 7;
 const AT_ONCE = 8; // strips in a request
@@ -24,12 +25,14 @@ export class Strips {
     const row = element(
       "div",
       { class: "strip", "data-column": String(i) },
-      element("h3", { title: name }, name),
+      element("h3", { title: name }, ...breakable(name)),
       element("div", { class: "sweep" }, cells, mark),
       element("p", { class: "ends", "aria-hidden": "true" }, low, high),
     );
     this.observer.observe(row);
-    return { row, cells, mark, low, high, canvases: [] };
+    const movers = this.panel.painter.table ? new Movers(this.panel.painter) : null;
+    if (movers) cells.replaceWith(movers.element);
+    return { row, cells: movers?.element ?? cells, mark, low, high, canvases: [], movers };
   }
 
   #seen(entries) {
@@ -42,6 +45,7 @@ export class Strips {
         more = true;
       } else {
         this.visible.delete(i);
+        if (strip.movers) continue;
         strip.cells.style.minHeight = `${strip.cells.clientHeight}px`;
         strip.cells.replaceChildren(); // canvases are large; two hundred variables have many
         strip.canvases = [];
@@ -85,6 +89,12 @@ export class Strips {
   #draw(i, code, pictures, painter) {
     const strip = this.rows.get(i);
     const [low, high] = this.tree.sweep(this.panel.values, i);
+    strip.low.textContent = number(low, 3);
+    strip.high.textContent = number(high, 3);
+    if (strip.movers) {
+      strip.movers.show(pictures, this.panel.color(code), this.tree.absent(code));
+      return;
+    }
     if (!strip.canvases.length) {
       strip.canvases = pictures.map((_, k) =>
         element("canvas", {
@@ -104,7 +114,5 @@ export class Strips {
     });
     const at = Math.min(1.02, Math.max(-0.02, (code[i] - low) / (high - low || 1)));
     strip.mark.style.left = `${(100 * (at * (CELLS - 1) + 0.5)) / CELLS}%`;
-    strip.low.textContent = number(low, 3);
-    strip.high.textContent = number(high, 3);
   }
 }

@@ -2,9 +2,12 @@
 // A code is an array with a place for every variable: numbers, option indices, null where a variable is not active.
 
 export class Tree {
-  constructor({ variables, statistics }) {
+  constructor({ variables, statistics, shares = null, presence = null }) {
     this.variables = variables;
     this.statistics = statistics;
+    this.presence = presence;
+    const { n_rows, paths } = shares ?? statistics;
+    this.nRows = n_rows;
     this.continuous = indices(variables, "continuous");
     this.categoricals = indices(variables, "categorical");
     this.byId = new Map(variables.map((v, i) => [v.id, i]));
@@ -15,10 +18,12 @@ export class Tree {
     });
     this.counts = new Map();
     this.paths = new Map(statistics.paths.map((p) => [p.choices.map((k) => k ?? "-").join(), p]));
+    this.common = paths.reduce((best, p) => (p.n_rows > (best?.n_rows ?? -1) ? p : best), null);
+    this.rowsOf = new Map(paths.map((p) => [p.choices.map((k) => k ?? "-").join(), p.n_rows]));
     this.shares = variables.map((v) => v.options.map(() => 0));
-    for (const path of statistics.paths) {
+    for (const path of paths) {
       path.choices.forEach((k, i) => {
-        if (k !== null) this.shares[this.categoricals[i]][k] += path.n_rows / Math.max(1, statistics.n_rows);
+        if (k !== null) this.shares[this.categoricals[i]][k] += path.n_rows / Math.max(1, n_rows);
       });
     }
   }
@@ -43,11 +48,35 @@ export class Tree {
     return this.paths.get(this.categoricals.map((i) => code[i] ?? "-").join()) ?? null;
   }
 
-  pathName(values) {
+  // The share of rows on a path; 0 where there were none.
+  share(values) {
+    const code = this.code(values);
+    return (this.rowsOf.get(this.categoricals.map((i) => code[i] ?? "-").join()) ?? 0) / Math.max(1, this.nRows);
+  }
+
+  // The options that lead to a path, with the names of their categoricals where these say more.
+  pathName(values, isShort = false) {
     const chosen = this.categoricals.filter((i) => this.isActive(values, i));
-    return (
-      chosen.map((i) => `${this.variables[i].name} = ${this.variables[i].options[values[i]]}`).join(", ") || "all"
-    );
+    const name = (i) => {
+      const { name: categorical, options, reasons } = this.variables[i];
+      return isShort || reasons ? options[values[i]] : `${categorical} = ${options[values[i]]}`;
+    };
+    return chosen.map(name).join(", ") || "all";
+  }
+
+  // Columns of a table that do not exist on a path, with the value that stands for that (null: an empty cell), and
+  // those of which a feature says whether they exist; null if nothing is known.
+  absent(values) {
+    if (!this.presence) return null;
+    const { things, options, flagged } = this.presence;
+    const there = new Set();
+    for (const { variable, option, things: open } of options)
+      if (values[variable] === option && this.isActive(values, variable)) for (const t of open) there.add(t);
+    const signs = new Map();
+    things.forEach(({ columns, signs: own }, t) => {
+      if (!there.has(t)) columns.forEach((column, i) => signs.set(column, own[i]));
+    });
+    return { signs, flagged: new Set(flagged) };
   }
 
   // The place of a path among all leaves, the first categorical of a group varying slowest: it picks the color.
@@ -100,8 +129,7 @@ export class Tree {
       const seen = this.statistics.paths.find((p) => p.variables[i]);
       return seen ? seen.variables[i].percentiles[1] : (this.range(i)[0] + this.range(i)[1]) / 2;
     });
-    const [first] = this.statistics.paths;
-    first?.choices.forEach((k, i) => {
+    this.common?.choices.forEach((k, i) => {
       if (k !== null) values[this.categoricals[i]] = k;
     });
     return values;

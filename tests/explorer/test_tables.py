@@ -1,0 +1,228 @@
+"""Tables on the page: columns in their units, reasons, the map of rows; covers `tables.py` and `rows.py`."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from disentree import COFHAE
+from disentree.explorer import Page, from_run
+from disentree.explorer.rows import shares
+from disentree.hierarchy import Hierarchy
+
+from .conftest import make_run, settled, until
+
+EVIL = "</script><b>x</b>"
+CODE = "explorer.panels[0].tree.code(explorer.panels[0].values)"
+CELLS = ".bar-list tbody td:nth-child(3)"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Homes, half of which have a garage: columns of all kinds, cells that are empty because there is none."""
+    folder = tmp_path_factory.mktemp("homes")
+    rng = np.random.default_rng(0)
+    n = 400
+    garage = np.arange(n) % 2 == 1
+    size = rng.normal(size=n)
+    frame = pd.DataFrame(
+        {
+            "area": np.exp(4.5 + 0.3 * size).round(2),
+            EVIL: (2 * size + rng.normal(size=n)).round(3),
+            "built": rng.integers(1900, 2000, n),
+            "kind": rng.choice(["flat", "house", "<i>loft</i>"], n),
+            "garage_area": np.where(garage, rng.normal(20, 3, n).round(1), np.nan),
+            "garage_kind": np.where(garage, rng.choice(["brick", "wood"], n), None),
+        }
+    )
+    frame.to_csv(folder / "homes.csv", index=False)
+    made = make_run(folder / "run", str(folder / "homes.csv"), None, structure="mimosa")
+    option = next(v for v in made.hierarchy.variables if v.kind == "categorical")
+    reasons = [
+        {"path": [o], "categorical": option.name, "option": o, "name": f"{o} garage {EVIL}",
+         "text": f"garage_area is {'there' if o == 'yes' else 'empty'} in all of these."}
+        for o in option.options
+    ]  # fmt: skip
+    made.write_json("explanation.json", {"columns": [], "splits": reasons, "leaves": [], "variables": []})
+    support = [{"path": p.index, "support": 0.4 + 0.5 * p.index} for p in made.hierarchy.paths]
+    made.write_json("stability.json", {"n_resamples": 20, "components": support})
+    return made
+
+
+@pytest.fixture(scope="module")
+def homes(run):
+    return from_run(run, device="cpu")
+
+
+@pytest.fixture
+def page(browse, exported, homes):
+    return browse(exported(Page(homes)), offline=True)
+
+
+def texts(page, selector):
+    return page.locator(selector).all_text_contents()
+
+
+def test_cells_are_those_of_the_model(page, run):
+    model = COFHAE.load(run.folder)
+    names = texts(page, ".bar-list th[scope=row]")
+    seen = set()
+    for k in range(page.locator("fieldset:visible").first.locator("> .options input").count()):
+        page.locator("fieldset").first.locator("> .options input").nth(k).check()
+        settled(page)
+        code = np.array([[np.nan if v is None else v for v in page.evaluate(CODE)]])
+        frame = model.inverse_transform(code)
+        for name, text in zip(names, texts(page, CELLS), strict=True):
+            value = frame[name][0]
+            seen.add(text if pd.isna(value) else type(value).__name__)
+            if pd.isna(value):
+                assert text == "not applicable"
+            elif isinstance(value, str):
+                assert text == value
+            else:
+                assert float(text.replace("−", "-").replace(",", "")) == pytest.approx(value, rel=1e-3, abs=1e-3)
+    assert "not applicable" in seen
+    assert len(seen) > 2
+
+
+def test_reasons_and_support_are_beside_the_radio_buttons(page):
+    told = page.locator(".options.told .option")
+    assert told.count() == 2
+    text = " ".join(told.all_inner_texts())
+    for words in (
+        "garage_area is there in all of these.",
+        "garage_area is empty",
+        "weak support 40%",
+        "support 90%",
+    ):
+        assert words in text
+    assert EVIL in text
+    assert page.locator(".options b, .label b, .colors b").count() == 0
+    assert page.locator(".support.weak").count() == 1
+
+
+def test_the_map_and_the_tree_are_linked(page, run):
+    for k in (0, 1):
+        page.locator(".map .label").nth(k).click()
+        settled(page)
+        assert page.locator(".colors .lit").inner_text() == page.locator(".label.lit title").first.evaluate(
+            "(t) => t.textContent.split(':')[0]"
+        )
+        other = page.evaluate(
+            "explorer.panels[0].scatter.map.paths.findIndex((p) => p !== explorer.panels[0].scatter.leaf)"
+        )
+        x, y = page.evaluate(f"explorer.panels[0].scatter.at[{other}]")
+        page.locator("canvas.scatter").click(position={"x": x, "y": y})
+        settled(page)
+        found = page.evaluate("[explorer.panels[0].scatter.leaf, explorer.panels[0].scatter.map.paths]")
+        clicked = page.locator(".info").inner_text()
+        row = int(clicked.split(" · ")[0].removeprefix("row "))
+        assert found[0] == found[1][page.evaluate("explorer.panels[0].scatter.map.rows").index(row)]
+    paths = page.evaluate("explorer.panels[0].scatter.map.paths")
+    labels = run.read_npz("labels.npz", "train", "test", "labels", "test_labels")
+    every = np.empty(400, int)
+    every[labels["train"]], every[labels["test"]] = labels["labels"], labels["test_labels"]
+    assert paths == every.tolist()
+
+
+def test_the_map_by_columns(page):
+    picture = "document.querySelector('canvas.scatter').toDataURL()"
+    seen = {page.evaluate(picture)}
+    choose = page.get_by_label("map: color by")
+    options = choose.locator("option").all_text_contents()
+    assert EVIL in options
+    for name, legend in (("kind", "<i>loft</i>"), ("garage_area", "not applicable"), ("built", "19")):
+        choose.select_option(label=name)
+        assert legend in page.locator(".colors").inner_text()
+        seen.add(page.evaluate(picture))
+    page.get_by_label("map: x").select_option(label="area")
+    seen.add(page.evaluate(picture))
+    assert len(seen) == 5
+    assert "kind" not in page.get_by_label("map: x").locator("option").all_text_contents()
+
+
+def test_largest_movers_first_and_the_rest_on_request(page):
+    page.locator(".strip").first.scroll_into_view_if_needed()
+    until(page, "document.querySelectorAll('.strip .movers li').length > 0")
+    settled(page)
+    sizes = page.evaluate("[...explorer.panels[0].strips.rows.values()][0].movers.moves.map((m) => m.size)")
+    assert sizes == sorted(sizes, reverse=True)
+    first = page.locator(".strip").first
+    few = first.locator("li").count()
+    more = first.locator("button")
+    if few < len(sizes):
+        more.click()
+    assert first.locator("li").count() == len(sizes)
+
+
+def test_a_row_of_my_own_with_categories_and_empty_cells(page, run):
+    model = COFHAE.load(run.folder)
+    cells = {"kind": "house", "area": 95.5, EVIL: 0.3, "built": 1950, "garage_area": None, "garage_kind": None}
+    header = ";".join(cells)
+    row = ";".join("" if v is None else str(v) for v in cells.values())
+    page.click("#mine")
+    page.fill("textarea", f"{header}\n{row}")
+    page.click("text=Show it")
+    page.wait_for_selector("dialog", state="hidden")
+    settled(page)
+    code = np.array(page.evaluate("explorer.panels[0].original.code"), dtype=float)
+    assert code == pytest.approx(model.transform(pd.DataFrame([cells]))[0], abs=1e-4, nan_ok=True)
+    was = dict(zip(texts(page, ".bar-list th[scope=row]"), texts(page, ".bar-list td.was"), strict=True))
+    assert (was["kind"], was["area"], was["built"], was["garage_area"]) == (
+        "house",
+        "95.5",
+        "1950",
+        "not applicable",
+    )
+    page.click("#mine")
+    page.fill("textarea", f"{header}\n{row.replace('house', 'castle')}")
+    page.click("text=Show it")
+    page.wait_for_selector(".problem:not(:empty)")
+    assert 'must be one of <i>loft</i>, flat, house, and is "castle"' in page.locator(".problem").inner_text()
+
+
+def test_shares_agree_with_the_labels(page, run):
+    labels = run.read_npz("labels.npz", "labels")["labels"]
+    expected = {f"{100 * (labels == k).mean():.1f}%" for k in (0, 1)}
+    assert set(texts(page, ".option small:nth-of-type(1)")) == expected
+    assert set(texts(page, ".label .share")) - {"100%"} == expected
+
+
+def test_names_are_followed_when_the_page_is_made_again(run, browse, exported):
+    option = next(v for v in run.hierarchy.variables if v.kind == "categorical")
+    names = {"variables": {option.name: "Parking"}, "options": {option.name: {"no": "on the <u>street</u>"}}}
+    (run.folder / "names.json").write_text(json.dumps(names))
+    try:
+        page = browse(exported(Page(from_run(run, device="cpu"))))
+    finally:
+        (run.folder / "names.json").unlink()
+    assert "on the <u>street</u>" in texts(page, ".option span")
+    assert texts(page, "fieldset > legend")[0] == "Parking"
+    assert f"{option.name}=" in page.evaluate("location.hash") or option.name in page.evaluate(
+        "explorer.panels[0].tree.variables.map((v) => v.id)"
+    )
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_wider_than_the_screen(browse, exported, homes, width, scheme):
+    page = browse(exported(Page(homes)), viewport={"width": width, "height": 844}, color_scheme=scheme)
+    page.click("#random")
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    clipped = page.evaluate(
+        """[...document.querySelectorAll(
+             ".slider label, .option span, .bar-list td, .bar-list th, .movers span, .reason")]
+           .filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0)
+           .map((e) => e.outerHTML)"""
+    )
+    assert clipped == []
+
+
+def test_shares_of_paths():
+    h = Hierarchy.flat(1, (2,))
+    assert shares(h, np.array([0, 0, 1, -1])) == {
+        "n_rows": 4,
+        "paths": [{"choices": [0], "n_rows": 2}, {"choices": [1], "n_rows": 1}],
+    }
