@@ -14,11 +14,12 @@ from typing import Any
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
 from disentree.runs.folder import Run
-from disentree.runs.schemas import ExplanationFile, NamesFile, StabilityFile
+from disentree.runs.reasons import EXPLANATION, NAMES, read_names
+from disentree.runs.schemas import ExplanationFile, StabilityFile
+from disentree.runs.stability import STABILITY
 
 log = logging.getLogger(__name__)
 
-EXPLANATION, STABILITY, NAMES = "explanation.json", "stability.json", "names.json"
 GENERIC_VARIABLE = re.compile(r"[cxz]\d+")  # names that say nothing
 GENERIC_OPTION = re.compile(r"branch(\d+)")
 PLAIN_OPTIONS = {"stop": "nothing more"}  # what the algorithm calls a branch without variables of its own
@@ -167,7 +168,7 @@ def read_findings(run: Run, hierarchy: Hierarchy) -> Findings:
     explained = run.read_optional(EXPLANATION, ExplanationFile) or {"splits": [], "leaves": [], "variables": []}
     stability = run.read_optional(STABILITY, StabilityFile) or {}
     try:
-        given = run.read_optional(NAMES, NamesFile) or {"variables": {}, "options": {}}
+        given = read_names(run)
     except UserError as error:  # a user has written it: no command makes it again
         raise UserError(str(error).replace(run.advice, "correct it, or remove it")) from None
     reasons = {(s["categorical"], s["option"]): s for s in explained["splits"]}

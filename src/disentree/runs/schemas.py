@@ -245,13 +245,6 @@ class StabilityFile(_Schema):
     branches: list[_BranchSupport] = []
 
 
-class NamesFile(_Schema):
-    """``names.json``, which a user may edit: shown names by those in ``hierarchy.json``."""
-
-    variables: dict[str, str] = {}
-    options: dict[str, dict[str, str]] = {}
-
-
 ROWS, LABELS = ("train", "test", "rows"), ("labels", "core_labels", "test_labels", "paths")
 
 
