@@ -210,14 +210,11 @@ def _told(v: Variable, findings: Findings) -> dict[str, Any]:
         return {"name": name, "text": findings.moves.get(v.name, {}).get("text", "")}
     if not findings.says_something(v.name):
         name = "Which group?"
-    through = [
-        [p.index for p in findings.hierarchy.paths if (v.index, k) in p.choices] for k in range(v.n_options)
-    ]
     return {
         "name": name,
         "options": [findings.option_name(v.name, option) for option in v.options],
         "reasons": [findings.reasons.get((v.name, option), {}).get("text", "") for option in v.options],
-        "support": [findings.support.get(paths[0]) if len(paths) == 1 else None for paths in through],
+        "support": [findings.option_support(v.index, k) for k in range(v.n_options)],
     }
 
 

@@ -47,6 +47,8 @@ class Findings:
         What ``explanation.json`` says of variables.
     support : dict of int to float
         How often the leaf of a path came back, from 0 to 1.
+    branch_support : dict of (str, str) to float
+        How often a branch came back, by the names of the categorical and of the option.
     stability : dict
         ``stability.json``; empty if there is none.
     """
@@ -58,7 +60,30 @@ class Findings:
     leaves: dict[int, str] = field(default_factory=dict)
     moves: dict[str, dict[str, Any]] = field(default_factory=dict)
     support: dict[int, float] = field(default_factory=dict)
+    branch_support: dict[tuple[str, str], float] = field(default_factory=dict)
     stability: dict[str, Any] = field(default_factory=dict)
+
+    def option_support(self, categorical: int, option: int) -> float | None:
+        """How often a branch came back.
+
+        Parameters
+        ----------
+        categorical : int
+            Column of the categorical.
+        option : int
+            The option.
+
+        Returns
+        -------
+        float or None
+            That of the branch, else of the only leaf behind it; None if it was not measured.
+        """
+        variable = self.hierarchy.variables[categorical]
+        key = (variable.name, variable.options[option])
+        if key in self.branch_support:
+            return self.branch_support[key]
+        behind = [p.index for p in self.hierarchy.paths if (categorical, option) in p.choices]
+        return self.support.get(behind[0]) if len(behind) == 1 else None
 
     def option_name(self, categorical: str, option: str) -> str:
         """How an option is shown.
@@ -184,6 +209,11 @@ def read_findings(run: Run, hierarchy: Hierarchy) -> Findings:
         {leaf["path"]: leaf["text"] for leaf in explained["leaves"] if leaf["text"]},
         moves,
         {c["path"]: c["support"] for c in stability.get("components", ()) if c["support"] is not None},
+        {
+            (b["categorical"], b["option"]): b["support"]
+            for b in stability.get("branches", ())
+            if b["support"] is not None
+        },
         stability,
     )
 

@@ -9,7 +9,7 @@ from jaxtyping import Int
 
 from disentree.runs.findings import Findings
 
-WEAK = 0.5  # a leaf that came back in fewer half-samples is flagged
+WEAK = 0.5  # a leaf that came back in fewer resamples is flagged
 SURE, LIKELY = 3.0, 2.0  # standard errors that a saving must be above 0
 NAMED_VARIABLES = 6  # of a branch, that are listed
 MOST_NODES = 400  # of the tree, that are shown
@@ -18,7 +18,7 @@ FEW_NODES = 16  # of a larger tree, what is below the first branches is folded
 TERMS = {  # on hover where they are used, and in a list below
     "group": "Rows that belong together: a branch of the tree.",
     "share": "How many of the rows that the tree was learned from are in a group.",
-    "support": "How often a group was found again when only a random half of the rows was looked at.",
+    "support": "How often a group was found again when only a random part of the rows was looked at.",
     "dimensions": "In how many independent ways the rows of a group differ from each other.",
     "bits": "One bit fewer means that a new row is predicted twice as well.",
     "flat model": "A model without groups: one cloud for all rows.",
@@ -141,7 +141,7 @@ def tree_nodes(findings: Findings, labels: Int[np.ndarray, " n"]) -> dict[str, A
         key = (variable.name, variable.options[option])
         paths = [p.index for p in hierarchy.paths if (categorical, option) in p.choices]
         about = findings.reasons.get(key, {})
-        support = findings.support.get(paths[0]) if len(paths) == 1 else None
+        support = findings.option_support(categorical, option)
         n_rows = int(counts[paths].sum())
         return {
             "name": findings.option_name(*key),

@@ -47,7 +47,7 @@ def leaf_sections(profiles: dict[str, Any], findings: Findings, n_rows: int) -> 
     for i in sorted(largest):
         leaf, path = found[i], found[i]["path"]
         rows = [_column(columns[c["column"]], c, profiles["columns"][c["column"]], leaf) for c in leaf["columns"]]
-        support = None if path is None else findings.support.get(path)
+        support = findings.option_support(*leaf["choice"]) if path is None else findings.support.get(path)
         out.append(
             {
                 "name": _name(leaf, findings),

@@ -171,11 +171,11 @@ export class Controls {
   }
 }
 
-const WEAK = 0.5; // a leaf that came back in fewer half-samples is flagged
+const WEAK = 0.5; // a leaf that came back in fewer resamples is flagged
 
 function supported(support) {
   const isWeak = support < WEAK;
-  const title = "How often this group was found again when only a random half of the rows was looked at";
+  const title = "How often this group was found again when only a random part of the rows was looked at";
   const text = `${isWeak ? "weak support" : "support"} ${Math.round(100 * support)}%`;
   return element("small", { class: isWeak ? "support weak" : "support", title }, text);
 }
