@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,8 @@ def render(run: Run) -> str:
     findings = read_findings(run, hierarchy)
     n_leaves = int((np.bincount(labels[labels >= 0], minlength=1) > 0).sum())
     profiles = run.read_optional(LEAVES, LeafProfiles) if hierarchy == run.hierarchy else None
+    if profiles is not None and not findings.moves:  # reasons may not have been asked of the model
+        findings = replace(findings, moves={v["name"]: v for v in profiles["variables"]})
     sections = [] if profiles is None else leaf_sections(profiles, findings, len(labels))
     shared = [] if profiles is None else shared_variables(profiles, findings)
     explained = bool(shared) or any(section["variables"] for section in sections)

@@ -167,12 +167,26 @@ class _LeafProfile(_Schema):
     columns: list[_LeafColumn]
 
 
+class _Move(_Schema):
+    column: str
+    start: float | str | None = Field(alias="from")
+    end: float | str | None = Field(alias="to")
+
+
+class _ExplainedVariable(_Schema):
+    name: str
+    label: str = ""
+    text: str = ""
+    moves: list[_Move] = []
+
+
 class LeafProfiles(_Schema):
     """``leaves.json``."""
 
     n_rows: PositiveInt
     columns: list[_ProfileColumn]
     leaves: list[_LeafProfile]
+    variables: list[_ExplainedVariable] = []
 
     @model_validator(mode="after")
     def _columns_exist(self) -> LeafProfiles:
@@ -199,19 +213,6 @@ class _Split(_Schema):
 class _ExplainedLeaf(_Schema):
     path: NonNegativeInt
     text: str = ""
-
-
-class _Move(_Schema):
-    column: str
-    start: float | str | None = Field(alias="from")
-    end: float | str | None = Field(alias="to")
-
-
-class _ExplainedVariable(_Schema):
-    name: str
-    label: str = ""
-    text: str = ""
-    moves: list[_Move] = []
 
 
 class ExplanationFile(_Schema):

@@ -62,7 +62,7 @@ def score_run(run: Run, options: StageOptions) -> str:
     else:
         X, reconstructed = X[shown], reconstructed[shown]
     run.write_npz("samples.npz", X=X, X_again=reconstructed, rows=shown, paths=hierarchy.path_of(codes)[shown])
-    describe_rows(run, rows, hierarchy)
+    describe_rows(run, rows, model, codes)
     run.write_json("metrics.json", _plain(result))
     r4c = result["scores"].get("r4c")
     return f"R4c {r4c:.3f}" if r4c is not None else f"reconstruction R² {own['reconstruction_r2']:.3f}"
