@@ -145,3 +145,27 @@ def test_labels_of_another_length():
 def test_a_leaf_with_a_gap_is_not_two_of_lower_dimension():
     ds = load_dataset("chopsticks-depth3-both", n_samples=5000, seed=7, min_offset=0.25)
     assert h_error(ds.hierarchy, MIMOSA().fit(ds.X).hierarchy_) == 0
+
+
+def test_leaves_that_rows_lie_on_exactly_are_not_given_up_for_density():
+    """Two exact leaves against three others that save a little more: only many bits more are further structure."""
+    from disentree.mimosa.candidate import Candidate
+    from disentree.mimosa.finders.structureless import fit_gaussian
+    from disentree.mimosa.judge import Verdict
+    from disentree.mimosa.search import choose
+
+    leaf = fit_gaussian(np.random.default_rng(0).normal(size=(50, 2)), np.full(2, 1e-6))
+    thirds, noise = np.full(3, 1 / 3), np.random.default_rng(1).normal(size=100)
+    found = {
+        "gaussian": Candidate("gaussian", [leaf], np.ones(1)),
+        "subspaces": Candidate("subspaces", [leaf] * 2, np.ones(2) / 2, {"exact": True}),
+        "atlas": Candidate("atlas", [leaf] * 3, thirds),
+    }
+
+    def chosen(atlas_bits: float) -> str:
+        bits = {"gaussian": 0.0, "subspaces": -50.0, "atlas": atlas_bits}
+        verdicts = {name: Verdict(name, mean + noise, 0.0) for name, mean in bits.items()}
+        return choose(found, verdicts, {"gaussian": 1, "subspaces": 2, "atlas": 3}, 2).candidate.finder
+
+    assert chosen(-53.9) == "subspaces"
+    assert chosen(-54.1) == "atlas"

@@ -43,7 +43,9 @@ FEWEST = 30  # rows, to look for structure in
 # A candidate with more leaves must save this many times the bits of one with fewer: cutting a leaf in pieces
 # always describes a little better how dense it is along itself, which is not structure.
 MORE = 1.05
-THIN = 4.0  # bits per row that an atlas saves, for mixtures not to be asked
+# Bits per row that an atlas saves, for mixtures not to be asked, or for leaves that rows lie on exactly to be
+# given up: those are no chance, one more exact direction saves far more, and the rest is density along leaves.
+THIN = 4.0
 HIGHER = 1.15  # mean dimension of rows on a candidate with fewer leaves relative to that on another, at most
 LOOKED_AT = 2000  # rows that tell whether leaves fall apart
 AGAIN_FOLDS = 2  # of few rows, that decide about what is found inside components
@@ -334,7 +336,8 @@ def choose(
         fewer = n_leaves[other.finder] < n_leaves[best.finder] and not higher
         # leaves of mixtures have valleys between them, and are not cut from one
         valleys = all("valleys" in found[v.finder].details for v in (best, other))
-        if fewer and not valleys and saving(other, plain)[0] * MORE >= saving(structured[0], plain)[0]:
+        exact = found[other.finder].details.get("exact", False) and saving(best, other)[0] <= THIN
+        if exact or (fewer and not valleys and saving(other, plain)[0] * MORE >= saving(structured[0], plain)[0]):
             best = other
     mean, doubt = saving(best, plain)
     table = [

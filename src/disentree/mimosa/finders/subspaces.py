@@ -82,7 +82,7 @@ def find(
     # A mixture of Gaussians cannot compete with exact leaves.
     exact = sizes[np.array(found.dimensions) < n_dims].sum() >= MOSTLY * n
     needless = ["mixture", *needless_if_filled(leaves, cores, Z, rng)] if exact else []
-    return Candidate("subspaces", leaves, sizes / sizes.sum(), {"needless": needless})
+    return Candidate("subspaces", leaves, sizes / sizes.sum(), {"needless": needless, "exact": bool(exact)})
 
 
 def needless_if_filled(
