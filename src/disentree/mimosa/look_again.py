@@ -35,7 +35,9 @@ COARSER = 4  # the part of the rows of which that is asked once more
 FLAT = 3.0  # deviation of a component along itself relative to that across it, if it is flat
 WIDER = 4.0  # deviation of a region along a coordinate relative to its precision, for a coordinate to count
 ROUNDING = 1e-9  # the same relative to the widest
-THINNEST = 1e-5  # deviations of Gaussians relative to the widest: thinner ones cannot be inverted
+# Gaussians are no thinner than this, relative to the widest direction: thinner ones have covariances that cannot
+# be inverted in double precision, and exact manifolds are found by the atlas.
+THINNEST = 1e-5
 TOUCHING = 0.02  # share of nearest neighbors that are in another component, for two that touch
 
 
@@ -170,7 +172,7 @@ def _proposals(
                 yield outside(found)
     # Rows on one subspace are one component, with or without a gap; those on none may be several clouds.
     if len(region) == 1 and q == Z.shape[1] and subspaces.n_connected(Y) > 1:
-        found = mixture.in_components("mixture", Y, _wide_enough(Y, floor), rng, mixture.FAMILIES["mixture"])
+        found = mixture.in_components("mixture", Y, wide_enough(Y, floor), rng, mixture.FAMILIES["mixture"])
         if len(found.components) > 1:
             # parts of a component have its dimension
             parts = [replace(leaf, dimension=q) for leaf in found.components]
@@ -184,7 +186,7 @@ def _clouds(Z: Float[np.ndarray, "n D"], columns: Columns, rng: np.random.Genera
     floor = precision_of_coordinates(columns)[1]
     frame = Frame.fit(Z, Z.shape[1], floor)
     Y = frame(Z)
-    own = _wide_enough(Y, np.sqrt((floor**2) @ frame.axes**2))
+    own = wide_enough(Y, np.sqrt((floor**2) @ frame.axes**2))
     found = mixture.in_components("mixture", Y, own, rng, mixture.FAMILIES["mixture"], merged=False)
     clouds = [Candidate("cloud", [InnerLeaf(frame, leaf) for leaf in found.components], found.shares)]
     if len(Z) > 2 * Z.shape[1]:
@@ -192,7 +194,8 @@ def _clouds(Z: Float[np.ndarray, "n D"], columns: Columns, rng: np.random.Genera
     return clouds
 
 
-def _wide_enough(Y: Float[np.ndarray, "n q"], floor: Float[np.ndarray, " q"]) -> Float[np.ndarray, " q"]:
+def wide_enough(Y: Float[np.ndarray, "n q"], floor: Float[np.ndarray, " q"]) -> Float[np.ndarray, " q"]:
+    """The least deviations of Gaussians in coordinates of a given precision."""
     return np.maximum(floor, THINNEST * Y.std(axis=0).max(initial=0.0))
 
 

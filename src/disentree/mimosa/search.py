@@ -34,11 +34,8 @@ from disentree.mimosa.judge import (
     splits,
     structureless,
 )
-from disentree.mimosa.look_again import Looked, look_again
+from disentree.mimosa.look_again import Looked, look_again, wide_enough
 
-# Gaussians are no thinner than this, relative to the widest direction: thinner ones have covariances that cannot
-# be inverted in double precision, and exact manifolds are found by the atlas.
-THINNEST = 1e-5
 FEWEST = 30  # rows, to look for structure in
 # A candidate with more leaves must save this many times the bits of one with fewer: cutting a leaf in pieces
 # always describes a little better how dense it is along itself, which is not structure.
@@ -111,14 +108,11 @@ def table_finders(
         # anywhere within their cell of the grid that values come on, so that ties say nothing
         return Z + rng.uniform(-0.5, 0.5, Z.shape) * floor
 
-    def wide_enough(Z: np.ndarray) -> np.ndarray:
-        return np.maximum(floor, THINNEST * np.sqrt(Z.var(axis=0).max(initial=0.0)))
-
     def find_mixture(Z: np.ndarray, rng: np.random.Generator) -> Sequence[Any]:
-        return mixture.find(dithered(Z, rng), wide_enough(Z), rng, columns, rigor)
+        return mixture.find(dithered(Z, rng), wide_enough(Z, floor), rng, columns, rigor)
 
     def fit_mixture(Z: np.ndarray, rng: np.random.Generator, found: Sequence[Any]) -> Sequence[Any]:
-        return mixture.refit(dithered(Z, rng), wide_enough(Z), rng, columns, found)
+        return mixture.refit(dithered(Z, rng), wide_enough(Z, floor), rng, columns, found)
 
     errors = precision_of_coordinates(columns)[0]
 

@@ -13,12 +13,12 @@ CONSTANTS = (
     "coordinates:SAME_UNIT",
     "search:DOUBT",
     "judge:HELD_OUT",
-    "search:THINNEST",
     "search:THIN",
     "search:HIGHER",
     "search:LOOKED_AT",
     "look_again:FEWEST",
     "look_again:ROWS",
+    "look_again:THINNEST",
     "look_again:THINNER",
     "look_again:COARSER",
     "look_again:FLAT",
@@ -34,7 +34,6 @@ CONSTANTS = (
     "finders.atlas:THINNEST",
     "finders.atlas_charts:FULL",
     "finders.leaf_density:ROWS_PER_TILE",
-    "finders.leaf_density:SAVES",
     "finders.chart:ROWS_PER_TERM",
 )
 FACTORS = (0.5, 2.0)

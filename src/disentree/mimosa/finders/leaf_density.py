@@ -14,11 +14,9 @@ from scipy.cluster.vq import kmeans2
 
 from disentree.mimosa.finders.chart import Chart, fit_chart, n_terms
 
-FIT_ROWS = 600  # rows that a chart is fitted to, at most: more do not change it
+FIT_ROWS = 2400  # rows that a chart is fitted to, at most: more do not change it
 ROWS_PER_TILE = 25  # rows behind each tile of the density along a chart
 MAX_TILES = 24
-MAX_CHARTS = 200
-SAVES = 0.05  # nats per row that more charts must save: the doubt of the split
 
 
 @dataclass(frozen=True)
@@ -121,25 +119,10 @@ def fit_flat_leaf(
     Z: Float[np.ndarray, "m D"], d: int, precision: Float[np.ndarray, " D"] | float, rng: np.random.Generator
 ) -> Leaf:
     """The density of a leaf on a subspace of dimension d, from its rows."""
-    return Leaf(d, [_tile(Z, d, precision, rng, 1.0, 1, degree=1)])
-
-
-def halved(
-    Z, rows, d, precision, rng, max_charts: int = MAX_CHARTS, levels: int = 3
-) -> list[Int[np.ndarray, " _"]]:
-    """Rows of a leaf, halved again and again while that saves bits."""
-    if not 0 < d < Z.shape[1]:
-        return [rows]
-    parts: list[np.ndarray] = []
-    stack = [rows]
-    while stack:
-        rows = stack.pop()
-        halves = _halves(Z[rows], d, precision, rng, levels) if len(parts) + len(stack) < max_charts else None
-        if halves is None:
-            parts.append(rows)
-        else:
-            stack += [rows[halves == 1], rows[halves == 0]]
-    return parts
+    some = Z if len(Z) <= FIT_ROWS else Z[rng.choice(len(Z), FIT_ROWS, replace=False)]
+    chart = fit_chart(some, d, precision, degree=1)
+    along = Along.fit(chart.split(some)[0], n_tiles_along(len(some), d, 1), rng)
+    return Leaf(d, [Tile(chart, along, 0.0)])
 
 
 def celled(Z, rows, d, size: int = 0) -> list[Int[np.ndarray, " _"]]:
@@ -159,64 +142,6 @@ def celled(Z, rows, d, size: int = 0) -> list[Int[np.ndarray, " _"]]:
     return parts
 
 
-def _tile(Z, d, precision, rng, share, n_charts, degree=2) -> Tile:
-    some = Z if len(Z) <= 4 * FIT_ROWS else Z[rng.choice(len(Z), 4 * FIT_ROWS, replace=False)]
-    chart = fit_chart(some, d, precision, degree)
-    U, _ = chart.split(some)
-    n_tiles = n_tiles_along(len(some), d, n_charts)
-    return Tile(chart, Along.fit(U, n_tiles, rng), float(np.log(max(share, 1e-12))))
-
-
-def _halves(Z, d, precision, rng, levels) -> Int[np.ndarray, " m"] | None:
-    """Which of two halves each row belongs to, if charts on halves, quarters or eighths save bits on rows left out
-    of the fit. (Half of a spiral is still no chart: the saving may show only further down.)"""
-    fewest = max(3 * n_terms(d, 1), n_terms(d) + 4)
-    if len(Z) < 3 * fewest:
-        return None
-    some = np.arange(len(Z)) if len(Z) <= FIT_ROWS else rng.choice(len(Z), FIT_ROWS, replace=False)
-    S = Z[some]
-    order = rng.permutation(len(S))
-    fit, held = S[order[: 2 * len(S) // 3]], S[order[2 * len(S) // 3 :]]
-    whole = _score(fit_chart(fit, d, precision, rounds=2), fit, held).sum()
-    cells = [(np.arange(len(fit)), np.arange(len(held)))]
-    first = None
-    for _ in range(levels):
-        cells = [part for f, h in cells for part in _cut(fit, f, held, h)]
-        if min(len(f) for f, _ in cells) < fewest:
-            break
-        if first is None:
-            axis = _widest(fit)
-            first = (axis, float(np.median(fit @ axis)))
-        gain = -whole
-        for f, h in cells:
-            if len(h):
-                gain += _score(fit_chart(fit[f], d, precision, rounds=2), fit[f], held[h]).sum() + len(h) * np.log(
-                    len(f) / len(fit)
-                )
-        if gain > SAVES * len(held) + 2:
-            return (Z @ first[0] > first[1]).astype(int)
-    return None
-
-
 def _widest(S):
     Y = S - S.mean(axis=0)
     return np.linalg.eigh(Y.T @ Y)[1][:, -1]
-
-
-def _cut(fit, f, held, h):
-    axis = _widest(fit[f])
-    at = np.median(fit[f] @ axis)
-    left, right = fit[f] @ axis <= at, held[h] @ axis <= at
-    return [(f[left], h[right]), (f[~left], h[~right])]
-
-
-def _score(chart, fitted, held):
-    """Log density of held-out rows under one chart with a Gaussian along it, capped from below so that a stray row
-    does not decide."""
-    U, _ = chart.split(fitted)
-    S = np.atleast_2d(np.cov(U.T)) + 1e-9 * np.eye(chart.dimension)
-    V, R = chart.split(held)
-    V = V - U.mean(axis=0)
-    along = -0.5 * np.einsum("ij,ij->i", V, np.linalg.solve(S, V.T).T) - 0.5 * np.linalg.slogdet(2 * np.pi * S)[1]
-    across = np.maximum(chart.log_across(R), -np.log(chart.sigma).sum() - 6.0 * len(chart.sigma) - 15)
-    return along - np.log(chart.scale).sum() + across
