@@ -117,6 +117,7 @@ def _variable(name: str, findings: Findings, profiles: dict[str, Any]) -> dict[s
     known = {c["name"]: c for c in profiles["columns"]}
     about = findings.moves[name]
     moves = [_move(m, known.get(m["column"])) for m in about["moves"]]
+    moves = [m for m in moves if m["from"] != m["to"]]  # as they are written
     return {
         "name": findings.variable_name(name),
         "code": name,
