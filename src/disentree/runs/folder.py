@@ -11,6 +11,8 @@
     learned.npz        codes of the held-out rows, and true.npz where they are known
     samples.npz        a few held-out rows of each path and their reconstructions
     metrics.json       scores
+    leaves.json        a table's columns in each leaf, typical rows, and what each variable does to the columns
+    map.npz            where rows lie in two dimensions, for the explorer
     explanation.json   why the tree branches where it does, in terms of columns
     names.json         names for branches and variables, which the report and the page show; yours to edit
     stability.json     how often each leaf came back in resamples of the rows
