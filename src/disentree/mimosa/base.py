@@ -6,7 +6,7 @@ import logging
 import os
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,11 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.component import Component
-from disentree.mimosa.explain import Explanation, explain_tree
-from disentree.mimosa.inputs import as_observations
+from disentree.mimosa.explain import Explanation, explain_tree, tree_names
+from disentree.mimosa.inputs import as_observations, is_frame
+from disentree.mimosa.naming import renamed, with_names
 from disentree.mimosa.representation.base import Representation
 from disentree.mimosa.saving import load_mimosa, save_mimosa
 from disentree.mimosa.stability import Stability, in_words
+from disentree.tables import Codec
 from disentree.utils import progress
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ STEPS = {  # in the words of progress
     "looking again": "looking again inside the leaves",
     "hierarchy": "building the tree",
     "assignment": "placing all rows in the tree",
+    "names": "naming the branches",
     "description": "measuring the tree",
     "neighbors": "looking up neighbors",
     "local SVD": "fitting local planes",
@@ -56,6 +59,7 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
     n_jobs: int | None
     verbose: bool
     hierarchy_: Hierarchy
+    plain_hierarchy_: Hierarchy  # the same with the names that it has before reasons are looked for
     labels_: Int[np.ndarray, " n"]
     core_labels_: Int[np.ndarray, " n"]
     components_: list[Component]
@@ -102,14 +106,22 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
                 last = i == len(below) - 1
                 component = self.components_[c]
                 share = 100 * component.size / n
+                mark = "└── " if last else "├── "
                 lines.append(
-                    f"{indent}{'└── ' if last else '├── '}component {c}: {component.dimension}-D, "
+                    f"{indent}{mark}component {c}{self._name_of(c)}: {component.dimension}-D, "
                     f"{component.size} row{'s' * (component.size != 1)} ({share:.1f} %)" + self._support_of(c)
                 )
                 add(c, indent + ("    " if last else "│   "))
 
         add(None, "")
         return "\n".join(lines)
+
+    def _name_of(self, component: int) -> str:
+        """The last choice on the way to a component, if it has got a name."""
+        if self.hierarchy_.to_dict() == self.plain_hierarchy_.to_dict():
+            return ""
+        choices = self.hierarchy_.paths[component].choices
+        return "".join(f" ({self.hierarchy_.variables[column].options[k]})" for column, k in choices[-1:])
 
     def _support_of(self, component: int) -> str:
         """How often a component came back in resamples, if that was measured."""
@@ -151,6 +163,39 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         X = self._rows_or(None) if X is None else X
         table = getattr(self, "table_", None)
         return explain_tree(X, self.hierarchy_, labels, codec=None if table is None else table.codec)
+
+    def rename(self, names: Mapping[str, str]) -> Any:
+        """Give other names to variables or options of `hierarchy_`.
+
+        Parameters
+        ----------
+        names : dict of str to str
+            New by old name: of a variable, of an option, or ``"variable=option"`` where several variables have
+            such an option.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from disentree import MIMOSA
+        >>> from disentree.datasets import load_dataset
+        >>> m = MIMOSA(random_state=0).fit(load_dataset("blobs", n_samples=300, seed=0).X)
+        >>> m.rename({"branch1": "round"}).hierarchy_.paths[0].name
+        'c1=round'
+        """
+        check_is_fitted(self)
+        self.hierarchy_ = renamed(self.hierarchy_, names)
+        return self
+
+    def _name_tree(self, X: Any, codec: Codec | None = None) -> None:
+        """Name branches by the reasons for them, if the columns have names."""
+        self.plain_hierarchy_ = self.hierarchy_
+        if is_frame(X):
+            with self._timed("names"):
+                names = tree_names(X, self.hierarchy_, self.labels_, codec)
+                self.hierarchy_ = with_names(self.hierarchy_, names)
 
     # ---------------------------------------------------------------- saving
 

@@ -193,13 +193,16 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         if is_frame(X):
             codec = Codec.fit(X) if codec is None else codec
             if not codec.schema.is_plain:
-                return self._fit_table(X, codec, seeds)
+                self._fit_table(X, codec, seeds)
+                self._name_tree(X, self.table_.codec if self.table_ is not None else codec)
+                return self
         outcome, Z = self._find(self._check(X), seeds)
         with self._timed("hierarchy"):
             self._set_hierarchy(outcome.candidate, Z)
         with self._timed("assignment"):
             self._assign(self.candidate_.posteriors(self.embedding_))
             self.components_ = self._components(self.candidate_.dimensions, self._parents)
+        self._name_tree(X, codec)
         return self
 
     def _find(

@@ -219,6 +219,34 @@ def explain_tree(
     return _Explainer(cells.take(rows), hierarchy, labels[rows], held, labels).explanation()
 
 
+def tree_names(X: Any, hierarchy: Hierarchy, labels: Any, codec: Codec | None = None) -> dict[str, Any]:
+    """Names for a tree from the reasons for its branches, as `disentree.mimosa.naming.with_names` takes them.
+
+    Parameters
+    ----------
+    X : data frame or array of shape (n, p)
+    hierarchy : Hierarchy
+    labels : array-like of int of shape (n,)
+        The path of each row; -1 for none.
+    codec : Codec, default=None
+        What the columns of a data frame are, if that is not to be inferred.
+
+    Returns
+    -------
+    dict
+    """
+    if len(hierarchy.paths) < 2:
+        return no_names()
+    labels = np.asarray(labels)
+    cells = read_columns(X, codec=codec)
+    if not cells.are_named:
+        return no_names()
+    rows, held = choose_rows(cells, labels)
+    explainer = _Explainer(cells.take(rows), hierarchy, labels[rows], held, labels)
+    explainer.explain_splits(with_rules=False)
+    return explainer.names
+
+
 class _Explainer:
     """The rows of a tree by option, and what is found about each."""
 
@@ -239,11 +267,13 @@ class _Explainer:
                 self.choices[path.index, column] = option
         self.names = no_names()
 
-    def explanation(self) -> Explanation:
+    def explain_splits(self, with_rules: bool = True) -> dict[tuple[int, int], dict[str, Any]]:
+        """What is said about each option, by its variable and number; and `names`."""
         splits: dict[tuple[int, int], dict[str, Any]] = {}
         taken = {v.name for v in self.hierarchy.variables}
-        found = {v.index: self._reasons(v) for v in self.hierarchy.variables if v.kind == "categorical"}
-        shown: dict[tuple[int, int], str] = {}
+        found = {
+            v.index: self._reasons(v, with_rules) for v in self.hierarchy.variables if v.kind == "categorical"
+        }
         for v in self.hierarchy.variables:
             if v.kind != "categorical":
                 continue
@@ -255,8 +285,13 @@ class _Explainer:
                 self.names["variables"][v.name] = unique(new, taken)
             self.names["options"][v.name] = dict(zip(v.options, names, strict=True))
             for k, (name, (known, rule)) in enumerate(zip(names, reasons, strict=True)):
-                shown[v.index, k] = name
                 splits[v.index, k] = self._split(v, k, name, known, rule)
+        return splits
+
+    def explanation(self) -> Explanation:
+        """What is said about the tree."""
+        splits = self.explain_splits()
+        shown = {place: split["name"] for place, split in splits.items()}
         leaves = [self._leaf(int(p), shown) for p in np.argsort(-self.counts, kind="stable")[:MOST_LEAVES]]
         return Explanation(
             list(self.columns.names),
@@ -274,7 +309,7 @@ class _Explainer:
                     yield v.index, k
                     yield from self._downwards(v.index, k)
 
-    def _reasons(self, v: Variable) -> list[tuple[list[Measured], Any]]:
+    def _reasons(self, v: Variable, with_rules: bool) -> list[tuple[list[Measured], Any]]:
         """Facts and a rule for each option of a categorical."""
         option = self.choices[self.labels, v.index]
         fit, held = [], []
@@ -294,7 +329,8 @@ class _Explainer:
                 continue
             others: list[Relation] = [r for i in range(v.n_options) if i != k for r in relations[i]]
             facts = find_facts(self.columns, side, relations[k], others)
-            out.append((facts, find_rule(self.columns, side, [m.fact for m in facts])))
+            rule = find_rule(self.columns, side, [m.fact for m in facts]) if with_rules else None
+            out.append((facts, rule))
         return out
 
     def _split(self, v: Variable, k: int, name: str, facts: list[Measured], rule: Any) -> dict[str, Any]:

@@ -154,3 +154,113 @@ def with_names(hierarchy: Hierarchy, names: Mapping[str, Any]) -> Hierarchy:
 
     visit(tree["variables"])
     return Hierarchy.from_dict(tree)
+
+
+def names_between(plain: Hierarchy, shown: Hierarchy) -> dict[str, Any]:
+    """The names that make one tree of another of the same structure, as `with_names` takes them.
+
+    Parameters
+    ----------
+    plain, shown : Hierarchy
+
+    Returns
+    -------
+    dict
+    """
+    out = no_names()
+    for old, new in zip(plain.variables, shown.variables, strict=True):
+        if old.name != new.name:
+            out["variables"][old.name] = new.name
+        if old.options:
+            out["options"][old.name] = dict(zip(old.options, new.options, strict=True))
+    return out
+
+
+def renamed(hierarchy: Hierarchy, changes: Mapping[str, Any]) -> Hierarchy:
+    """A tree in which some variables or options have other names.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+    changes : mapping of str to str
+        New by old name: of a variable, of an option, or ``"variable=option"`` where several have such an option.
+
+    Returns
+    -------
+    Hierarchy
+
+    Examples
+    --------
+    >>> print(renamed(Hierarchy.flat(1, (2,)), {"z1": "size", "c1=0": "round"}))
+    ○ size
+    ◇ c1
+    ├── round ∅
+    └── 1 ∅
+    """
+    if not isinstance(changes, Mapping):
+        raise TypeError(f"names must be a dict of new names by old ones, got {type(changes).__name__}")
+    places: dict[str, list[tuple[int, int | None]]] = {}
+    for v in hierarchy.variables:
+        places.setdefault(v.name, []).append((v.index, None))
+    for v in hierarchy.variables:
+        for k, option in enumerate(v.options):
+            places.setdefault(f"{v.name}={option}", []).append((v.index, k))
+            if (v.index, None) not in places.get(option, []):
+                places.setdefault(option, []).append((v.index, k))
+    variables = [v.name for v in hierarchy.variables]
+    options = [list(v.options) for v in hierarchy.variables]
+    for old, new in changes.items():
+        if not isinstance(new, str) or not new.strip():
+            raise ValueError(f"the new name of {old!r} must be a text that is not empty, got {new!r}")
+        found = places.get(old, [])
+        if not found:
+            raise ValueError(f"there is no variable or option {old!r}; {_some_names(hierarchy)}")
+        if len(found) > 1:
+            raise ValueError(_ambiguous(hierarchy, old, found))
+        column, option = found[0]
+        if option is None:
+            variables[column] = new
+        else:
+            options[column][option] = new
+    if twice := [name for name in variables if variables.count(name) > 1]:
+        raise ValueError(f"two variables would be called {twice[0]!r}: names of variables must differ")
+    for v, names in zip(hierarchy.variables, options, strict=True):
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(
+                f"two options of {v.name!r} would be called {twice[0]!r}: names of options must differ"
+            )
+    return _called(hierarchy, variables, options)
+
+
+def _called(hierarchy: Hierarchy, variables: Sequence[str], options: Sequence[Sequence[str]]) -> Hierarchy:
+    """The tree with these names, by column."""
+    tree, column = hierarchy.to_dict(), 0
+
+    def visit(group: list[dict[str, Any]]) -> None:
+        nonlocal column
+        for variable in group:
+            here, column = column, column + 1
+            variable["name"] = variables[here]
+            for k, option in enumerate(variable.get("options", ())):
+                option["name"] = options[here][k]
+                visit(option["variables"])
+
+    visit(tree["variables"])
+    return Hierarchy.from_dict(tree)
+
+
+def _some_names(hierarchy: Hierarchy) -> str:
+    names = [v.name for v in hierarchy.variables]
+    names += [f"{v.name}={option}" for v in hierarchy.variables for option in v.options]
+    return f"there are {', '.join(names[:12])}{', ...' * (len(names) > 12)}"
+
+
+def _ambiguous(hierarchy: Hierarchy, name: str, found: Sequence[tuple[int, int | None]]) -> str:
+    owners = [hierarchy.variables[column].name for column, option in found if option is not None]
+    if len(owners) < len(found):
+        return (
+            f"{name!r} is a variable and an option too: write {owners[0]}={name} for the option"
+            if owners
+            else (f"several variables are called {name!r}")
+        )
+    return f"{name!r} is an option of {' and of '.join(owners)}: write {owners[0]}={name}"

@@ -151,6 +151,7 @@ def _about(model: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         "n_features_in": getattr(model, "n_features_in_", None),
         "feature_names_in": list(getattr(model, "feature_names_in_", [])),
         "hierarchy": model.hierarchy_.to_dict(),
+        "plain_hierarchy": model.plain_hierarchy_.to_dict(),
         "components": to_state(components, arrays, "components"),
         "fitted": to_state(fitted, arrays, "fitted"),
     }
@@ -222,6 +223,7 @@ def _restore(cls: type[Any], about: Mapping[str, Any], fitted: dict[str, Any], r
         model.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
     model.representation_ = cls._load_representation(representation)
     model.hierarchy_ = Hierarchy.from_dict(about["hierarchy"])
+    model.plain_hierarchy_ = Hierarchy.from_dict(about.get("plain_hierarchy", about["hierarchy"]))
     components = fitted.pop("components")
     for name, value in fitted.items():
         setattr(model, name, value)

@@ -101,7 +101,8 @@ def _run_mimosa(
         options.on_mimosa(mimosa)
     if codec is not None and mimosa.table_ is not None:
         run.write_json(TABLE, table_to_json(mimosa.table_))
-    return mimosa.hierarchy_, mimosa.labels_, mimosa.core_labels_, mimosa.predict(rows_of(test))
+    hierarchy = getattr(mimosa, "plain_hierarchy_", mimosa.hierarchy_)  # names.json has names for it
+    return hierarchy, mimosa.labels_, mimosa.core_labels_, mimosa.predict(rows_of(test))
 
 
 def _copy_structure(run: Run, other: Run) -> str:

@@ -203,6 +203,7 @@ class PaperMIMOSA(TreeEstimator):
             self.components_, self.description_length_ = describe(
                 self.sheets_, parents, Z, self.labels_, self.core_labels_
             )
+        self._name_tree(self._rows)
         return self
 
     def predict(self, X: Any) -> Any:
