@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -21,13 +22,17 @@ from disentree.cofhae.algorithm2 import Labels, make_measure, make_step
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
 from disentree.cofhae.base import AutoencoderEstimator, paper_training
 from disentree.cofhae.checks import check_codes, check_parameters, check_structure
+from disentree.cofhae.explain import explain_variables
 from disentree.cofhae.fitting import find_representation, find_structure, find_targets, make_mimosa, settings_of
 from disentree.cofhae.inputs import embedding_layer
 from disentree.cofhae.linear import ClosedForm, are_enough, fit_closed_form
 from disentree.cofhae.losses import discriminator
 from disentree.cofhae.shared_docs import documented
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.explain import Explanation, explain_tree
+from disentree.mimosa.explain_columns import read_columns
 from disentree.mimosa.inputs import is_frame
+from disentree.mimosa.naming import renamed
 from disentree.mimosa.table_model import TableModel, table_without_branches
 from disentree.tables import Codec
 from disentree.training.batches import TensorBatches
@@ -120,6 +125,7 @@ class COFHAE(AutoencoderEstimator):
 
     paths_: Int[np.ndarray, " n"]
     mimosa_: Any = None
+    _rows: Any = None  # that it was fitted to, for `explain`; neither saved nor copied
     trust_: Float[np.ndarray, " paths"]
 
     def __init__(
@@ -293,6 +299,7 @@ class COFHAE(AutoencoderEstimator):
         check_parameters(self)
         if isinstance(y, Hierarchy):
             raise TypeError("give the hierarchy by name: fit(X, hierarchy=..., paths=...)")
+        self._rows = X if is_frame(X) or isinstance(X, np.ndarray) else None
         X, hierarchy, paths = self._read_frame(X, hierarchy, paths, table)
         source = self._read(X)
         codes, paths = check_codes(self.targets, hierarchy, paths, codes, source.n_rows)
@@ -384,6 +391,56 @@ class COFHAE(AutoencoderEstimator):
             self.table_ = table_without_branches(X, codec) if table is None else table
             codec = self.table_.codec
         return codec.features(codec.read(X)), hierarchy, paths
+
+    def explain(self, X: Any = None) -> Explanation:
+        """The reasons for the tree, and what each variable does to the columns of X, in their units.
+
+        Parameters
+        ----------
+        X : as for `fit`, default=None
+            Rows to explain the model by; None takes those that it was fitted to. A model that was saved and loaded
+            has none.
+
+        Returns
+        -------
+        Explanation
+            `print` shows it as sentences; `.variables` is a list of dicts: name, label, group, text, and moves,
+            the columns that a variable moves from its 10th to its 90th percentile while the others are at their
+            medians. Of images only the share of pixels is told.
+        """
+        check_is_fitted(self, "autoencoder_")
+        X = self._rows if X is None else X
+        if X is None:
+            raise ValueError("a model that was loaded has no rows: give X, the rows to explain it by")
+        codec = self.codec_ if self.table_ is None else self.table_.codec
+        read = partial(read_columns, codec=codec)
+        columns = None if not is_frame(X) and np.ndim(X) > 2 else read(X)
+        codes = self.transform(X)
+        found = explain_tree(columns, self.hierarchy_, self.hierarchy_.path_of(codes))
+        variables = explain_variables(self.hierarchy_, codes, self.inverse_transform, columns, read)
+        return replace(found, variables=variables)
+
+    def rename(self, names: Mapping[str, str]) -> COFHAE:
+        """Give other names to variables or options of `hierarchy_`.
+
+        Parameters
+        ----------
+        names : dict of str to str
+            New by old name: of a variable, of an option, or ``"variable=option"`` where several variables have
+            such an option.
+
+        Returns
+        -------
+        COFHAE
+            The model itself.
+        """
+        check_is_fitted(self, "autoencoder_")
+        self.hierarchy_ = renamed(self.hierarchy_, names)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_rows"}
 
     @torch.no_grad()
     def predict_proba(self, X: Any) -> Float[np.ndarray, "n paths"]:

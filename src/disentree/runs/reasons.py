@@ -6,24 +6,34 @@ unless it still is what an earlier version of this stage proposed.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from disentree.cofhae.explain import explain_variables
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.explain import Explanation, explain_tree
 from disentree.mimosa.explain_columns import Columns, read_columns
 from disentree.mimosa.naming import with_names
 from disentree.runs.folder import Run
+from disentree.runs.models import find_model
 from disentree.runs.options import StageOptions
+from disentree.tables import Codec
 
+MOST_ROWS = 20_000  # that variables are explained by
 EXPLANATION, NAMES = "explanation.json", "names.json"
 
 
 def explain_run(run: Run, options: StageOptions) -> str:
     """Write the reasons, and names if there are none yet."""
     found = explain_structure(run)
+    if run.config.model == "cofhae":
+        found = replace(found, variables=_variables(run, options))
+        for about in found.variables:
+            if about["label"] != about["name"]:
+                found.names["variables"][about["name"]] = about["label"]
     proposed = _names_in(run, EXPLANATION)
     own = run.read_json(NAMES) if (run.folder / NAMES).is_file() else None
     run.write_json(EXPLANATION, found.to_dict())
@@ -40,6 +50,25 @@ def explain_structure(run: Run) -> Explanation:
     if columns is None:  # images have no columns
         return explain_tree(None, run.hierarchy, rows["labels"])
     return explain_tree(columns.take(rows["train"]), run.hierarchy, rows["labels"])
+
+
+def _variables(run: Run, options: StageOptions) -> list[dict[str, Any]]:
+    """What each variable of the model does, by some of the training rows."""
+    data, rows = run.data, run.read_npz("labels.npz", "train")["train"][:MOST_ROWS]
+    in_features = run.model(options.device)
+    codes = in_features.transform(data.X[rows])
+    columns = data_columns(run)
+    if columns is None:
+        return explain_variables(in_features.hierarchy_, codes, in_features.inverse_transform, None, read_columns)
+    in_units = find_model(run.config.model).load_class().load(run.folder, device=options.device)
+
+    def read(decoded: Any) -> Columns:
+        if data.frame is not None:
+            return read_columns(decoded, codec=data.codec or Codec(data.schema) if data.schema else None)
+        return read_columns(decoded, columns.number_names)
+
+    hierarchy = in_features.hierarchy_
+    return explain_variables(hierarchy, codes, in_units.inverse_transform, columns.take(rows), read)
 
 
 def data_columns(run: Run) -> Columns | None:

@@ -1,0 +1,147 @@
+"""What each variable of a code does to the columns of the data, in their units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Num
+
+from disentree.hierarchy import Hierarchy
+from disentree.hierarchy.hierarchy import Variable
+from disentree.mimosa.explain_columns import Columns, level_text, listed, number_text
+from disentree.mimosa.naming import GENERIC_VARIABLE, LONGEST, shortened, unique
+
+LOW, HIGH = 10, 90  # percentiles that a variable is moved between
+MOVES = 0.05  # of a column's deviation, for it to be told that a variable moves it
+CATEGORY = 0.5  # deviations that another category counts as: it may be one that was as likely before
+TOLD = 0.3  # of the largest move, for a column to be named in the sentence
+MOST_TOLD = 4  # columns in a sentence
+ALIKE = 0.9  # of the largest move, for a column to be in the name too
+PIXEL = 0.05  # of the range of an image's pixels, for one to count as changed
+DIGITS = 4  # of decoded numbers, which are no measurements
+
+
+def explain_variables(
+    hierarchy: Hierarchy,
+    codes: Float[np.ndarray, "n v"],
+    decode: Callable[[Float[np.ndarray, "m v"]], Any],
+    columns: Columns | None,
+    read: Callable[[Any], Columns],
+) -> list[dict[str, Any]]:
+    """What each continuous variable does from its 10th to its 90th percentile, the others at their medians.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+    codes : array of shape (n, v)
+        Of some rows.
+    decode : callable
+        From codes to rows.
+    columns : Columns or None
+        Of the rows, for the spread of each column; None for images.
+    read : callable
+        From decoded rows to their columns.
+
+    Returns
+    -------
+    list of dict
+        `name`, `label`, `group` (the options that lead to the variable), `text` and `moves`.
+    """
+    paths = hierarchy.path_of(codes)
+    found = [v for v in hierarchy.variables if v.kind == "continuous"]
+    ends = [_ends(hierarchy, codes, paths, v) for v in found]
+    moved = [pair for pair in ends if pair is not None]
+    decoded = decode(np.concatenate(moved)) if moved else None
+    taken = {v.name for v in hierarchy.variables}
+    out, place = [], 0
+    for v, pair in zip(found, ends, strict=True):
+        about: dict[str, Any] = {"name": v.name, "label": v.name, "group": _group(hierarchy, v), "moves": []}
+        if pair is None:
+            about["text"] = f"{v.name}: no row has it"
+        elif columns is None:
+            about["text"] = f"{v.name}: {_pixels(np.asarray(decoded)[2 * place : 2 * place + 2])}"
+        else:
+            moves = _moves(columns, read(decoded).take(np.array([2 * place, 2 * place + 1])))
+            about["moves"] = [move for _, move in moves]
+            if columns.are_named and moves and GENERIC_VARIABLE.fullmatch(v.name):
+                about["label"] = unique(_label(moves), taken)
+            title = v.name if about["label"] == v.name else f"{about['label']} ({v.name})"
+            about["text"] = f"{title}: {_sentence(moves)}"
+        place += pair is not None
+        out.append(about)
+    return out
+
+
+def _ends(
+    hierarchy: Hierarchy, codes: Float[np.ndarray, "n v"], paths: np.ndarray, v: Variable
+) -> Float[np.ndarray, "2 v"] | None:
+    """Two codes between which only one variable moves, on the path that most of its rows are on."""
+    active = ~np.isnan(codes[:, v.index]) & (paths >= 0)
+    if not active.any():
+        return None
+    path = hierarchy.paths[int(np.bincount(paths[active]).argmax())]
+    here = codes[paths == path.index]
+    out = np.full((2, codes.shape[1]), np.nan)
+    for column, option in path.choices:
+        out[:, column] = option
+    out[:, list(path.continuous)] = np.median(here[:, list(path.continuous)], axis=0)
+    out[:, v.index] = np.percentile(here[:, v.index], [LOW, HIGH])
+    return out
+
+
+def _group(hierarchy: Hierarchy, v: Variable) -> list[str]:
+    """The options that lead to a variable, from the root."""
+    out: list[str] = []
+    while v.parent is not None and v.option is not None:
+        parent = hierarchy.variables[v.parent]
+        out.append(parent.options[v.option])
+        v = parent
+    return out[::-1]
+
+
+def _moves(columns: Columns, ends: Columns) -> list[tuple[float, dict[str, Any]]]:
+    """How far each column moves in its deviations, and from where to where; the largest moves first."""
+    out = []
+    for j, name in enumerate(columns.number_names):
+        x, (low, high) = columns.numbers[:, j], ends.numbers[:, j]
+        spread = float(np.nanstd(x)) if (~np.isnan(x)).any() else 0.0
+        size = abs(high - low) / spread if spread > 0 else 0.0
+        if np.isfinite(size) and size >= MOVES:
+            values = [columns.show(j, v) if j in columns.dates else float(f"{v:.{DIGITS}g}") for v in (low, high)]
+            out.append((float(size), {"column": name, "from": values[0], "to": values[1]}))
+    for j, name in enumerate(columns.category_names):
+        low, high = (int(k) for k in ends.categories[:, j])
+        if low != high and min(low, high) >= 0:
+            levels = columns.levels[j]
+            out.append((CATEGORY, {"column": name, "from": levels[low], "to": levels[high]}))
+    return sorted(out, key=lambda move: (-round(move[0], 6), move[1]["column"]))
+
+
+def _label(moves: list[tuple[float, dict[str, Any]]]) -> str:
+    """The column that moves most, or the two if they are alike."""
+    alike = [move["column"] for size, move in moves[:3] if size >= ALIKE * moves[0][0]]
+    if len(alike) == 2 and len(both := ", ".join(alike)) <= LONGEST:
+        return both
+    return shortened(alike[0], LONGEST - 3)
+
+
+def _sentence(moves: list[tuple[float, dict[str, Any]]]) -> str:
+    if not moves:
+        return "moves no column by much"
+    told = [move for size, move in moves if size >= TOLD * moves[0][0]][:MOST_TOLD]
+    texts = [f"{move['column']} from {_shown(move['from'])} to {_shown(move['to'])}" for move in told]
+    left = len(moves) - len(told)
+    more = f"; {left} other column{'s' * (left != 1)} less" if left else ""
+    return f"{listed(texts)}{more}"
+
+
+def _shown(value: Any) -> str:
+    return level_text(value) if isinstance(value, str) else number_text(value)
+
+
+def _pixels(images: Num[np.ndarray, "2 ..."]) -> str:
+    images = images.reshape(2, -1).astype(np.float64)
+    extent = float(np.ptp(images)) or 1.0
+    return f"changes {np.mean(np.abs(images[1] - images[0]) > PIXEL * extent):.0%} of the pixels"
