@@ -76,6 +76,7 @@ def mimosa(
 
 def _print_tree(run: Run) -> None:
     from disentree.hierarchy.sizes import with_sizes
+    from disentree.runs.reasons import explain_structure
     from disentree.runs.scores import structure_scores
 
     rows = run.read_npz("labels.npz")
@@ -83,6 +84,8 @@ def _print_tree(run: Run) -> None:
     print()
     print(with_sizes(run.hierarchy, rows["labels"]))
     print()
+    if reasons := explain_structure(run).in_brief():
+        print("why:", *reasons, "", sep="\n")
     data = run.data
     if data.hierarchy is not None and data.codes is not None:
         from disentree.metrics import h_error

@@ -122,13 +122,19 @@ def run(
 def print_summary(run: Run) -> None:
     """Print the tree, the scores and how long it took."""
     from disentree.hierarchy.sizes import with_sizes
+    from disentree.mimosa.explain import Explanation
     from disentree.runs.figures import learned_tree
+    from disentree.runs.reasons import EXPLANATION
     from disentree.runs.report import SCORES
 
     metrics = run.metrics
     for sentence in metrics.get("warnings", []):
         print(sentence)
     print(with_sizes(*learned_tree(run)))
+    if (run.folder / EXPLANATION).is_file():
+        found = Explanation.from_dict(run.read_json(EXPLANATION))
+        if reasons := found.in_brief():
+            print("\nwhy:", *reasons, sep="\n")
     shown = {**metrics["scores"], **metrics["scores_without_truth"]}
     print()
     for name in (

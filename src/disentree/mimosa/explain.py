@@ -132,6 +132,25 @@ class Explanation:
             out += [f"    {variable['text']}" for variable in self.variables]
         return out
 
+    def in_brief(self, most: int = 12) -> list[str]:
+        """The first reason for each branch, a line each.
+
+        Parameters
+        ----------
+        most : int, default=12
+            Branches that are told.
+
+        Returns
+        -------
+        list of str
+        """
+        told = [split for split in self.splits if split["columns"]]
+        lines = [
+            f"{'  ' * (len(split['path']) - 1)}{split['name']}: {split['text'].partition(';')[0].rstrip('.')}"
+            for split in told[:most]
+        ]
+        return lines + [f"... and {len(told) - most} more branches"] * (len(told) > most)
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         rows = []
