@@ -81,7 +81,7 @@ def _own_dimension(Z, rows, d, rng) -> int:
     for lower in range(1, d):
         if len(rows) >= 4 * n_terms(lower):
             charts = _charts_at(Z, rows, _orders(Z, rows, rng), 4 * n_terms(lower), lower, rng)
-            if np.median([c.scale.min() / c.sigma[0] for c in charts]) >= VERY_WIDE:
+            if np.median([c.scale.min() / c.sigma[0] for c in charts]) >= WIDE:
                 return lower
     while 0 < d < Z.shape[1] - 1 and len(rows) >= 4 * n_terms(d):
         charts = telling_size(Z, rows, d, rng)[2]
