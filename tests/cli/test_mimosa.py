@@ -154,7 +154,7 @@ def test_few_rows_are_refused_as_by_a_run(tmp_path):
 def test_one_component_is_not_called_several():
     X = np.random.default_rng(0).random((200, 1)) @ [[1.0, 2.0, 3.0]]
     words = MIMOSA().fit(X).summary()
-    assert words.startswith("200 rows, 1 component, ")
+    assert words.splitlines()[1].startswith("200 rows, 1 component, ")
 
 
 def test_a_file_is_no_folder(tmp_path):
