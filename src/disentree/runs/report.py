@@ -16,6 +16,7 @@ from jaxtyping import Int
 
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.verdict import is_nested
 from disentree.runs.describing import LEAVES
 from disentree.runs.figures import learned_tree
 from disentree.runs.findings import Findings, read_findings
@@ -122,6 +123,7 @@ def render(run: Run) -> str:
         "verdict": verdict(structure, findings, n_leaves),
         "saving": saving(structure),
         "is_flat": n_leaves < 2,
+        "is_nested": is_nested(hierarchy),
         "terms": TERMS,
         "warnings": metrics["warnings"],
         "cards": _cards(run, metrics, n_leaves),
