@@ -40,11 +40,12 @@ def fitted():
 
 def test_a_column_that_decides_what_exists_is_the_branch(fitted):
     frame, m = fitted
-    assert str(m.hierarchy_) == (
+    assert str(m.plain_hierarchy_) == (
         "○ z1\n◇ shape\n├── moon\n│   └── ○ phase 1\n├── ship\n│   ├── ○ angle 1\n│   └── ◇ jet\n"
         "│       ├── no ∅\n│       └── yes\n│           └── ○ jet 1\n└── star\n    └── ○ shine 1"
     )
-    names = np.array([path.name for path in m.hierarchy_.paths])[m.labels_]
+    assert "no jet" in str(m.hierarchy_)
+    names = np.array([path.name for path in m.plain_hierarchy_.paths])[m.labels_]
     expected = "shape=" + frame["shape"] + np.where(frame["jet"].notna(), "/jet=yes", "")
     expected += np.where((frame["shape"] == "ship") & frame["jet"].isna(), "/jet=no", "")
     assert (names == expected).all()

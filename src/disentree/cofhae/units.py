@@ -39,6 +39,8 @@ class Units:
 
     def to_model(self, X: Any) -> Any:
         """Rows as the model knows them."""
+        if (codec := self._of_any_kind) is not None:
+            return codec.features(codec.read(X))
         if self.names and not is_frame(X):
             some = ", ".join(self.names[:3])
             raise ValueError(f"this model was fitted on a table with columns {some} ...: give a data frame")
@@ -58,6 +60,8 @@ class Units:
 
     def to_user(self, X: Any) -> Any:
         """What the model gives, in the user's units: a data frame if it was a table."""
+        if (codec := self._of_any_kind) is not None:
+            return codec.frame(codec.cells(np.asarray(X, np.float64)))
         if self.center is not None and self.scale is not None:
             X = X * np.array(self.scale) + np.array(self.center)
         if self.codec is None:
@@ -65,6 +69,12 @@ class Units:
         codec = Codec.from_dict(self.codec)
         order = [self.names.index(column.name) for column in codec.schema.numeric]
         return codec.frame(Cells(np.asarray(X, np.float64)[:, order], np.zeros((len(X), 0), np.int64)))
+
+    @property
+    def _of_any_kind(self) -> Codec | None:
+        """The types of a table's columns, if they are not all numbers without gaps."""
+        codec = None if self.codec is None else Codec.from_dict(self.codec)
+        return None if codec is None or codec.schema.is_plain else codec
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""

@@ -62,14 +62,16 @@ def units_of(data: UserData) -> Units | None:
     if data.kind == "images":
         return None
     numbers = [] if data.center is None else data.center.tolist()
-    codec = None if data.schema is None else Codec(data.schema).to_dict()
+    codec = data.codec
+    if codec is None and data.schema is not None:
+        codec = Codec(data.schema)
     return Units(
         list(data.feature_names) if data.schema is not None else [],
         None if data.columns is None else data.columns.tolist(),
         data.n_columns,
         numbers or None,
         None if data.scale is None else data.scale.tolist(),
-        codec,
+        None if codec is None else codec.to_dict(),
     )
 
 
