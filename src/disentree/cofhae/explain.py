@@ -23,6 +23,7 @@ PIXEL = 0.05  # of the range of an image's pixels, for one to count as changed
 DIGITS = 4  # of decoded numbers, which are no measurements
 
 
+@np.errstate(over="ignore", invalid="ignore")  # numbers of 1e300 have no variance
 def explain_variables(
     hierarchy: Hierarchy,
     codes: Float[np.ndarray, "n v"],

@@ -186,6 +186,7 @@ def _rule_sentence(split: Mapping[str, Any]) -> str:
     return f"Rule: {rule['text']} ({shares}; accuracy {right})."
 
 
+@np.errstate(over="ignore", invalid="ignore")  # numbers of 1e300 have no variance
 def explain_tree(
     X: Any,
     hierarchy: Hierarchy,

@@ -102,6 +102,7 @@ def _mixed(x: Any) -> Any:
     return x ^ (x >> np.uint64(31))
 
 
+@np.errstate(over="ignore", invalid="ignore")  # numbers of 1e300 have no variance
 def read_columns(
     X: Any, names: Sequence[str] | None = None, codec: Codec | None = None, are_named: bool | None = None
 ) -> Columns:

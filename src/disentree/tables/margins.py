@@ -44,7 +44,7 @@ def log_slope(x: Float[np.ndarray, " n"], transform: str, unit: float) -> Float[
         return -np.log(np.maximum(x + unit, 1e-300))
     if transform == "sqrt":
         return -np.log(2) - 0.5 * np.log(np.maximum(x, 1e-300))
-    return -0.5 * np.log(x * x + unit * unit) if transform == "arcsinh" else np.zeros_like(x)
+    return -np.log(np.hypot(x, unit)) if transform == "arcsinh" else np.zeros_like(x)
 
 
 def choose_scale(x: Float[np.ndarray, " n"]) -> Scale:
