@@ -163,6 +163,8 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
     )
     # For fits to a part of the rows: how strict tests are, and coordinates if they are to be those of all rows.
     _rigor: float = 1.0
+    _unasked: tuple[str, ...] = ()  # finders
+    _silent: tuple[str, ...] = ()  # finders that had nothing to offer
     _coordinates: Coordinates | None = None
     stability_: Stability | None = None
 
@@ -229,8 +231,9 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
             noise = self._white_noise(seen, columns)
             finders = table_finders(self._floor, columns, noise, self.n_neighbors, self._workers, self._rigor)
             inside = table_inside(columns, self.n_neighbors, self._workers)
+        finders = [finder for finder in finders if finder.name not in self._unasked]
         outcome = search(Z, self._floor, columns, finders, seeds[2], self._timed, inside, self._rigor)
-        self.candidates_ = outcome.table
+        self.candidates_, self._silent = outcome.table, outcome.silent
         self.description_length_ = outcome.description_length
         self.saved_bits_, self.saved_bits_doubt_ = outcome.saved_bits, outcome.doubt
         return outcome, Z
@@ -400,6 +403,7 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
             checkpoint=checkpoint,
             codec=codec,
             coordinates=coordinates,
+            unasked=self._silent,
             verbose=bool(self.verbose),
             seconds=sum(self.timings_.values()),
         )

@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -63,6 +63,8 @@ class Outcome:
         Held-out bits per row of the chosen one.
     saved_bits, doubt : float
         Bits per row that it saves over the best model without structure, and the standard error of that.
+    silent : tuple of str, default=()
+        Finders that were asked and had nothing to offer.
     """
 
     candidate: Any
@@ -70,6 +72,7 @@ class Outcome:
     description_length: float
     saved_bits: float
     doubt: float
+    silent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -205,6 +208,7 @@ def search(
             lambda part: structureless(part, floor, columns) if few else plain, Z, floor, held
         )
     needless: set[str] = set()
+    silent: list[str] = []
     for finder, own in zip(finders, seeds, strict=False):
         if finder.name in needless:
             continue
@@ -217,6 +221,7 @@ def search(
                 seconds = time.perf_counter() - start
                 found |= {c.finder: c for c in new}
                 if not new:
+                    silent.append(finder.name)
                     continue
                 needless.update(name for c in new for name in c.details.get("needless", ()))
                 fits = (
@@ -238,7 +243,7 @@ def search(
             warnings.warn(f"interrupted: {finder.name} was not finished", RuntimeWarning, stacklevel=2)
             break
     leaves = {name: connected_leaves(found[name], fitted) for name in verdicts}
-    outcome = choose(found, verdicts, leaves, Z.shape[1], rigor)
+    outcome = replace(choose(found, verdicts, leaves, Z.shape[1], rigor), silent=tuple(silent))
     if inside is None or not outcome.saved_bits:
         return outcome
     with step("looking again"):
@@ -262,7 +267,8 @@ def look_inside(
     bits = outcome.description_length - looked.saved_bits
     row = _row(looked.candidate, bits, time.perf_counter() - start)
     doubt = float(np.hypot(outcome.doubt, looked.doubt))
-    return Outcome(looked.candidate, [row, *outcome.table], bits, outcome.saved_bits + looked.saved_bits, doubt)
+    saved = outcome.saved_bits + looked.saved_bits
+    return Outcome(looked.candidate, [row, *outcome.table], bits, saved, doubt, outcome.silent)
 
 
 def _is_thin(found: dict[str, Any], verdicts: dict[str, Verdict], Z: Float[np.ndarray, "n D"]) -> bool:

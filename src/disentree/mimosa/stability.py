@@ -208,6 +208,7 @@ def stability_of(
     checkpoint: str | os.PathLike[str] | None = None,
     codec: Any = None,
     coordinates: Coordinates | None = None,
+    unasked: Sequence[str] = (),
     verbose: bool = False,
     seconds: float = np.inf,
 ) -> Stability:
@@ -234,6 +235,8 @@ def stability_of(
         What the columns of a data frame are.
     coordinates : Coordinates or None, default=None
         Those of all resamples, if they are not to be found again.
+    unasked : sequence of str, default=()
+        Finders that had nothing to offer for all rows, and are not asked for a part of them.
     verbose : bool, default=False
         Show progress on stderr.
     seconds : float, default=inf
@@ -254,7 +257,7 @@ def stability_of(
     todo = [i for i in range(n_resamples) if i not in done]
     rows = {i: _rows(n, fraction, i) for i in todo}
     settings: Any = clone(model)
-    refit = _Refit(settings.set_params(n_jobs=1, verbose=False), fraction, codec, coordinates)
+    refit = _Refit(settings.set_params(n_jobs=1, verbose=False), fraction, codec, coordinates, tuple(unasked))
     jobs = joblib.effective_n_jobs(-1 if n_jobs is None else n_jobs)
     jobs = 0 if seconds * len(todo) < 2 * IN_PROCESS or jobs == 1 else min(jobs, len(todo))
     with progress.bar("resample", n_resamples, verbose, done=len(done)) as tell:
@@ -284,12 +287,14 @@ class _Refit:
     fraction: float
     codec: Any
     coordinates: Coordinates | None
+    unasked: tuple[str, ...]
 
     def __call__(self, i: int, X: Any, found: Found) -> dict[str, Any]:
         model: Any = clone(self.model)
         model.set_params(random_state=i)
         model._rigor = float(np.sqrt(self.fraction))
         model._coordinates = self.coordinates
+        model._unasked = self.unasked
         more = {} if self.codec is None else {"codec": self.codec}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what they say was said about all rows, or is about a part of them
