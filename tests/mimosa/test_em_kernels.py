@@ -79,3 +79,12 @@ def test_the_cubic_and_its_slope_are_those_of_scipy():
         values, slopes = MonotoneMap(at, scores, 1.0, 1.0).inside(x)
         np.testing.assert_allclose(values, theirs(x), atol=1e-9)
         np.testing.assert_allclose(slopes, theirs(x, 1), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("family", ["pooled", "lowrank", "full"])
+def test_a_column_that_never_varies_and_has_no_precision_is_singular(family):
+    """Pixels that are always 0: the search leaves a finder out that has no inverse, and goes on."""
+    Y, R = rows_and_weights(k=2)
+    Y[:, 3] = 0.0
+    with pytest.raises(np.linalg.LinAlgError):
+        expectation_maximization(Y, R, np.zeros(4), family)

@@ -13,7 +13,7 @@ LOG_2PI = float(np.log(2 * np.pi))
 TINY = 1e-300
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 @no_type_check
 def cholesky(A):
     """The lower root of a matrix, and whether it has one."""
@@ -33,7 +33,7 @@ def cholesky(A):
     return L, True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 @no_type_check
 def inverse_of_lower(L):
     q = len(L)
@@ -48,7 +48,7 @@ def inverse_of_lower(L):
     return out
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 @no_type_check
 def not_below(covariance, floor):
     """The covariance with no standard deviation, in any direction, below the precision of the data."""
@@ -73,7 +73,7 @@ def not_below(covariance, floor):
     return np.dot(root, root.T.copy())
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 @no_type_check
 def unbiased(values, count):
     """Relative variances without the spread that few rows give to eigenvalues.
@@ -93,7 +93,7 @@ def unbiased(values, count):
     return out
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 @no_type_check
 def moments(Y, R):
     """Counts, means and sample covariances of rows that belong to components with weights R."""
@@ -116,7 +116,7 @@ def moments(Y, R):
     return counts, means, covariances
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 @no_type_check
 def pooled_covariances(S, counts, n, floor, elsewhere, has_elsewhere):
     """The pooled covariance, changed in the directions where a component clearly differs from it.
@@ -164,7 +164,7 @@ def pooled_covariances(S, counts, n, floor, elsewhere, has_elsewhere):
     return out, parameters, True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 @no_type_check
 def lowrank_covariances(S, counts, n, floor):
     """Own variances in the leading directions, one in the others; the number of directions by BIC."""
@@ -196,7 +196,7 @@ def lowrank_covariances(S, counts, n, floor):
     return out, parameters
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 @no_type_check
 def maximized(Y, R, n, floor, family, elsewhere, has_elsewhere):
     """The M step: shares, means, covariances, sample covariances, their number of parameters, and whether all have
@@ -215,7 +215,7 @@ def maximized(Y, R, n, floor, family, elsewhere, has_elsewhere):
     return counts / counts.sum(), means, covariances, S, parameters + k * q + k - 1, ok
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 @no_type_check
 def log_joint(Y, shares, means, covariances):
     """Log of share times density, for each row and component, and whether all covariances have a root."""
@@ -243,7 +243,7 @@ def log_joint(Y, shares, means, covariances):
     return out, True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 @no_type_check
 def iterate(Y, R, weights, n, floor, family, elsewhere, has_elsewhere, steps, tolerance, fewest):
     """EM from weights of rows: the mixture, its log likelihood, its posteriors, and whether it could be fitted."""
