@@ -146,7 +146,7 @@ def pooled_covariances(S, counts, n, floor, elsewhere, has_elsewhere):
         values = np.maximum(unbiased(values / scale, counts[c]), 1e-12)
         gain = counts[c] / 2 * (values - 1 - np.log(values))
         order = np.argsort(-gain)
-        best, most, saved, price = 0, 0.0, 0.0, 0.0
+        best, most, saved, free = 0, 0.0, 0.0, 0.0
         for i in range(q):
             saved += gain[order[i]] - 0.5 * np.log(n) * (q - i)
             if saved > most:
@@ -157,10 +157,10 @@ def pooled_covariances(S, counts, n, floor, elsewhere, has_elsewhere):
             scaled = np.empty((q, best))
             for i in range(best):
                 scaled[:, i] = V[:, i] * (values[order[i]] - 1)
-                price += q - i
+                free += q - i
             own += np.dot(scaled, V.T.copy())
         out[c] = not_below(scale * own, floor)
-        parameters += price
+        parameters += free
     return out, parameters, True
 
 
