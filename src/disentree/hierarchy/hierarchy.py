@@ -34,6 +34,7 @@ from disentree.hierarchy.tree import (
     merge_up,
     push_down,
     text_lines,
+    unroll,
     variables_to_list,
     walk_paths,
 )
@@ -566,7 +567,8 @@ class Hierarchy:
         A group's label is the minimum dimension of the leaves below it, counted from the root; children are
         sorted by the sorted labels below them and then by their own canonical form, so that ties between
         children of different shape cannot depend on the order in which they were written. A group with more
-        than one categorical gets a node for each of them.
+        than one categorical has a node labeled -1 for each of them, above the groups of its options: a choice of
+        its own, unlike a group, so that independent choices never look like nested ones.
 
         Returns
         -------
@@ -602,8 +604,25 @@ class Hierarchy:
         """
         return Hierarchy(push_down(self.root, ()))
 
+    def unrolled(self) -> Hierarchy:
+        """The tree with one categorical in a group, as in the paper: the second is repeated below every option
+        of the first.
+
+        It has the same paths in the same order, but a variable of its own on each: what was one choice is many.
+
+        Returns
+        -------
+        Hierarchy
+
+        Examples
+        --------
+        >>> Hierarchy.flat(1, (2, 3)).unrolled()
+        <Hierarchy: 1 continuous, 3 categorical, 6 paths>
+        """
+        return Hierarchy(unroll(self.root))
+
     def transfer(self, codes: ArrayLike, other: Hierarchy) -> Float[np.ndarray, "n w"]:
-        """Codes for an equivalent hierarchy (`merged_up`, `pushed_down`).
+        """Codes for an equivalent hierarchy (`merged_up`, `pushed_down`, `unrolled`).
 
         Parameters
         ----------

@@ -226,6 +226,9 @@ def walk_paths(
     return out
 
 
+FACTOR = -1  # label of a categorical beside others in canonical form; no group has it
+
+
 def canonical_form(group: Group, above: int) -> tuple:
     """`above`: the least dimension that a leaf below this group gets from the rest of the tree."""
     label = above + group.min_dimension
@@ -233,7 +236,7 @@ def canonical_form(group: Group, above: int) -> tuple:
     for categorical in group.categoricals:
         least = min(option.min_dimension for option in categorical.options)
         nodes.append([canonical_form(option, label - least) for option in categorical.options])
-    children = nodes[0] if len(nodes) == 1 else [(label, _sorted(n)) for n in nodes]
+    children = nodes[0] if len(nodes) == 1 else [(FACTOR, _sorted(n)) for n in nodes]
     return (label, _sorted(children))
 
 
@@ -270,3 +273,12 @@ def push_down(group: Group, given: tuple[Continuous, ...]) -> Group:
         options = tuple(push_down(option, carried if i == 0 else ()) for option in categorical.options)
         categoricals.append(Categorical(categorical.name, options))
     return Group(tuple(categoricals), group.name)
+
+
+def unroll(group: Group, rest: tuple[Categorical, ...] = ()) -> Group:
+    """The group with one categorical at most, and so all groups below: the others, and `rest`, in every option."""
+    first, *others = (*group.categoricals, *rest) or (None,)
+    if first is None:
+        return group
+    options = tuple(unroll(option, tuple(others)) for option in first.options)
+    return Group((*group.continuous, Categorical(first.name, options)), group.name)

@@ -1,8 +1,9 @@
 """H-error: the tree edit distance between two hierarchies, independent of the equivalent form they have.
 
 The hierarchies are brought to canonical form (`Hierarchy.canonical`), which merging up, pushing down and
-reordering do not change. The results are ordered, labeled trees, which are compared by the algorithm of Zhang &
-Shasha (1989) with a cost of 1 for inserting, deleting or relabeling a node.
+reordering do not change; categoricals beside each other in a group are nodes of their own in it. The results are
+ordered, labeled trees, which are compared by the algorithm of Zhang & Shasha (1989) with a cost of 1 for inserting,
+deleting or relabeling a node.
 """
 
 from __future__ import annotations
