@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from disentree.datasets import spaceshapes
+from disentree.datasets import load_dataset, spaceshapes
 from disentree.datasets.spaceshapes import SPACESHAPES, render, sample_codes
 
 NAN = np.nan
@@ -255,3 +255,41 @@ def test_codes_that_do_not_fit_the_hierarchy_are_refused():
 def test_images_too_small_to_draw_on_are_refused(size):
     with pytest.raises(ValueError, match=f"size must be at least 16 pixels, got {size}"):
         draw(star(), size=size)
+
+
+# --- a second categorical
+
+
+@pytest.mark.parametrize("second", ["color", "size"])
+def test_a_second_categorical_stands_beside_the_shape(second):
+    ds = load_dataset("spaceshapes", n_samples=400, seed=2, second=second)
+    plain = load_dataset("spaceshapes", n_samples=400, seed=2)
+    assert [v.name for v in ds.hierarchy.variables if v.parent is None] == ["x", "y", "shape", second]
+    assert len(ds.hierarchy.paths) == 8
+    np.testing.assert_array_equal(ds.codes[:, :8], plain.codes)
+    first = ds.codes[:, 8] == 0
+    assert 0.4 < first.mean() < 0.6
+    np.testing.assert_array_equal(ds.X[first], plain.X[first])
+    assert (ds.X[~first] != plain.X[~first]).any(axis=(1, 2)).all()
+    np.testing.assert_array_equal(ds.generate(ds.codes), ds.X)
+
+
+def test_gray_shapes_have_half_the_brightness():
+    white, gray = draw([*star(), 0], [*star(), 1], second="color")
+    np.testing.assert_allclose(gray, white / 2, atol=1)
+
+
+@pytest.mark.parametrize("shape", [moon, star, ship])
+def test_small_shapes_are_large_ones_at_two_thirds(shape):
+    # an image of 96 pixels drawn small shows the shape in as many pixels as one of 64 drawn large
+    large = draw([*shape(), 0], size=64, second="size")[0]
+    small = draw([*shape(), 1], size=96, second="size")[0]
+    np.testing.assert_allclose(small[16:80, 16:80], large, atol=1)
+    assert small.sum() == pytest.approx(large.sum(), rel=1e-3)
+
+
+def test_mistakes_with_the_second_categorical_are_named():
+    with pytest.raises(ValueError, match="second must be None, 'color' or 'size', got 'weight'"):
+        load_dataset("spaceshapes", n_samples=10, second="weight")
+    with pytest.raises(ValueError, match="second must not be 'color' with binarize, which leaves one color"):
+        load_dataset("spaceshapes", n_samples=10, second="color", binarize=True)

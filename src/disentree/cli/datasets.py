@@ -120,4 +120,7 @@ def _print_description(info: DatasetInfo) -> None:
     print("\noptions:")
     for option, value in info.options.items():
         flag = f"--{option.replace('_', '-')}"
-        print(f"  {flag} ({'on' if value else 'off'})" if isinstance(value, bool) else f"  {flag} {value}")
+        shown = (
+            "(none)" if value is None else f"({'on' if value else 'off'})" if isinstance(value, bool) else value
+        )
+        print(f"  {flag} {shown}")

@@ -15,11 +15,13 @@ import numpy as np
 from disentree.datasets import clusters, curved, humid_air, robot_arm
 from disentree.datasets.base import Dataset
 from disentree.datasets.chopsticks import VARIANTS, Chopsticks
+from disentree.datasets.product import Product
 from disentree.datasets.real_tables import CARDS, Card, load_table
 from disentree.datasets.recipe import Recipe
 from disentree.hierarchy import Hierarchy
 
 _CHOPSTICKS = re.compile(r"chopsticks-depth(\d+)-(\w+)")
+_PRODUCT = re.compile(r"product-(\d+)(-curved)?")
 _ABOUT = {
     "inter": "sticks with an intercept",
     "slope": "sticks with a slope",
@@ -31,6 +33,7 @@ _ABOUT = {
 N_SAMPLES = 100_000  # of generated data, unless told
 _BENCHMARKS = [*(f"chopsticks-depth{d}-{v}" for d in (2, 3) for v in VARIANTS), "spaceshapes"]
 _RECIPES = {**curved.RECIPES, **clusters.RECIPES, "robot-arm": robot_arm.RECIPE, "humid-air": humid_air.RECIPE}
+_PRODUCTS = [f"product-{k}{curved}" for curved in ("", "-curved") for k in range(2, 6)]
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ def list_datasets(kind: str = "benchmarks") -> list[DatasetInfo]:
     >>> list_datasets()[0].name, list_datasets("real")[0].name
     ('chopsticks-depth2-inter', 'penguins')
     """
-    names = {"benchmarks": _BENCHMARKS, "generated": list(_RECIPES), "real": list(CARDS)}
+    names = {"benchmarks": _BENCHMARKS, "generated": [*_RECIPES, *_PRODUCTS], "real": list(CARDS)}
     if kind not in names:
         raise ValueError(f"kind must be {', '.join(names)}, got {kind!r}")
     return [dataset_info(name) for name in names[kind]]
@@ -110,7 +113,8 @@ def load_dataset(name: str, n_samples: int | None = None, seed: int = 0, **optio
     Parameters
     ----------
     name : str
-        ``chopsticks-depth{d}-{inter|slope|both|either}`` for any depth d, ``spaceshapes``, or another name that
+        ``chopsticks-depth{d}-{inter|slope|both|either}`` for any depth d, ``product-{k}`` and
+        ``product-{k}-curved`` for any number of switches k from 2, ``spaceshapes``, or another name that
         `list_datasets` has.
     n_samples : int or None, default=None
         None for 100,000 rows of a generated data set and for all rows of a real one, of which it is otherwise the
@@ -119,7 +123,9 @@ def load_dataset(name: str, n_samples: int | None = None, seed: int = 0, **optio
         The same seed gives the same bytes, whatever the number of cores.
     **options
         Chopsticks: `length`, `noise` (standard deviation of Gaussian noise), `min_offset`, `mode`,
-        `distribution`, `stop` (see `Chopsticks`). Spaceshapes: `binarize`, `noise`. Other generated data: `noise`.
+        `distribution`, `stop` (see `Chopsticks`). Products: `shares`, `missing`, `offset`, `noise`
+        (see `Product`). Spaceshapes: `binarize`, `second` (an independent second categorical: None, "color" or
+        "size"), `noise`. Other generated data: `noise`.
         Real tables: `numeric`, to have only the measured numbers of rows without empty cells, as an array.
 
     Returns
@@ -189,16 +195,22 @@ def _recipe(name: str, options: dict[str, Any]) -> tuple[DatasetInfo, Recipe]:
     elif name == "spaceshapes":
         from disentree.datasets import spaceshapes
 
-        defaults = {"binarize": False}
-        own = _check_options(name, options, defaults)
+        defaults = {"binarize": False, "second": None}
+        own = {**defaults, **_check_options(name, options, defaults)}
+        tree = spaceshapes.hierarchy_with(**own)
         about = "64x64 images of moons, stars and ships, some with a jet"
-        render = partial(spaceshapes.render, **own)
-        recipe = Recipe(about, spaceshapes.SPACESHAPES, spaceshapes.sample_codes, render)
+        sample = partial(spaceshapes.sample_codes, second=own["second"])
+        recipe = Recipe(about, tree, sample, partial(spaceshapes.render, **own))
+    elif product := _PRODUCT.fullmatch(name):
+        defaults = {f.name: f.default for f in fields(Product) if f.name not in ("k", "curved")}
+        own = _check_options(name, options, defaults)
+        recipe = Product(int(product[1]), bool(product[2]), **own).recipe
     elif name in _RECIPES:
         defaults, recipe = {}, _RECIPES[name]
         _check_options(name, options, defaults)
     else:
-        names = [*_BENCHMARKS, *(f"chopsticks-depth{match[1]}-{v}" for v in VARIANTS if match), *_RECIPES, *CARDS]
+        names = [*_BENCHMARKS, *(f"chopsticks-depth{match[1]}-{v}" for v in VARIANTS if match)]
+        names += [*_RECIPES, *_PRODUCTS, *CARDS]
         near = difflib.get_close_matches(name, names, n=1, cutoff=0.3)
         hint = f"did you mean {near[0]!r}?" if near else f"known names: {', '.join(names)}"
         raise ValueError(f"there is no data set {name!r}; {hint}")

@@ -6,6 +6,7 @@ does not depend on which other images are drawn with it or on how many threads d
 """
 
 import math
+from dataclasses import replace
 from typing import no_type_check
 
 import numpy as np
@@ -13,6 +14,7 @@ from jaxtyping import Float, UInt8
 from numba import njit, prange
 
 from disentree.hierarchy import Hierarchy
+from disentree.hierarchy.tree import Categorical, Group
 
 SPACESHAPES = Hierarchy.from_dict(
     {
@@ -45,6 +47,12 @@ SPACESHAPES = Hierarchy.from_dict(
     }
 )
 
+# What an independent second categorical may be: its options, how large and how bright each draws a shape.
+SECOND = {
+    "color": (("white", "gray"), (1.0, 1.0), (1.0, 0.5)),
+    "size": (("large", "small"), (1.0, 2 / 3), (1.0, 1.0)),
+}
+
 # columns of the codes, and options of the categoricals
 X, Y, SHAPE, PHASE, SHINE, ANGLE, JET, JETLEN = range(8)
 MOON, STAR, SHIP = range(3)
@@ -76,13 +84,29 @@ FLAME_SHORTEST, FLAME_LONGEST = 0.25, 0.67  # length at jetlen 0 and 1, in flame
 FLAME_THIN, FLAME_THICK = 0.1, 0.15  # half width at jetlen 0 and 1, in flame scales
 
 
-def sample_codes(n_samples: int, rng: np.random.Generator) -> Float[np.ndarray, "{n_samples} 8"]:
+def hierarchy_with(second: str | None = None, binarize: bool = False) -> Hierarchy:
+    """The hierarchy of the codes: `SPACESHAPES`, with a second categorical after `shape` if one is asked for."""
+    if second is None:
+        return SPACESHAPES
+    if second not in SECOND:
+        raise ValueError(f"second must be None, {' or '.join(map(repr, SECOND))}, got {second!r}")
+    if second == "color" and binarize:
+        raise ValueError("second must not be 'color' with binarize, which leaves one color")
+    options = tuple(Group((), name) for name in SECOND[second][0])
+    return Hierarchy(
+        replace(SPACESHAPES.root, variables=(*SPACESHAPES.root.variables, Categorical(second, options)))
+    )
+
+
+def sample_codes(
+    n_samples: int, rng: np.random.Generator, second: str | None = None
+) -> Float[np.ndarray, "{n_samples} columns"]:
     """Draw codes with every factor uniform: 1/3 moons, 1/3 stars, 1/6 ships, 1/6 ships with jets."""
-    return SPACESHAPES.sample(n_samples, rng)
+    return hierarchy_with(second).sample(n_samples, rng)
 
 
 def render(
-    codes: Float[np.ndarray, "n columns"], *, size: int = 64, binarize: bool = False
+    codes: Float[np.ndarray, "n columns"], *, size: int = 64, binarize: bool = False, second: str | None = None
 ) -> UInt8[np.ndarray, "n {size} {size}"]:
     """Draw one image per row of `codes`, white (255) on black (0).
 
@@ -97,6 +121,9 @@ def render(
         Side of the square images in pixels.
     binarize
         Whether to threshold at 128, which leaves only 0 and 255. Images then no longer change smoothly.
+    second
+        An independent second categorical, in the last column of `codes`: "color" (white, or gray of half the
+        brightness) or "size" (large, or small with two thirds of the extent).
 
     Examples
     --------
@@ -105,11 +132,14 @@ def render(
     >>> render(codes).shape
     (5, 64, 64)
     """
-    codes = SPACESHAPES.validate(codes)
+    codes = hierarchy_with(second, binarize).validate(codes)
     if size < 16:
         raise ValueError(f"size must be at least 16 pixels, got {size}")
     images = np.zeros((len(codes), size, size), dtype=np.uint8)
-    _draw(np.ascontiguousarray(codes), images, binarize)
+    zoom = light = np.ones(len(codes))
+    if second is not None:
+        zoom, light = (np.array(values)[codes[:, -1].astype(np.intp)] for values in SECOND[second][1:])
+    _draw(np.ascontiguousarray(codes), zoom, light, images, binarize)
     return images
 
 
@@ -118,15 +148,16 @@ def render(
 
 @njit(parallel=True, cache=True)
 @no_type_check
-def _draw(codes, images, binarize):
+def _draw(codes, zoom, brightness, images, binarize):
     size = images.shape[1]
-    scale = size / FRAME
+    frame_scale = size / FRAME
     for i in prange(len(codes)):
         code = codes[i]
+        scale = frame_scale * zoom[i]
         shape = int(code[SHAPE])
         # from here on in pixels of the image, rows counted downward
-        center_col = (FRAME / 2 + TRAVEL * (code[X] - 0.5)) * scale
-        center_row = (FRAME / 2 - TRAVEL * (code[Y] - 0.5)) * scale
+        center_col = (FRAME / 2 + TRAVEL * (code[X] - 0.5)) * frame_scale
+        center_row = (FRAME / 2 - TRAVEL * (code[Y] - 0.5)) * frame_scale
         reach = REACH * scale + SOFT_EDGE
         tilt = MAX_TILT * (2 * code[ANGLE] - 1)
         cos_tilt, sin_tilt = math.cos(tilt), math.sin(tilt)
@@ -145,7 +176,7 @@ def _draw(codes, images, binarize):
                     if code[JET] == WITH_JET:
                         flame = _flame(starboard, ahead, scale, code[JETLEN])
                         light = 1 - (1 - light) * (1 - flame)
-                level = int(255 * light + 0.5)
+                level = int(255 * brightness[i] * light + 0.5)
                 images[i, row, col] = (255 if level >= 128 else 0) if binarize else level
 
 
