@@ -2,8 +2,8 @@
 
 The hierarchies are brought to canonical form (`Hierarchy.canonical`), which merging up, pushing down and
 reordering do not change; categoricals beside each other in a group are nodes of their own in it. The results are
-ordered, labeled trees, which are compared by the algorithm of Zhang & Shasha (1989) with a cost of 1 for inserting,
-deleting or relabeling a node.
+ordered, labeled trees, which are compared by the algorithm of Zhang & Shasha (1989) with a cost of 1 for
+inserting, deleting or relabeling a node.
 """
 
 from __future__ import annotations
