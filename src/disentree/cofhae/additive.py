@@ -17,8 +17,6 @@ from disentree.geometry.additive_maps import AdditiveMaps, fit_additive_maps
 from disentree.hierarchy import Hierarchy
 from disentree.training.data import Source
 
-MANY_PATHS = 64  # from which effects of options are added up
-
 
 class AdditiveEncoder(nn.Module):
     """Options by linear logits; variables from what their effects leave."""

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from disentree.cofhae import constants
-from disentree.cofhae.additive import MANY_PATHS, AdditiveForm, fit_additive_form
+from disentree.cofhae.additive import AdditiveForm, fit_additive_form
 from disentree.cofhae.algorithm2 import Labels, make_measure, make_step
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
 from disentree.cofhae.base import AutoencoderEstimator, paper_training
@@ -28,6 +28,7 @@ from disentree.cofhae.inputs import embedding_layer
 from disentree.cofhae.linear import ClosedForm, are_enough, fit_closed_form
 from disentree.cofhae.losses import discriminator
 from disentree.cofhae.shared_docs import documented
+from disentree.geometry.additive_maps import has_too_many_paths
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.explain import Explanation, explain_tree
 from disentree.mimosa.explain_columns import read_columns
@@ -497,7 +498,8 @@ class COFHAE(AutoencoderEstimator):
         networks."""
         linear = self.maps == "linear" or (self.maps == "auto" and self._may_be_linear)
         branches = self.table_ is not None and bool(self.table_.branches)
-        return linear and (branches or len(self.hierarchy_.paths) > MANY_PATHS) and len(source.shape) == 1
+        many = branches or has_too_many_paths(self.hierarchy_, self.input_.n_features)
+        return linear and many and len(source.shape) == 1
 
     @property
     def _may_be_linear(self) -> bool:

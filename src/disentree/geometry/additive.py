@@ -57,6 +57,19 @@ class Items:
         opener = [-1 if v.parent is None or v.option is None else option_of[v.parent, v.option] for v in variables]
         return cls(options, continuous, columns, np.array(opener, dtype=np.int64))
 
+    def codes(
+        self, hierarchy: Hierarchy, paths: Int[np.ndarray, " n"], z: Float[np.ndarray, "n continuous"]
+    ) -> Float[np.ndarray, "n v"]:
+        """Codes of rows on given paths with these variables, whatever these are where they are not active."""
+        codes = np.full((len(paths), hierarchy.n_variables), np.nan)
+        codes[:, self.columns] = np.where(self.continuous[paths], z, np.nan)
+        used, place = np.unique(paths, return_inverse=True)
+        chosen = np.full((len(used), hierarchy.n_variables), np.nan)
+        for i, path in enumerate(used):
+            for column, option in hierarchy.paths[path].choices:
+                chosen[i, column] = option
+        return np.where(np.isnan(chosen[place]), codes, chosen[place])
+
     def groups(self) -> list[Int[np.ndarray, " _"]]:
         """The continuous variables of each group, those that most paths have first."""
         found = [np.flatnonzero(self.opener == o) for o in np.unique(self.opener)]
@@ -83,6 +96,17 @@ class AdditiveMap:
         for i, opener in enumerate(items.opener):
             (base if opener < 0 else effects[opener])[:] += mean[i] * self.directions[i]
         return AdditiveMap(base, effects, self.directions * scale[:, None])
+
+
+def spread_of(
+    z: Float[np.ndarray, "n continuous"], items: Items, paths: Int[np.ndarray, " n"]
+) -> tuple[Float[np.ndarray, " continuous"], Float[np.ndarray, " continuous"]]:
+    """Mean and standard deviation of each variable over the rows where it is active."""
+    on = items.continuous[paths]
+    count = np.maximum(on.sum(axis=0), 1)
+    mean = np.where(on, z, 0.0).sum(axis=0) / count
+    scale = np.sqrt(np.where(on, (z - mean) ** 2, 0.0).sum(axis=0) / count)
+    return mean, np.where(scale > 0, scale, 1.0)
 
 
 def solve_variables(

@@ -1,7 +1,8 @@
-"""Linear maps for trees with very many paths: what options and variables do is added up.
+"""Encoder and decoder of an additive map (`additive.py`) for trees with very many paths.
 
 A row is x = b + sum of the effects of its options + sum over its groups of z_g V_g. With a map for every path, the
-number of maps would be a product over categoricals beside each other; here it is a sum.
+number of maps would be a product over categoricals beside each other; here it is a sum. The encoder is a sum too:
+variables are read from a row without its options' effects, options are told apart one categorical at a time.
 """
 
 from __future__ import annotations
@@ -14,24 +15,27 @@ from jaxtyping import Bool, Float, Int
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
+from disentree.geometry.additive import AdditiveMap, Items
 from disentree.hierarchy import Hierarchy
 
+MANY_NUMBERS = 1e6  # in the Gaussians of all paths, from which there are none: an array of eight megabytes
 RIDGE = 1.0  # rows of prior weight on an option's effect being none
 SHARPNESS = 1000.0  # inverse strength of the penalty on the weights that tell options apart
 OWN = 0.05  # of its variance that a feature may have where a group is not active, to be the group's own
 CLASSIFIED = 10_000  # rows that options are told apart on
 
 
+def has_too_many_paths(hierarchy: Hierarchy, n_features: int) -> bool:
+    """Whether a map and a Gaussian for each path would be too many."""
+    return hierarchy.root.n_paths * n_features**2 > MANY_NUMBERS
+
+
 @dataclass(frozen=True)
-class AdditiveMaps:
-    """Encoder and decoder of a tree.
+class AdditiveMaps(AdditiveMap):
+    """Encoder and decoder of a tree: the map and what inverts it.
 
     Attributes
     ----------
-    base : array of shape (f,)
-    effects : array of shape (options, f)
-    directions : array of shape (continuous, f)
-        z times these is added.
     forward : array of shape (f, continuous)
         Variables from a row without its base and its options' effects.
     weights : array of shape (f, options)
@@ -39,12 +43,16 @@ class AdditiveMaps:
         Logits of the options from a row.
     """
 
-    base: Float[np.ndarray, " f"]
-    effects: Float[np.ndarray, "options f"]
-    directions: Float[np.ndarray, "continuous f"]
     forward: Float[np.ndarray, "f continuous"]
     weights: Float[np.ndarray, "f options"]
     bias: Float[np.ndarray, " options"]
+
+    def variables(
+        self, X: Float[np.ndarray, "n f"], paths: Int[np.ndarray, " n"], items: Items
+    ) -> Float[np.ndarray, "n continuous"]:
+        """The variables of rows on given paths, NaN where not active."""
+        z = (X - self.base) @ self.forward - (items.options @ (self.effects @ self.forward))[paths]
+        return np.where(items.continuous[paths], z, np.nan)
 
 
 def fit_additive_maps(
@@ -63,55 +71,34 @@ def fit_additive_maps(
         Path of each row, none of them -1.
     rng : Generator
     """
-    variables = hierarchy.variables
-    continuous = [v for v in variables if v.kind == "continuous"]
-    options = [(v.index, k) for v in variables if v.kind == "categorical" for k in range(v.n_options)]
-    chosen = np.zeros((len(hierarchy.paths), len(options)))
-    active = np.zeros((len(hierarchy.paths), len(variables)), bool)
-    for path in hierarchy.paths:
-        active[path.index, list(path.active)] = True
-        for choice in path.choices:
-            chosen[path.index, options.index(choice)] = 1.0
-    A, on = chosen[paths], active[paths]
+    items = Items.of(hierarchy)
+    A, on = items.options[paths], items.continuous[paths]
     base = X.mean(axis=0)
     center = A.mean(axis=0)
     C = A - center
-    effects = np.linalg.solve(C.T @ C + RIDGE * np.eye(len(options)), C.T @ (X - base))
+    effects = np.linalg.solve(C.T @ C + RIDGE * np.eye(A.shape[1]), C.T @ (X - base))
     base = base - center @ effects
     left = X - base - A @ effects
 
-    directions = np.zeros((len(continuous), X.shape[1]))
-    forward = np.zeros((X.shape[1], len(continuous)))
-    chain: dict[tuple[int | None, int | None], list[int]] = {}
-    place = {v.index: i for i, v in enumerate(continuous)}
-    for key in dict.fromkeys((v.parent, v.option) for v in continuous):
-        own = [place[v.index] for v in continuous if (v.parent, v.option) == key]
-        rows = on[:, continuous[own[0]].index]
-        above = _above(hierarchy, key, chain)
-        chain[key] = [*above, *own]
-        V = _components(left, rows, len(own), forward[:, above] @ directions[above])
+    directions = np.zeros((on.shape[1], X.shape[1]))
+    forward = np.zeros((X.shape[1], on.shape[1]))
+    done: list[int] = []
+    for own in items.groups():
+        rows = on[:, own[0]]
+        # Active wherever this group is: the variables of the groups above it.
+        above = [i for i in done if (items.continuous[:, i] >= items.continuous[:, own[0]]).all()]
+        explained = forward[:, above] @ directions[above]
+        V = _components(left, rows, len(own), explained)
         spread = (
             np.sqrt(np.maximum(np.mean((left[rows] @ V) ** 2, axis=0), 1e-300))
             if rows.any()
             else np.ones(len(own))
         )
         directions[own] = (V * spread).T
-        rest = np.eye(len(V)) - forward[:, above] @ directions[above]
-        forward[:, own] = rest @ V / spread
-    weights, bias = _logits(X, A, on, hierarchy, rng)
+        forward[:, own] = (np.eye(len(V)) - explained) @ V / spread
+        done += own.tolist()
+    weights, bias = _logits(X, A, hierarchy, rng)
     return AdditiveMaps(base, effects, directions, forward, weights, bias)
-
-
-def _above(hierarchy: Hierarchy, key: tuple[int | None, int | None], chain: dict) -> list[int]:
-    """The variables of all groups above one."""
-    parent = key[0]
-    while parent is not None:
-        variable = hierarchy.variables[parent]
-        key = (variable.parent, variable.option)
-        if key in chain:
-            return chain[key]
-        parent = key[0]
-    return []
 
 
 def _components(
@@ -135,7 +122,7 @@ def _components(
 
 
 def _logits(
-    X, A, on, hierarchy: Hierarchy, rng
+    X, A, hierarchy: Hierarchy, rng
 ) -> tuple[Float[np.ndarray, "f options"], Float[np.ndarray, " options"]]:
     """Weights that tell the options of each categorical apart, among the rows in which it is active."""
     weights, bias, start = np.zeros((X.shape[1], A.shape[1])), np.zeros(A.shape[1]), 0
@@ -143,7 +130,7 @@ def _logits(
         if variable.kind != "categorical":
             continue
         k = variable.n_options
-        rows = np.flatnonzero(on[:, variable.index])
+        rows = np.flatnonzero(A[:, start : start + k].any(axis=1))
         if len(rows) > CLASSIFIED:
             rows = np.sort(rng.choice(rows, CLASSIFIED, replace=False))
         y = A[rows][:, start : start + k].argmax(axis=1)

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from disentree.geometry.additive import AdditiveMap, Items, fit_additive, made_independent, solve_variables
+from disentree.geometry.additive import (
+    AdditiveMap,
+    Items,
+    fit_additive,
+    made_independent,
+    solve_variables,
+    spread_of,
+)
 from disentree.geometry.charts import n_quadratic_terms, quadratic_terms
 from disentree.geometry.leaf_factors import ROWS_PER_DIMENSION, LeafFactors, assign_columns, fast_ica
 from disentree.geometry.leaf_spans import STRAY, Cloud, choose_share, clouds_of, covariance_of, others_covariance
@@ -61,12 +68,7 @@ class LinearMaps:
         """Codes of rows, on given paths or on the likeliest."""
         paths = self.model.predict(Y) if paths is None else paths
         z = solve_variables(Y, paths, self.means, self.directions, self.items)
-        codes = np.full((len(Y), self.hierarchy.n_variables), np.nan)
-        codes[:, self.items.columns] = np.where(self.items.continuous[paths], z, np.nan)
-        for path in np.unique(paths):
-            for column, option in self.hierarchy.paths[path].choices:
-                codes[paths == path, column] = option
-        return codes
+        return self.items.codes(self.hierarchy, paths, z)
 
     def decode(self, codes: Float[np.ndarray, "n v"]) -> Float[np.ndarray, "n r"]:
         """Rows of codes."""
@@ -178,16 +180,21 @@ def _fit_both(
         z = solve_variables(rows, own_paths, *free, items)
         additive = fit_additive(rows, own_paths, items, z)
     z = solve_variables(rows, own_paths, additive.means(items), additive.directions, items)
-    additive = additive.rescaled(items, *_spread(z, items, own_paths))
+    additive = additive.rescaled(items, *spread_of(z, items, own_paths))
     means, directions = additive.means(items), items.continuous[:, :, None] * additive.directions
-    model = fit_path_model(Y, hierarchy, clouds, means, rng)
+    expected = None
+    if free is None:  # cells of a product: what is known of a variable holds in all of them
+        z = solve_variables(rows, own_paths, means, additive.directions, items)
+        left = rows - means[own_paths] - z @ additive.directions
+        expected = np.einsum("pkr,pks->prs", directions, directions) + left.T @ left / len(left)
+    model = fit_path_model(Y, hierarchy, clouds, means, rng, expected)
     out = {}
     if only != "free":
         out["additive"] = LinearMaps(hierarchy, items, means, directions, additive, model)
     if free is not None and only != "additive":
         absent = [p for p in range(len(hierarchy.paths)) if p not in clouds]
         free[0][absent], free[1][absent] = means[absent], directions[absent]
-        mean, scale = _spread(solve_variables(rows, own_paths, *free, items), items, own_paths)
+        mean, scale = spread_of(solve_variables(rows, own_paths, *free, items), items, own_paths)
         shifted = free[0] + np.einsum("k,pkr->pr", mean, free[1])
         shifted[absent] = means[absent]
         out["free"] = LinearMaps(hierarchy, items, shifted, free[1] * scale[:, None], None, model)
@@ -198,17 +205,6 @@ def _is_tree(group: Group) -> bool:
     """Whether no group has more than one categorical."""
     below = (option for categorical in group.categoricals for option in categorical.options)
     return len(group.categoricals) <= 1 and all(map(_is_tree, below))
-
-
-def _spread(
-    z: Float[np.ndarray, "n continuous"], items: Items, paths: Int[np.ndarray, " n"]
-) -> tuple[Float[np.ndarray, " continuous"], Float[np.ndarray, " continuous"]]:
-    """Mean and standard deviation of each variable over the rows where it is active."""
-    on = items.continuous[paths]
-    count = np.maximum(on.sum(axis=0), 1)
-    mean = np.where(on, z, 0.0).sum(axis=0) / count
-    scale = np.sqrt(np.where(on, (z - mean) ** 2, 0.0).sum(axis=0) / count)
-    return mean, np.where(scale > 0, scale, 1.0)
 
 
 def _free_maps(

@@ -53,6 +53,7 @@ def fit_path_model(
     clouds: Mapping[int, Cloud],
     means: Float[np.ndarray, "paths r"],
     rng: np.random.Generator,
+    expected: Float[np.ndarray, "paths r r"] | None = None,
 ) -> PathModel:
     """Fit the Gaussians.
 
@@ -66,6 +67,9 @@ def fit_path_model(
         Of paths without rows.
     rng : Generator
         Divides the rows of a leaf, to choose how far its covariance is its own.
+    expected : array of shape (paths, r, r) or None, default=None
+        The covariance of each path as one map for all of them has it, about `means`: for paths of few rows or
+        none. None: they have the covariance within the other paths.
 
     Returns
     -------
@@ -81,27 +85,30 @@ def fit_path_model(
         path: Cloud(path, c.rows, c.mean @ to_white, to_white.T @ c.scatter @ to_white)
         for path, c in clouds.items()
     }
-    pooled = others_covariance(clouds)
-    pooled = np.eye(r) if pooled is None else pooled
-    roots, volumes = _root(pooled)
-    all_roots, all_volumes = [roots], [volumes]
-    centers, root_of, counts = means @ to_white, np.zeros(n_paths, dtype=np.int64), np.full(n_paths, UNSEEN)
+    centers, counts = means @ to_white, np.full(n_paths, UNSEEN)
+    if expected is None:
+        pooled = others_covariance(clouds)
+        shared, root_of = [np.eye(r) if pooled is None else pooled], np.zeros(n_paths, dtype=np.int64)
+    else:
+        shared, root_of = [to_white.T @ covariance @ to_white for covariance in expected], np.arange(n_paths)
+    found = [_root(covariance) for covariance in shared]
     for path, cloud in clouds.items():
-        centers[path], counts[path] = cloud.mean, cloud.n_rows
+        counts[path] = cloud.n_rows
+        if expected is None:
+            centers[path] = cloud.mean
         if n_paths == 1:
             continue
-        others = others_covariance(clouds, path)
+        others = others_covariance(clouds, path) if expected is None else shared[path]
         core = core_of(white, cloud, _surprise, rng)
         share = choose_share(white, core, others, _surprise, rng)
         if share < 1:
             centers[path] = core.mean
-            root, volume = _root(covariance_of(core, others, share))
-            root_of[path] = len(all_roots)
-            all_roots.append(root)
-            all_volumes.append(volume)
-    log_weights = np.log(counts / counts.sum()) - np.array(all_volumes)[root_of]
+            root_of[path] = len(found)
+            found.append(_root(covariance_of(core, others, share)))
+    roots, volumes = zip(*found, strict=True)
+    log_weights = np.log(counts / counts.sum()) - np.array(volumes)[root_of]
     back = np.linalg.pinv(to_white)
-    return PathModel(centers @ back, to_white @ np.stack(all_roots), root_of, log_weights)
+    return PathModel(centers @ back, to_white @ np.stack(roots), root_of, log_weights)
 
 
 def _root(covariance: Float[np.ndarray, "r r"]) -> tuple[Float[np.ndarray, "r r"], float]:

@@ -2,37 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from disentree.geometry.linear_maps import LinearMaps, fit_linear_maps
+from disentree.geometry.additive import Items, spread_of
+from disentree.geometry.additive_maps import fit_additive_maps, has_too_many_paths
+from disentree.geometry.linear_maps import fit_linear_maps
+from disentree.hierarchy import Hierarchy
 from disentree.mimosa.judge import background
 
 ROWS = 20_000  # that the maps are fitted to, at most: more do not change them
 
+# From rows and their paths to codes.
+Encode = Callable[[Float[np.ndarray, "n D"], Int[np.ndarray, " n"]], Float[np.ndarray, "n v"]]
+
 # Maps of fitted models: they follow from what is saved, and are made when they are first asked for.
-_MAPS: WeakKeyDictionary[Any, tuple[Any, LinearMaps]] = WeakKeyDictionary()
-
-
-def maps_of(model: Any) -> LinearMaps:
-    """Affine maps of the leaves in the coordinates of `embedding_`, or of the features of a table."""
-    known, Z = _MAPS.get(model), model.embedding_ if model.table_ is None else model.features_
-    if known is None or known[0] is not Z:
-        labels = model.labels_
-        rng = np.random.default_rng(0)
-        rows = np.arange(len(Z)) if len(Z) <= ROWS else np.sort(rng.choice(len(Z), ROWS, replace=False))
-        maps, _ = fit_linear_maps(Z[rows], model.hierarchy_, labels[rows], rng)
-        known = (Z, maps)
-        _MAPS[model] = known
-    return known[1]
+_MAPS: WeakKeyDictionary[Any, tuple[Any, Encode]] = WeakKeyDictionary()
 
 
 def codes_of(model: Any, Z: Float[np.ndarray, "n D"], paths: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n v"]:
-    """Codes of rows that are on given paths."""
-    return maps_of(model).encode(Z, paths)
+    """Codes of rows that are on given paths: by affine maps of the leaves in the coordinates of `embedding_`, or
+    of the features of a table."""
+    known, fitted = _MAPS.get(model), model.embedding_ if model.table_ is None else model.features_
+    if known is None or known[0] is not fitted:
+        labels = model.labels_
+        rng = np.random.default_rng(0)
+        rows = np.flatnonzero(labels >= 0)
+        rows = rows if len(rows) <= ROWS else np.sort(rng.choice(rows, ROWS, replace=False))
+        known = (fitted, _fit(fitted[rows], model.hierarchy_, labels[rows], rng))
+        _MAPS[model] = known
+    return known[1](Z, paths)
+
+
+def _fit(
+    Z: Float[np.ndarray, "n D"], hierarchy: Hierarchy, paths: Int[np.ndarray, " n"], rng: np.random.Generator
+) -> Encode:
+    """A map for each path, or one that adds up what options and variables do if paths are too many for that."""
+    if not len(Z) or not has_too_many_paths(hierarchy, Z.shape[1]):
+        return fit_linear_maps(Z, hierarchy, paths, rng)[0].encode
+    items, maps = Items.of(hierarchy), fit_additive_maps(Z, hierarchy, paths, rng)
+    mean, scale = spread_of(maps.variables(Z, paths, items), items, paths)
+
+    def encode(Z: Float[np.ndarray, "n D"], paths: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n v"]:
+        return items.codes(hierarchy, paths, (maps.variables(Z, paths, items) - mean) / scale)
+
+    return encode
 
 
 def log2_density(model: Any, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:

@@ -1,0 +1,111 @@
+"""Maps of products: a variable has one direction in all cells; covers `additive_maps.py` and `path_model.py` too."""
+
+import numpy as np
+import pytest
+
+from disentree import COFHAE, MIMOSA, Hierarchy
+from disentree.datasets import load_dataset
+from disentree.geometry import additive_maps
+from disentree.geometry.additive import Items, spread_of
+from disentree.geometry.additive_maps import fit_additive_maps, has_too_many_paths
+from disentree.geometry.linear_maps import fit_linear_maps
+from disentree.mimosa import codes as mimosa_codes
+
+
+def correlations(h, V, Z):
+    """|correlation| of each continuous variable with its own column, over the rows where both are active."""
+    out = []
+    for c in np.flatnonzero(~h.is_categorical):
+        on = ~np.isnan(V[:, c]) & ~np.isnan(Z[:, c])
+        out.append(abs(np.corrcoef(V[on, c], Z[on, c])[0, 1]))
+    return np.array(out)
+
+
+def test_codes_of_items_by_hand():
+    h = Hierarchy.from_dict(
+        {
+            "variables": [
+                {"kind": "categorical", "options": [{"variables": [{"kind": "continuous"}]}, {"variables": []}]},
+                {"kind": "categorical", "options": [{"variables": []}, {"variables": [{"kind": "continuous"}]}]},
+            ]
+        }
+    )
+    z = np.array([[1.0, 2.0], [3.0, 4.0]])
+    nan = np.nan
+    items = Items.of(h)
+    paths = np.array([1, 2])
+    np.testing.assert_array_equal(items.codes(h, paths, z), [[0, 1, 1, 2], [1, nan, 0, nan]])
+    mean, scale = spread_of(np.array([[1.0, 9.0], [5.0, 9.0]]), items, np.array([0, 0]))
+    assert mean.tolist() == [3, 0]  # the second is not active in any row
+    assert scale.tolist() == [2, 1]
+
+
+def test_cells_of_few_rows_and_of_none_are_told_apart():
+    """Ten rows in a cell of five dimensions do not show its span; what all cells share does."""
+    ds = load_dataset("product-5", n_samples=300, seed=0)
+    h = ds.hierarchy
+    held_out = 31
+    seen = ds.paths != held_out
+    Y = (ds.X - ds.X.mean(axis=0)) @ np.linalg.svd(ds.X - ds.X.mean(axis=0), full_matrices=False)[2][:8].T
+    maps, _ = fit_linear_maps(Y[seen], h, ds.paths[seen], 0)
+    new = load_dataset("product-5", n_samples=2000, seed=1)
+    moved = (new.X - ds.X.mean(axis=0)) @ np.linalg.svd(ds.X - ds.X.mean(axis=0), full_matrices=False)[2][:8].T
+    found = maps.model.predict(moved)
+    assert (found == new.paths).mean() > 0.97
+    assert (found == new.paths)[new.paths == held_out].mean() > 0.9
+    np.testing.assert_allclose(maps.decode(maps.encode(moved, new.paths)), moved, atol=1e-3)
+
+
+def test_a_code_means_the_same_in_all_cells():
+    ds = load_dataset("product-3", n_samples=2000, seed=0, missing=True)
+    model = COFHAE(device="cpu").fit(ds.X, hierarchy=ds.hierarchy, paths=ds.paths)
+    new = load_dataset("product-3", n_samples=2000, seed=1)
+    Z = model.transform(new.X)
+    h = ds.hierarchy
+    assert (h.path_of(Z) == new.paths).mean() > 0.99
+    single = [c for c in np.flatnonzero(~h.is_categorical) if h.variables[c].parent is None or c in (2,)]
+    for c in single:  # alone in their groups: no order or rotation to find
+        on = ~np.isnan(new.codes[:, c]) & ~np.isnan(Z[:, c])
+        assert abs(np.corrcoef(new.codes[on, c], Z[on, c])[0, 1]) > 0.995
+
+
+def test_more_paths_than_maps():
+    n, k = 4000, 7
+    rng = np.random.default_rng(0)
+    switch = {"kind": "categorical", "options": [{"variables": []}, {"variables": [{"kind": "continuous"}]}]}
+    h = Hierarchy.from_dict({"variables": [{"kind": "continuous"}, *[switch] * k]})
+    V = h.sample(n, rng)
+    paths = h.path_of(V)
+    on = ~np.isnan(V[:, 2::2])
+    u = np.column_stack([V[:, 0], np.nan_to_num(V[:, 2::2]) + 5 * on])
+    Y = u @ np.linalg.qr(rng.standard_normal((k + 1, k + 1)))[0]
+    maps = fit_additive_maps(Y, h, paths, rng)
+    items = Items.of(h)
+    Z = items.codes(h, paths, maps.variables(Y, paths, items))
+    assert correlations(h, V, Z).min() > 0.98
+    logits = Y @ maps.weights + maps.bias
+    chosen = np.column_stack([logits[:, 2 * i : 2 * i + 2].argmax(axis=1) for i in range(k)])
+    assert (chosen == V[:, 1::2]).mean() > 0.999
+
+
+@pytest.mark.parametrize(("n_options", "n_features", "too_many"), [(100, 100, False), (101, 100, True)])
+def test_how_many_paths_are_too_many(n_options, n_features, too_many):
+    assert has_too_many_paths(Hierarchy.flat(0, (n_options,)), n_features) is too_many
+
+
+def test_codes_of_mimosa_with_very_many_paths(monkeypatch):
+    """One additive map in place of a map for each path: the same codes up to sign where both are exact."""
+    X = load_dataset("ames-sample").X
+    numbers = X[["area", "X2nd.Flr.SF", "Wood.Deck.SF", "Garage.Area", "Garage.Type", "Fireplace.Qu"]]
+    model = MIMOSA(random_state=0).fit(numbers)
+    one = model.transform(numbers)
+    monkeypatch.setattr(additive_maps, "MANY_NUMBERS", 0)
+    mimosa_codes._MAPS.clear()
+    other = model.transform(numbers)
+    mimosa_codes._MAPS.clear()
+    np.testing.assert_array_equal(np.isnan(one), np.isnan(other))
+    model.hierarchy_.validate(other)
+    continuous = ~model.hierarchy_.is_categorical
+    on = ~np.isnan(other).all(axis=0) & continuous
+    np.testing.assert_allclose(np.nanmean(other[:, on], axis=0), 0, atol=0.05)
+    np.testing.assert_allclose(np.nanstd(other[:, on], axis=0), 1, atol=0.05)
