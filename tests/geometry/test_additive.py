@@ -1,4 +1,4 @@
-"""Maps of products: a variable has one direction in all cells; covers `additive_maps.py` and `path_model.py` too."""
+"""Maps of products: a variable has one direction in all cells; covers `additive_maps.py`, `path_model.py` too."""
 
 import numpy as np
 import pytest
