@@ -13,6 +13,7 @@ from torch import nn
 import shell
 from disentree import COFHAE, Hierarchy
 from disentree.baselines import VAE
+from disentree.cofhae.pixels import PixelDecoder
 from disentree.datasets import load_dataset
 from disentree.errors import UserError
 from disentree.explorer import Page, explore, from_model, from_run
@@ -87,6 +88,19 @@ def test_an_autoencoder_before_the_networks(browse, exported):
     X, hierarchy, paths = ships()
     seen = autoencoder_representation(X, np.random.SeedSequence(0), steps=5)
     model = quick_model(input="embedding").fit(X, hierarchy=hierarchy, paths=paths, representation=seen)
+    check_page(model, X, browse, exported)
+
+
+@pytest.mark.parametrize("likelihood", ["bernoulli", "gaussian"])
+def test_a_decoder_from_codes_to_pixels(likelihood, browse, exported):
+    X, hierarchy, paths = colored()
+    model = quick_model(input="pca").fit(X, hierarchy=hierarchy, paths=paths)
+    config = {"shape": [20, 36, 3], "dtype": "float32", "pixel_scale": 1.0, "likelihood": likelihood, "n_items": 4}
+    torch.manual_seed(0)
+    model.pixels_ = PixelDecoder(config)
+    model.pixels_.mean += 0.5
+    model.pixels_.shift += 0.1
+    model.pixels_.scale *= 3
     check_page(model, X, browse, exported)
 
 

@@ -23,6 +23,7 @@ from disentree.cofhae.algorithm8 import HierarchicalAutoencoder
 from disentree.cofhae.checks import check_structure
 from disentree.cofhae.inputs import InputLayer, fit_input_layer
 from disentree.cofhae.linear import linear_autoencoder
+from disentree.cofhae.pixels import PixelDecoder
 from disentree.cofhae.saving import SIMPLE_ATTRIBUTES, plain_parameters, read_model, save_model
 from disentree.cofhae.units import Units
 from disentree.hierarchy import Hierarchy
@@ -91,6 +92,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
     history_: list[dict[str, Any]]
     autoencoder_: Any  # a HierarchicalAutoencoder
     input_: InputLayer
+    pixels_: PixelDecoder | None = None  # decodes images, if it is better at it than `autoencoder_`
     interrupted_: bool
     diverged_: bool
     code_statistics_: dict[str, Any] | None
@@ -177,8 +179,14 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         self.autoencoder_.eval()
         with torch.no_grad():
             for some, values in zip(a.split(_ROWS_AT_A_TIME), z.split(_ROWS_AT_A_TIME), strict=True):
-                out.append(self.input_.restore(self.autoencoder_.decode(some, values)))
+                out.append(self._images(torch.cat([some, values], dim=1)))
         return np.concatenate(out[1:] or out)
+
+    def _images(self, items: Float[torch.Tensor, "n items"]) -> Float[np.ndarray, "n ..."]:
+        """X from options and continuous variables."""
+        if self.pixels_ is not None:
+            return self.pixels_.decode(items)
+        return self.input_.restore(self.autoencoder_.decoder(items))
 
     def predict_path(self, X: Any) -> Int[np.ndarray, " n"]:
         """The path of every row of X.
@@ -305,6 +313,9 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
             model.autoencoder_, _ = model._build(None)
             model.autoencoder_.load_state_dict(weights)
         model.autoencoder_.eval()
+        if about.get("pixels"):
+            pixels = PixelDecoder.from_weights(about["pixels"], below(tensors, "pixels."))
+            model.pixels_ = pixels.to(model.device_)
         model.n_features_in_ = about["n_features_in"]
         if about.get("table"):
             model.table_ = table_from_json(about["table"])

@@ -25,7 +25,10 @@ _NOT_SAVED = ("callbacks", "mimosa", "checkpoint", "events", "tensorboard", "ver
 
 def save_model(model: Any, folder: Path) -> None:
     tensors = {name: torch.from_numpy(getattr(model, f"{name}_")) for name in model._arrays}
-    for name, module in (("autoencoder", model.autoencoder_), ("input", model.input_)):
+    modules = {"autoencoder": model.autoencoder_, "input": model.input_}
+    if model.pixels_ is not None:
+        modules["pixels"] = model.pixels_
+    for name, module in modules.items():
         tensors |= {f"{name}.{key}": value for key, value in module.state_dict().items()}
     save_tensors(folder / "model.safetensors", tensors, {"format": FORMAT})
     about = {
@@ -39,6 +42,7 @@ def save_model(model: Any, folder: Path) -> None:
         "n_features_in": int(model.n_features_in_),
         "feature_names_in": list(getattr(model, "feature_names_in_", [])),
         **{name: getattr(model, f"{name}_") for name in SIMPLE_ATTRIBUTES},
+        **({"pixels": model.pixels_.config} if model.pixels_ is not None else {}),
         **({"table": table_to_json(model.table_)} if model.table_ is not None else {}),
         **({"units": model.units_.to_dict()} if model.units_ is not None else {}),
         **({"codec": model.codec_.to_dict()} if model.codec_ is not None else {}),

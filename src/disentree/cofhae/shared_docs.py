@@ -57,6 +57,8 @@ ENTRIES = {
             What encoder and decoder are.
         input_ : InputLayer
             The fixed first and last layer.
+        pixels_ : PixelDecoder or None
+            What decodes images instead of `autoencoder_`, if anything does.
         interrupted_, diverged_ : bool
             Whether Ctrl-C, or losses out of bounds, ended training early. The model is then that of the last good
             epoch.

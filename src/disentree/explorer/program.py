@@ -17,6 +17,7 @@ from torch import nn
 from disentree.cofhae.constants import NEAREST
 from disentree.cofhae.inputs import InputLayer, channels_first
 from disentree.cofhae.linear import PathDecoder, PathEncoder
+from disentree.cofhae.pixels import PixelDecoder
 from disentree.errors import UserError
 from disentree.training.networks import ImageDecoder, ImageEncoder, SkipMLP
 
@@ -168,6 +169,19 @@ def _(module, tensors):
     ]
 
 
+@ops_of.register(PixelDecoder)
+def _(module, tensors):
+    ops = [
+        {"op": "minus", "t": tensors.add(module.shift), "rest": None},
+        {"op": "scale", "t": tensors.add(module.scale)},
+        *ops_of(module.network, tensors),
+        {"op": "plus", "t": tensors.add(module.mean), "rest": None},
+        {"op": "sigmoid"} if module.likelihood == "bernoulli" else {"op": "clip", "low": 0.0, "high": 1.0},
+    ]
+    ops += [{"op": "channels_last"}] if channels_first(module.shape)[1] != (1, 2, 3) else []
+    return ops + ([{"op": "times", "by": module.pixel_scale}] if module.pixel_scale != 1 else [])
+
+
 @ops_of.register(PathEncoder)
 def _(module, tensors):
     numbers = {name: tensors.add(value) for name, value in module.named_buffers() if name != "root_of"}
@@ -278,8 +292,10 @@ def program_of(model: Any, *, with_encoder: bool = True) -> tuple[dict[str, Any]
             f"`disentree explore RUN` serves any model"
         )
     tensors = Tensors()
+    pixels = getattr(model, "pixels_", None)
+    decoder = ops_of(networks.decoder, tensors) + ops_after(layer, tensors) if pixels is None else None
     program: dict[str, Any] = {
-        "decode": ops_of(networks.decoder, tensors) + ops_after(layer, tensors),
+        "decode": decoder or ops_of(pixels, tensors),
         "encode": None,
         "float64": layer.config["dtype"] == "float64",
         "size": math.prod(layer.shape),

@@ -141,35 +141,36 @@ class ImageEncoder(nn.Module):
 
 
 class ImageDecoder(nn.Module):
-    """(batch, n_in) -> (batch, c, h, w), logits or means."""
+    """(batch, n_in) -> (batch, c, h, w), logits or means.
+
+    `channels` are those of the three convolutions, from a sixteenth of the image's size up; a single number is for
+    all of them. `depth` is the number of fully connected layers of `hidden` units before them.
+    """
 
     def __init__(
         self,
         shape: ImageShape,
         n_in: int,
-        channels: int = 48,
+        channels: int | tuple[int, int, int] = 48,
         hidden: int = 256,
         activation: Activation = nn.SiLU,
+        depth: int = 1,
     ):
         super().__init__()
         c, h, w = shape
         self.shape = shape
         _, (rows, columns) = _padding(h, w)
-        self.grid = (channels, rows // 16, columns // 16)
-        self.head = nn.Sequential(
-            nn.Linear(n_in, hidden),
-            activation(),
-            nn.Linear(hidden, math.prod(self.grid)),
-            activation(),
-        )
+        first, second, third = (channels,) * 3 if isinstance(channels, int) else channels
+        self.grid = (first, rows // 16, columns // 16)
+        self.head = mlp(n_in, math.prod(self.grid), (hidden,) * depth, activation).append(activation())
         self.features = nn.Sequential(
-            nn.Conv2d(channels, 4 * channels, 3, padding=1),
+            nn.Conv2d(first, 4 * second, 3, padding=1),
             nn.PixelShuffle(2),
             activation(),
-            nn.Conv2d(channels, 4 * channels, 3, padding=1),
+            nn.Conv2d(second, 4 * third, 3, padding=1),
             nn.PixelShuffle(2),
             activation(),
-            nn.Conv2d(channels, 16 * c, 3, padding=1),
+            nn.Conv2d(third, 16 * c, 3, padding=1),
             nn.PixelShuffle(4),
         )
         cast(Any, self).to(memory_format=torch.channels_last)

@@ -1,0 +1,110 @@
+"""Sharp decoders: from codes to pixels, with the codes fixed."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from disentree import COFHAE
+from disentree.cofhae.inputs import fit_input_layer
+from disentree.cofhae.pixels import Images, PixelDecoder, can_be_sharp, fit_pixels, make_decoder, sharper
+from disentree.hierarchy import Hierarchy
+from disentree.training.data import ArraySource
+
+NONE = np.zeros(0, dtype=np.int64)
+
+
+def squares(n=240, *, channels=3, side=16, dtype=np.uint8, seed=0):
+    """A bright square at every place along a line, and where it is, from -1 to 1."""
+    at = np.random.default_rng(seed).uniform(1, side - 7, n)
+    x = np.arange(side)
+    row = np.clip(np.minimum(x - at[:, None], at[:, None] + 6 - x), 0, 1)  # edges between pixels are gray
+    image = np.zeros((n, side, side, channels))
+    image[:, 4:10] = row[:, None, :, None] * np.linspace(1, 0.5, channels)
+    image = image[..., 0] if channels == 1 else image
+    high = 255 if dtype == np.uint8 else 3
+    return (high * image).astype(dtype), (at / (side - 8) * 2 - 1).astype(np.float32)
+
+
+def fitted(X, at, rows=4000, held=NONE):
+    source = ArraySource(X)
+    layer = fit_input_layer(source, "pca", "gaussian", np.random.default_rng(0))
+    by_content = {image.tobytes(): place for image, place in zip(X, at, strict=True)}
+
+    def encode(block):
+        return torch.tensor([[by_content[image.tobytes()]] for image in block])
+
+    return fit_pixels(layer, source, encode, held, rows, seed=0)
+
+
+@pytest.mark.parametrize(("channels", "dtype"), [(1, np.uint8), (3, np.uint8), (3, np.float64)])
+def test_images_from_one_number_have_sharp_edges(channels, dtype):
+    X, at = squares(channels=channels, dtype=dtype)
+    decoder, images, outcome = fitted(X, at, held=np.arange(0, 240, 10))
+    assert len(images) == 24
+    assert not outcome.problem
+    decoded = decoder.decode(images.items)
+    truth = X[::10].astype(float)
+    assert decoded.shape == truth.shape
+    assert decoded.dtype == (np.float64 if dtype == np.float64 else np.float32)
+    assert ((decoded - truth) ** 2).sum() < 0.05 * ((truth - truth.mean(0)) ** 2).sum()
+    unit = 255 if dtype == np.uint8 else 3
+    expected = ((decoded / unit - truth / unit) ** 2).sum() / 24
+    assert images.error(decoder.decode) == pytest.approx(expected, rel=1e-4)
+
+
+def test_drawings_are_bernoulli_and_photographs_gaussian():
+    drawing, at = squares(channels=1)
+    photograph = np.random.default_rng(0).normal(128, 30, drawing.shape).clip(0, 255).astype(np.uint8)
+    found = {}
+    for name, X in (("drawing", drawing), ("photograph", photograph), ("negative", drawing - 1.0)):
+        source = ArraySource(X)
+        layer = fit_input_layer(source, "pca", "gaussian", np.random.default_rng(0))
+        images = Images.of(X, torch.from_numpy(at)[:, None], 255.0)
+        found[name] = make_decoder(layer, images, "uint8", 0).likelihood
+    assert found == {"drawing": "bernoulli", "photograph": "gaussian", "negative": "gaussian"}
+
+
+def test_the_same_weights_give_the_same_images():
+    X, at = squares(60)
+    decoder, images, _ = fitted(X, at, rows=160)
+    again = PixelDecoder.from_weights(decoder.config, decoder.state_dict())
+    assert np.array_equal(again.decode(images.items), decoder.decode(images.items))
+    other, _, _ = fitted(X, at, rows=160)
+    assert np.array_equal(other.decode(images.items), decoder.decode(images.items))
+
+
+@pytest.mark.parametrize(
+    ("shape", "sharp"), [((16, 16), True), ((16, 16, 3), True), ((4, 16), False), ((9,), False)]
+)
+def test_what_can_be_sharp(shape, sharp):
+    X = np.random.default_rng(0).uniform(0, 1, (30, *shape))
+    layer = fit_input_layer(ArraySource(X), "pca", "gaussian", np.random.default_rng(0))
+    assert can_be_sharp(layer) is sharp
+
+
+def test_a_model_keeps_the_sharper_decoder_and_saves_it(tmp_path):
+    X, _ = squares(300, channels=1)
+    structure = {"hierarchy": Hierarchy.flat(1)}
+    model = COFHAE(max_steps=50, input="pca", device="cpu").fit(X, **structure)
+    blurred = COFHAE(max_steps=50, input="pca", sharp=False, device="cpu").fit(X, **structure)
+    Z = model.transform(X)
+    assert np.array_equal(Z, blurred.transform(X))  # codes do not depend on it
+    assert model.pixels_ is not None
+    assert blurred.pixels_ is None
+    errors = [((m.inverse_transform(Z) - X.astype(float)) ** 2).mean() for m in (model, blurred)]
+    assert errors[0] < 0.7 * errors[1]
+    assert model.evaluate(X)["reconstruction"] == pytest.approx(errors[0] * X[0].size, rel=1e-3)
+    model.save(tmp_path)
+    assert np.array_equal(COFHAE.load(tmp_path, device="cpu").inverse_transform(Z), model.inverse_transform(Z))
+    model.fit(X[:, 5, :], **structure)
+    assert model.pixels_ is None
+
+
+def test_a_decoder_that_is_no_better_is_not_kept():
+    X, at = squares(60, channels=1)
+    fit = partial(fitted, X, at, rows=160)
+    truth = dict(zip(at.tolist(), X, strict=True))
+    assert sharper(fit, lambda items: np.stack([truth[at] for at in items[:, 0].tolist()])) == (None, False)
+    assert sharper(fit, lambda items: np.full((len(items), 16, 16), 255.0))[0] is not None
