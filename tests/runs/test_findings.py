@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from disentree import Hierarchy
+from disentree.cli.run import print_summary
 from disentree.runs import Run, RunConfig, finish_run, start_run
 from disentree.runs.findings import Findings, read_findings
 from disentree.runs.first_screen import saving, tree_nodes, verdict
@@ -90,6 +91,14 @@ def told(table):
     (table.folder / "stability.json").unlink()
     for name, text in before.items():
         (table.folder / name).write_text(text)
+
+
+def test_the_command_line_prints_the_names_of_the_report(told, capsys):
+    print_summary(told)
+    printed = capsys.readouterr().out
+    assert f"large {EVIL} (" in printed
+    assert "○ size" in printed
+    assert "branch1" not in printed
 
 
 def text_of(page):
@@ -185,7 +194,7 @@ FOUND = {"from": "mimosa", "verdict": "", "saved_bits": 2.0, "saved_bits_doubt":
 def test_verdict():
     flat = Findings(Hierarchy.flat(3))
     assert verdict(FOUND, flat, 1) == "No structure found: one cloud of about 3 dimensions."
-    assert verdict(FOUND, Findings(TREE), 2) == "2 groups were found, not nested."
+    assert verdict(FOUND, Findings(TREE), 2) == "A tree of 2 leaves."
     assert verdict({**FOUND, "verdict": "Clusters, no nesting"}, Findings(TREE), 2) == "Clusters, no nesting."
     said = Findings(TREE, stability={"verdict": "A tree is well supported"})
     assert verdict(FOUND, said, 2) == "A tree is well supported."
@@ -218,6 +227,19 @@ def test_nothing_saved_and_not_measured():
     assert saving({**FOUND, "saved_bits": 0.0, "saved_bits_doubt": 0.0})["bits"] == ""
     assert saving({**FOUND, "saved_bits": None}) is None
     assert saving({**FOUND, "from": "given"}) is None
+
+
+def test_independent_choices_stand_side_by_side_with_their_support():
+    stability = {"factors": [{"name": "c1", "support": 0.9}, {"name": "c2", "support": 0.4}]}
+    three = {"kind": "categorical", "name": "c2", "options": [{"variables": []}] * 3}
+    both = Hierarchy.from_dict({"variables": [*TREE.to_dict()["variables"], three]})
+    nodes = tree_nodes(Findings(both, stability=stability), np.array([0, 1, 2, 3, 4, 5]))
+    assert [(s["support"], s["weak"], len(s["options"])) for s in nodes["splits"]] == [
+        (0.9, False, 2),
+        (0.4, True, 3),
+    ]
+    assert [o["share"] for s in nodes["splits"] for o in s["options"]] == pytest.approx([1 / 2] * 2 + [1 / 3] * 3)
+    assert verdict(FOUND, Findings(both), 6) == "2 independent choices with 6 combinations."
 
 
 def test_tree_nodes_count_the_rows():

@@ -124,13 +124,15 @@ def print_summary(run: Run) -> None:
     from disentree.hierarchy.sizes import with_sizes
     from disentree.mimosa.explain import Explanation
     from disentree.runs.figures import learned_tree
+    from disentree.runs.findings import read_findings
     from disentree.runs.reasons import EXPLANATION
     from disentree.runs.report import SCORES
 
     metrics = run.metrics
     for sentence in metrics.get("warnings", []):
         print(sentence)
-    print(with_sizes(*learned_tree(run)))
+    tree, labels = learned_tree(run)
+    print(with_sizes(read_findings(run, tree).shown_hierarchy(), labels))
     if (run.folder / EXPLANATION).is_file():
         found = Explanation.from_dict(run.read_json(EXPLANATION))
         if reasons := found.in_brief():

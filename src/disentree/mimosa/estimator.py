@@ -18,6 +18,7 @@ from disentree.mimosa.codes import codes_of, log2_density
 from disentree.mimosa.component import Component
 from disentree.mimosa.coordinates import REPRESENTATIONS, Coordinates, choose_coordinates, latent_coordinates
 from disentree.mimosa.enclosure import enclosures
+from disentree.mimosa.factors import factor_columns
 from disentree.mimosa.finders.noisy_subspaces import WhiteNoise
 from disentree.mimosa.finders.structureless import Columns
 from disentree.mimosa.inputs import check_common_settings, check_one_of, check_whole, is_frame
@@ -27,7 +28,7 @@ from disentree.mimosa.representation.linear import linear_representation
 from disentree.mimosa.representation.loading import load_representation
 from disentree.mimosa.saving import as_loaded
 from disentree.mimosa.search import Outcome, latent_finders, search, table_finders, table_inside
-from disentree.mimosa.stability import Found, Stability, stability_of
+from disentree.mimosa.stability import Found, Stability, product_summary, stability_of
 from disentree.mimosa.table_estimator import TableTreeEstimator
 from disentree.mimosa.tree import choose_parents, tree_from_parents
 from disentree.mimosa.verdict import verdict
@@ -423,6 +424,9 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         str
         """
         tree = super().summary() if self.table_ is None else self._table_summary()
+        if self.table_ is None and factor_columns(self.hierarchy_):
+            head = tree.partition("\n")[0]
+            tree = f"{head}\n{product_summary(self.hierarchy_, self.labels_, self.stability_)}"
         chosen, others = self.candidates_[0], self.candidates_[1:]
         if np.isnan(self.saved_bits_):  # saved by a version that compared nothing
             return tree

@@ -13,6 +13,7 @@ from jaxtyping import Bool, Int
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.hierarchy import Variable
 from disentree.mimosa.explain_columns import Columns, choose_rows, percent, read_columns
+from disentree.mimosa.factors import describe_factors
 from disentree.mimosa.facts import Measured, Side, find_facts
 from disentree.mimosa.leaf_text import describe_leaf
 from disentree.mimosa.naming import name_categorical, name_options, no_names, unique
@@ -47,6 +48,10 @@ class Explanation:
         Names for the tree: `variables` by name, `options` by categorical and name.
     held_out : int
         Rows that shares and accuracies were measured on: reasons were looked for in the others.
+    factors : list of dict
+        One for each of the categoricals that are chosen independently of each other at the root: `name`, `column`,
+        `options`, `variables` (how many each option adds), `columns` and `text`. The reasons for its options are
+        among `splits`. Empty if there are fewer than two.
     """
 
     columns: list[str]
@@ -55,6 +60,7 @@ class Explanation:
     variables: list[dict[str, Any]] = field(default_factory=list)
     names: dict[str, Any] = field(default_factory=no_names)
     held_out: int = 0
+    factors: list[dict[str, Any]] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON.
@@ -70,6 +76,7 @@ class Explanation:
             "variables": self.variables,
             "names": self.names,
             "held_out": self.held_out,
+            "factors": self.factors,
         }
 
     @classmethod
@@ -106,7 +113,10 @@ class Explanation:
             out.append(f"Shares and accuracies are of {self.held_out:,} rows that no reason was looked for in.")
         ends = {tuple(leaf["options"]): leaf for leaf in self.leaves}
         told = set()
+        heads = {factor["name"]: factor["text"] for factor in self.factors}
         for split in self.splits:
+            if len(split["path"]) == 1 and (head := heads.pop(split["categorical"], None)):
+                out.append(head)
             indent = "    " * (len(split["path"]) - 1)
             out.append(f"{indent}{split['name']}: {split['rows']:,} rows ({split['share']:.1%})")
             if split["text"]:
@@ -319,6 +329,7 @@ class _Explainer:
             [leaf for leaf in leaves if leaf["rows"] or len(self.hierarchy.paths) <= MOST_LEAVES],
             names=self.names,
             held_out=int(self.held.sum()),
+            factors=describe_factors(self.hierarchy, splits),
         )
 
     def _downwards(self, parent: int | None, option: int | None) -> Iterator[tuple[int, int]]:

@@ -8,7 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,9 @@ from jaxtyping import Bool, Float, Int
 from sklearn.base import clone
 
 from disentree.hierarchy import Hierarchy
+from disentree.hierarchy.sizes import with_sizes
 from disentree.mimosa.coordinates import Coordinates
+from disentree.mimosa.factors import factor_columns, factor_likeness, jaccard
 from disentree.mimosa.inputs import is_frame
 from disentree.mimosa.verdict import HALF, verdict
 from disentree.utils import progress
@@ -104,6 +106,10 @@ class Stability:
         The part of the rows that each resample has.
     verdict : str
         What was found and how sure it is, in a sentence.
+    factors : list of dict
+        For each of the categoricals that are chosen independently of each other at the root, its `name` and
+        `support`: the share of resamples in which some categorical divided the rows as it does, option by option
+        (Jaccard indices of three quarters and more). Empty if there are fewer than two.
     """
 
     support: Float[np.ndarray, " components"]
@@ -117,16 +123,21 @@ class Stability:
     n_resamples: int
     fraction: float
     verdict: str
+    factors: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
     def from_records(cls, found: Found, records: Sequence[dict[str, Any]], fraction: float) -> Stability:
         """What the records of single resamples say together."""
-        leaves = np.array([[np.nan if j is None else j for j in r["jaccard"]] for r in records], dtype=float)
-        branches = np.array([[np.nan if j is None else j for j in r["branches"]] for r in records], dtype=float)
+        leaves, branches, factors = (
+            np.array([[np.nan if j is None else j for j in r[kind]] for r in records], dtype=float)
+            for kind in ("jaccard", "branches", "factors")
+        )
+        columns = factor_columns(found.hierarchy)
         back = leaves >= SAME
         names = [(found.hierarchy.variables[v], k) for v, k in found.branches]
         branch_support = _share(branches)
-        support = _share(leaves)
+        support, factor_support = _share(leaves), _share(factors)
+        parts = factor_support if columns else branch_support
         return cls(
             support=support,
             jaccard=_mean(leaves),
@@ -141,10 +152,14 @@ class Stability:
             tree=float(np.mean([r["same_tree"] for r in records])),
             branch_support=branch_support,
             branches=[(variable.name, variable.options[k]) for variable, k in names],
+            factors=[
+                {"name": found.hierarchy.variables[c].name, "support": float(one)}
+                for c, one in zip(columns, factor_support, strict=True)
+            ],
             n_components=_counts(r["components"] for r in records),
             n_resamples=len(records),
             fraction=fraction,
-            verdict=verdict(found.hierarchy, [s for s in branch_support if np.isfinite(s)]),
+            verdict=verdict(found.hierarchy, [s for s in parts if np.isfinite(s)]),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -176,7 +191,17 @@ class Stability:
             "n_components": {str(k): n for k, n in sorted(self.n_components.items())},
             "components": components,
             "branches": branches,
+            "factors": [{**factor, "support": _number(factor["support"])} for factor in self.factors],
         }
+
+    def factor_lines(self) -> list[str]:
+        """How often each factor came back, a line each.
+
+        Returns
+        -------
+        list of str
+        """
+        return [f"{factor['name']}: {in_words(factor['support'])}" for factor in self.factors]
 
     def __str__(self) -> str:
         lines = [
@@ -184,10 +209,19 @@ class Stability:
             f"{self.n_resamples} resamples of {self.fraction:.0%} of the rows, "
             f"{self.tree:.0%} of them with the same tree",
         ]
+        lines += self.factor_lines()
         for c, support in enumerate(self.support):
             dims = ", ".join(f"{d}-D {n} times" for d, n in sorted(self.dimensions[c].items()))
             lines.append(f"component {c}: {in_words(support)}; its likest leaf was {dims or 'none'}")
         return "\n".join(lines)
+
+
+def product_summary(hierarchy: Hierarchy, labels: Int[np.ndarray, " n"], stability: Stability | None) -> str:
+    """The factors of a product with the share of rows on every option, and how often each came back."""
+    tree = str(with_sizes(hierarchy, labels))
+    used = len(np.unique(labels[labels >= 0]))
+    combinations = f"{used} of {len(hierarchy.paths)} combinations have rows"
+    return "\n".join([tree, combinations, *([] if stability is None else stability.factor_lines())])
 
 
 def in_words(support: float) -> str:
@@ -253,7 +287,7 @@ def stability_of(
         fraction = FRACTION_OF_FEW if n < FEW else FRACTION
     if not 0 < fraction < 1:
         raise ValueError(f"fraction must be between 0 and 1, got {fraction}")
-    done = _read_checkpoint(checkpoint, len(found.hierarchy.paths))
+    done = _read_checkpoint(checkpoint, len(found.hierarchy.paths), len(factor_columns(found.hierarchy)))
     todo = [i for i in range(n_resamples) if i not in done]
     rows = {i: _rows(n, fraction, i) for i in todo}
     settings: Any = clone(model)
@@ -308,12 +342,12 @@ def compare(found: Found, again: Found) -> dict[str, Any]:
     n_paths, n_again = len(found.hierarchy.paths), len(again.hierarchy.paths)
     both = np.bincount(found.labels[known] * n_again + again.labels[known], minlength=n_paths * n_again)
     both = both.reshape(n_paths, n_again).astype(float)
-    leaves = _jaccard(both, np.eye(n_paths, dtype=bool), np.eye(n_again, dtype=bool))
-    branches = _jaccard(both, found.on_branch, again.on_branch)
+    leaves = jaccard(both, np.eye(n_paths, dtype=bool), np.eye(n_again, dtype=bool))
+    branches = jaccard(both, found.on_branch, again.on_branch)
     likest = leaves.argmax(axis=1)
-    jaccard = leaves.max(axis=1)
+    nearest = leaves.max(axis=1)
     there = both.sum(axis=1) > 0
-    back_to = {int(likest[c]): c for c in range(n_paths) if there[c] and jaccard[c] >= SAME}
+    back_to = {int(likest[c]): c for c in range(n_paths) if there[c] and nearest[c] >= SAME}
     parents = [again.parents[k] for k in likest]
     parents = [None if p is None else back_to.get(p, -1) for p in parents]
     dimensions = [again.hierarchy.paths[k].dimension for k in likest]
@@ -328,22 +362,12 @@ def compare(found: Found, again: Found) -> dict[str, Any]:
     return {
         "components": n_again,
         "same_tree": bool(same),
-        "jaccard": [float(j) if ok else None for j, ok in zip(jaccard, there, strict=True)],
+        "jaccard": [float(j) if ok else None for j, ok in zip(nearest, there, strict=True)],
         "dimensions": [int(d) if ok else None for d, ok in zip(dimensions, there, strict=True)],
         "parents": parents,
         "branches": [float(j) if ok else None for j, ok in zip(likest_branch, through, strict=True)],
+        "factors": factor_likeness(found.hierarchy, again.hierarchy, both),
     }
-
-
-def _jaccard(
-    both: Float[np.ndarray, "paths again"],
-    groups: Bool[np.ndarray, "paths a"],
-    others: Bool[np.ndarray, "again b"],
-) -> Float[np.ndarray, "a b"]:
-    """Of unions of paths: rows that two have in common, as a part of those that either has."""
-    common = groups.T.astype(float) @ both @ others.astype(float)
-    either = (both.sum(axis=1) @ groups)[:, None] + (both.sum(axis=0) @ others)[None, :] - common
-    return common / np.maximum(either, 1.0)
 
 
 # ------------------------------------------------------------------ many
@@ -375,7 +399,9 @@ def _finished(pending: dict[Any, int]) -> Iterator[tuple[int, dict[str, Any]]]:
         yield pending.pop(future), future.result()
 
 
-def _read_checkpoint(checkpoint: str | os.PathLike[str] | None, n_paths: int) -> dict[int, dict[str, Any]]:
+def _read_checkpoint(
+    checkpoint: str | os.PathLike[str] | None, n_paths: int, n_factors: int
+) -> dict[int, dict[str, Any]]:
     """Finished resamples by their number; a last line that was cut short is left out."""
     done: dict[int, dict[str, Any]] = {}
     if checkpoint is None or not Path(checkpoint).exists():
@@ -386,7 +412,8 @@ def _read_checkpoint(checkpoint: str | os.PathLike[str] | None, n_paths: int) ->
             number = record.pop("resample")
         except (ValueError, KeyError, AttributeError):
             continue
-        if len(record.get("jaccard", ())) == n_paths:
+        sizes = [len(record.get(kind, ())) for kind in ("jaccard", "factors")]
+        if sizes == [n_paths, n_factors] and "factors" in record:
             done[number] = record
     with atomic_path(Path(checkpoint)) as whole:  # without what cannot be read
         whole.write_text("".join(map(_line, done, done.values())), encoding="utf-8")

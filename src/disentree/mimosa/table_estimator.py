@@ -128,4 +128,5 @@ class TableTreeEstimator(TreeEstimator):
         if self.stability_ is not None:
             words = (f"; {in_words(one)}" for one in self.stability_.branch_support)
             support = dict(zip(Found.of(self).branches, words, strict=True))
-        return f"{first}{left_out}\n{with_sizes(self.hierarchy_, self.labels_, after=support)}"
+        lines = [f"{first}{left_out}", str(with_sizes(self.hierarchy_, self.labels_, after=support))]
+        return "\n".join(lines + ([] if self.stability_ is None else self.stability_.factor_lines()))

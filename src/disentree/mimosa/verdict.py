@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from jaxtyping import Bool
 
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.factors import factor_columns
 
 WELL = 0.8  # share of resamples in which every branch came back, for a tree to be well supported
 HALF = 0.5  # what came back less often is flagged
+GONE = "resamples of the rows do not bring them back"
 
 
 def is_nested(hierarchy: Hierarchy) -> bool:
@@ -33,7 +36,8 @@ def verdict(hierarchy: Hierarchy, support: Sequence[float] | None = None) -> str
     hierarchy : Hierarchy
         What was found.
     support : sequence of float or None, default=None
-        For every branch, the share of resamples in which it came back; None if that was not measured.
+        For every branch, or for every independent choice if there are several, the share of resamples in which it
+        came back; None if that was not measured.
 
     Returns
     -------
@@ -46,22 +50,44 @@ def verdict(hierarchy: Hierarchy, support: Sequence[float] | None = None) -> str
     'No structure found: one cloud of about 3 dimensions.'
     >>> verdict(Hierarchy.flat(2, categories=[3]), [1.0, 0.9, 0.85])
     'Clusters, no nesting: 3 groups, well supported.'
+    >>> verdict(Hierarchy.flat(2, categories=[2, 3]))
+    '2 independent choices with 6 combinations.'
     """
     n = len(hierarchy.paths)
     if n == 1:
         dimension = hierarchy.paths[0].dimension
         return f"No structure found: one cloud of about {dimension} dimension{'s' * (dimension != 1)}."
-    nested = is_nested(hierarchy)
+    factors = len(factor_columns(hierarchy))
+    if factors:
+        what, plural, size = f"{factors} independent choices", True, f"{n} combinations"
+    elif is_nested(hierarchy):
+        what, plural, size = "A tree", False, f"{n} leaves"
+    else:
+        return _of_clusters(n, support)
     if support is None or not len(support):
-        return f"A tree of {n} leaves." if nested else f"Clusters, no nesting: {n} groups."
+        return f"{what} with {size}." if plural else f"{what} of {size}."
+    came_back, be = np.asarray(support) >= HALF, "are" if plural else "is"
+    if not came_back.any():
+        return f"{what} {'with' if plural else 'of'} {size}, not supported: {GONE}."
+    if came_back.all():
+        return f"{what} {be} {_well(support)}supported: {size}."
+    return f"{what} {be} partly supported: {_part(came_back, 'choices' if plural else 'branches')}."
+
+
+def _of_clusters(n: int, support: Sequence[float] | None) -> str:
+    if support is None or not len(support):
+        return f"Clusters, no nesting: {n} groups."
     came_back = np.asarray(support) >= HALF
     if not came_back.any():
-        what = "A tree" if nested else "Clusters"
-        return f"{what} of {n} leaves, not supported: resamples of the rows do not bring them back."
+        return f"Clusters of {n} leaves, not supported: {GONE}."
     if came_back.all():
-        well = min(support) >= WELL
-        if nested:
-            return f"A tree is {'well ' if well else ''}supported: {n} leaves."
-        return f"Clusters, no nesting: {n} groups, {'well ' if well else ''}supported."
-    part = f"{came_back.sum()} of {len(came_back)} branches came back in at least half of the resamples"
-    return f"A tree is partly supported: {part}." if nested else f"Clusters, no nesting, partly supported: {part}."
+        return f"Clusters, no nesting: {n} groups, {_well(support)}supported."
+    return f"Clusters, no nesting, partly supported: {_part(came_back, 'branches')}."
+
+
+def _well(support: Sequence[float]) -> str:
+    return "well " if min(support) >= WELL else ""
+
+
+def _part(came_back: Bool[np.ndarray, " parts"], parts: str) -> str:
+    return f"{came_back.sum()} of {len(came_back)} {parts} came back in at least half of the resamples"

@@ -51,6 +51,8 @@ class Findings:
         How often a branch came back, by the names of the categorical and of the option.
     stability : dict
         ``stability.json``; empty if there is none.
+    factors : dict of str to dict
+        What ``explanation.json`` says of independent choices, by the name of the categorical.
     """
 
     hierarchy: Hierarchy
@@ -62,6 +64,22 @@ class Findings:
     support: dict[int, float] = field(default_factory=dict)
     branch_support: dict[tuple[str, str], float] = field(default_factory=dict)
     stability: dict[str, Any] = field(default_factory=dict)
+    factors: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def factor_support(self, name: str) -> float | None:
+        """How often an independent choice came back.
+
+        Parameters
+        ----------
+        name : str
+            Of the categorical, in the hierarchy.
+
+        Returns
+        -------
+        float or None
+            None if it was not measured, or is not independent of others.
+        """
+        return next((f["support"] for f in self.stability.get("factors", ()) if f["name"] == name), None)
 
     def option_support(self, categorical: int, option: int) -> float | None:
         """How often a branch came back.
@@ -215,6 +233,7 @@ def read_findings(run: Run, hierarchy: Hierarchy) -> Findings:
             if b["support"] is not None
         },
         stability,
+        {f["name"]: f for f in explained.get("factors", ())},
     )
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from disentree.mimosa.verdict import HALF
+from disentree.mimosa.verdict import verdict as verdict_of
 from disentree.runs.findings import Findings
 
-WEAK = 0.5  # a leaf that came back in fewer resamples is flagged
 SURE, LIKELY = 3.0, 2.0  # standard errors that a saving must be above 0
 NAMED_VARIABLES = 6  # of a branch, that are listed
 MOST_NODES = 400  # of the tree, that are shown
@@ -48,14 +49,7 @@ def verdict(structure: dict[str, Any], findings: Findings, n_leaves: int) -> str
         return f"The tree {given}: {n_leaves} groups." if n_leaves > 1 else f"The structure {given}: one group."
     if said := findings.stability.get("verdict") or structure["verdict"]:
         return said if said.endswith((".", "!")) else f"{said}."
-    hierarchy = findings.hierarchy
-    if n_leaves < 2:
-        d = hierarchy.paths[0].dimension
-        return f"No structure found: one cloud of about {d} dimension{'s' * (d != 1)}."
-    nested = any(v.depth > 0 for v in hierarchy.variables if v.kind == "categorical")
-    return (
-        f"A tree was found: {n_leaves} groups, nested." if nested else f"{n_leaves} groups were found, not nested."
-    )
+    return verdict_of(findings.hierarchy)
 
 
 def saving(structure: dict[str, Any]) -> dict[str, str] | None:
@@ -109,9 +103,9 @@ def tree_nodes(findings: Findings, labels: Int[np.ndarray, " n"]) -> dict[str, A
     -------
     dict
         The root: ``free`` and ``more_free`` (variables with and without a telling name), and ``splits``, one for
-        each categorical: ``name`` and ``options``, which are such dicts with ``name``, ``share``, ``n_rows``,
-        ``reason``, ``rule``, ``support``, ``weak`` and ``leaf``. ``folded`` says whether the splits inside are
-        shown on request only.
+        each categorical: ``name``, ``support`` and ``weak`` (of an independent choice) and ``options``, which are
+        such dicts with ``name``, ``share``, ``n_rows``, ``reason``, ``rule``, ``support``, ``weak`` and ``leaf``.
+        ``folded`` says whether the splits inside are shown on request only.
     """
     hierarchy = findings.hierarchy
     large = sum(len(v.options) for v in hierarchy.variables) > FEW_NODES
@@ -133,7 +127,15 @@ def tree_nodes(findings: Findings, labels: Int[np.ndarray, " n"]) -> dict[str, A
                     break
                 name = findings.variable_name(v.name) if findings.says_something(v.name) else ""
                 options = [node(v.index, k) for k in range(len(v.options))]
-                out["splits"].append({"name": name, "options": options})
+                support = findings.factor_support(v.name) if parent is None else None
+                out["splits"].append(
+                    {
+                        "name": name,
+                        "options": options,
+                        "support": support,
+                        "weak": support is not None and support < HALF,
+                    }
+                )
         return out
 
     def node(categorical: int, option: int) -> dict[str, Any]:
@@ -151,7 +153,7 @@ def tree_nodes(findings: Findings, labels: Int[np.ndarray, " n"]) -> dict[str, A
             "reason": about.get("text", ""),
             "rule": about.get("rule"),
             "support": support,
-            "weak": support is not None and support < WEAK,
+            "weak": support is not None and support < HALF,
             "leaf": paths[0] if len(paths) == 1 else None,
             **inside(categorical, option),
         }

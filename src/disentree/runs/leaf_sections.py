@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from disentree.mimosa.verdict import HALF
 from disentree.runs.columns import Shown
 from disentree.runs.findings import Findings
-from disentree.runs.first_screen import WEAK
 from disentree.runs.profiles import FEW_VALUES
 
 SHOWN_LEAVES = 24  # sections, of the largest leaves
@@ -54,7 +54,7 @@ def leaf_sections(profiles: dict[str, Any], findings: Findings, n_rows: int) -> 
                 "share": leaf["n_rows"] / max(1, n_rows),
                 "n_rows": leaf["n_rows"],
                 "support": support,
-                "weak": support is not None and support < WEAK,
+                "weak": support is not None and support < HALF,
                 "open": i in opened,
                 "text": "" if path is None else findings.leaves.get(path, ""),
                 "columns": rows[:SHOWN_COLUMNS],

@@ -215,12 +215,19 @@ class _ExplainedLeaf(_Schema):
     text: str = ""
 
 
+class _ExplainedFactor(_Schema):
+    name: str
+    text: str
+    columns: list[str] = []
+
+
 class ExplanationFile(_Schema):
     """``explanation.json``: why rows are on their branches, in terms of the columns."""
 
     splits: list[_Split] = []
     leaves: list[_ExplainedLeaf] = []
     variables: list[_ExplainedVariable] = []
+    factors: list[_ExplainedFactor] = []  # not in runs of older versions
 
 
 class _Support(_Schema):
@@ -235,6 +242,11 @@ class _BranchSupport(_Schema):
     support: Score = None
 
 
+class _FactorSupport(_Schema):
+    name: str
+    support: Score = None
+
+
 class StabilityFile(_Schema):
     """``stability.json``: how often what was found came back in parts of the rows."""
 
@@ -244,6 +256,7 @@ class StabilityFile(_Schema):
     verdict: str = ""
     components: list[_Support] = []
     branches: list[_BranchSupport] = []
+    factors: list[_FactorSupport] = []  # not in runs of older versions
 
 
 ROWS, LABELS = ("train", "test", "rows"), ("labels", "core_labels", "test_labels", "paths")
