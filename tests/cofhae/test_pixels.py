@@ -27,7 +27,7 @@ def squares(n=240, *, channels=3, side=16, dtype=np.uint8, seed=0):
     return (high * image).astype(dtype), (at / (side - 8) * 2 - 1).astype(np.float32)
 
 
-def fitted(X, at, rows=4000, held=NONE):
+def fitted(X, at, rows=4000, held=NONE, **more):
     source = ArraySource(X)
     layer = fit_input_layer(source, "pca", "gaussian", np.random.default_rng(0))
     by_content = {image.tobytes(): place for image, place in zip(X, at, strict=True)}
@@ -35,7 +35,7 @@ def fitted(X, at, rows=4000, held=NONE):
     def encode(block):
         return torch.tensor([[by_content[image.tobytes()]] for image in block])
 
-    return fit_pixels(layer, source, encode, held, rows, seed=0)
+    return fit_pixels(layer, source, encode, held, rows, seed=0, **more)
 
 
 @pytest.mark.parametrize(("channels", "dtype"), [(1, np.uint8), (3, np.uint8), (3, np.float64)])
@@ -73,6 +73,28 @@ def test_the_same_weights_give_the_same_images():
     assert np.array_equal(again.decode(images.items), decoder.decode(images.items))
     other, _, _ = fitted(X, at, rows=160)
     assert np.array_equal(other.decode(images.items), decoder.decode(images.items))
+
+
+def test_a_training_that_was_stopped_goes_on(tmp_path, monkeypatch):
+    X, at = squares(60, channels=1)
+    whole, images, _ = fitted(X, at, rows=480)
+    calls = []
+
+    def loss(self, *batch):
+        calls.append(len(batch[0]))
+        if len(calls) == 12:  # in the fourth of ten epochs
+            raise KeyboardInterrupt
+        return usual(self, *batch)
+
+    usual = PixelDecoder.loss
+    monkeypatch.setattr(PixelDecoder, "loss", loss)
+    _, _, outcome = fitted(X, at, rows=480, checkpoint=tmp_path)
+    assert outcome.interrupted
+    assert outcome.epoch == 3
+    decoder, _, outcome = fitted(X, at, rows=480, checkpoint=tmp_path)
+    assert len(calls) == 12 + 30 - 9
+    assert not outcome.interrupted
+    assert np.array_equal(decoder.decode(images.items), whole.decode(images.items))
 
 
 @pytest.mark.parametrize(

@@ -396,7 +396,8 @@ class COFHAE(AutoencoderEstimator):
         def encode(X: Shaped[np.ndarray, "n ..."]) -> Float[Tensor, "n items"]:
             return torch.cat(self._encode_hard(self.input_.prepare(X)), dim=1)
 
-        fit = partial(fit_pixels, self.input_, source, encode, held, n_rows, seed, verbose=self.verbose)
+        more = {"checkpoint": self.checkpoint, "verbose": self.verbose}
+        fit = partial(fit_pixels, self.input_, source, encode, held, n_rows, seed, **more)
         self.pixels_, self.interrupted_ = sharper(fit, torch.no_grad()(self._images))
 
     def _read_frame(self, X: Any, hierarchy: Any, paths: Any, table: TableModel | None) -> tuple[Any, Any, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
@@ -21,6 +22,7 @@ from torch import Tensor, nn
 from disentree.cofhae import constants
 from disentree.cofhae.inputs import InputLayer, channels_first, has_bytes
 from disentree.training.batches import TensorBatches
+from disentree.training.checkpoints import fingerprint, resume
 from disentree.training.data import Source, rows_of
 from disentree.training.loop import Diverged, State
 from disentree.training.networks import ImageDecoder
@@ -29,6 +31,8 @@ from disentree.training.schedules import one_cycle
 from disentree.training.session import generator_of, reporter
 
 log = logging.getLogger("disentree.cofhae")
+
+CHECKPOINT = "pixels.safetensors"  # its file, in the folder of the model's checkpoint
 
 
 class PixelDecoder(nn.Module):
@@ -164,6 +168,7 @@ def fit_pixels(
     n_rows: int,
     seed: int,
     *,
+    checkpoint: str | os.PathLike[str] | None = None,
     verbose: bool = False,
 ) -> tuple[PixelDecoder, Images, Outcome]:
     """Train a decoder on `n_rows` rows, drawn again and again from those that are not held out.
@@ -194,6 +199,13 @@ def fit_pixels(
         state.optimizer.step()
         return {"loss": loss}
 
+    # the same codes of the same number of images are of the same images
+    about = {
+        "training": "pixels",
+        "codes": fingerprint([images.items.cpu().numpy()]),
+        "seed": seed,
+        "steps": steps,
+    }
     state = State.start(
         decoder,
         learning_rate=constants.SHARP_RATE,
@@ -201,6 +213,7 @@ def fit_pixels(
         steps=steps,
         generator=generator_of(seed),
     )
+    save = (lambda state: None) if checkpoint is None else resume(state, CHECKPOINT, about, checkpoint)
     n_epochs = math.ceil(steps / batches.n_batches)
     with reporter(n_epochs, verbose, what="decoder: epoch") as (report, after_batch):
         outcome = run_training(
@@ -212,6 +225,7 @@ def fit_pixels(
             batch_size=batch_size,
             report=report,
             after_batch=after_batch,
+            checkpoint=save,
         )
     return decoder.eval().requires_grad_(False), others, outcome
 

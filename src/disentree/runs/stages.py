@@ -29,7 +29,7 @@ from disentree.runs.report import write_report
 from disentree.runs.scores import score_run
 from disentree.runs.stability import RESAMPLES, STABILITY, measure_stability
 from disentree.runs.structure import REPRESENTATION, STRUCTURE_FILES, TABLE, find_structure
-from disentree.runs.training import CHECKPOINT, seconds_in_checkpoint, train_model
+from disentree.runs.training import CHECKPOINTS, seconds_in_checkpoint, train_model
 from disentree.utils.files import locked, remove_temporaries
 from disentree.utils.versions import build_versions, describe_build
 
@@ -121,7 +121,7 @@ STAGE_NAMES = tuple(stage.name for stage in STAGES)
 # All that a run writes to, and all that is removed when it is started over; `.lock` stays.
 WRITTEN = (
     *(file for stage in STAGES for file in (*stage.files, *stage.optional_files)),
-    CHECKPOINT,
+    *CHECKPOINTS,
     NAMES,
     RESAMPLES,
     "stages.json",

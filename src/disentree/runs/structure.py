@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +78,8 @@ def _run_mimosa(
     if codec is not None:  # columns of other kinds than numbers, or empty cells
         rows_of, more = run.data.frame.iloc.__getitem__, {"codec": codec}
     try:
-        mimosa.fit(rows_of(train), **more)
+        with _kept_representation(run):
+            mimosa.fit(rows_of(train), **more)
     except NoComponentFound:  # its representation is fitted, and other runs may share it
         if options.on_mimosa is not None:
             options.on_mimosa(mimosa)
@@ -103,6 +107,22 @@ def _run_mimosa(
         run.write_json(TABLE, table_to_json(mimosa.table_))
     hierarchy = getattr(mimosa, "plain_hierarchy_", mimosa.hierarchy_)  # names.json has names for it
     return hierarchy, mimosa.labels_, mimosa.core_labels_, mimosa.predict(rows_of(test))
+
+
+@contextmanager
+def _kept_representation(run: Run) -> Iterator[None]:
+    """Within the block, the network of images saves its state, and goes on where an earlier run was stopped."""
+    if run.data.X.ndim < 3:
+        yield
+        return
+    from disentree.training.checkpoints import checkpoints_in
+
+    folder = run.folder / "checkpoint"
+    with checkpoints_in(folder):
+        yield
+    (folder / REPRESENTATION).unlink(missing_ok=True)
+    if folder.is_dir() and not os.listdir(folder):
+        folder.rmdir()
 
 
 def _copy_structure(run: Run, other: Run) -> str:

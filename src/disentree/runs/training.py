@@ -20,6 +20,8 @@ from disentree.tables import Codec
 log = logging.getLogger(__name__)
 
 CHECKPOINT = "checkpoint/checkpoint.safetensors"
+# of the decoder to pixels, and of the representation network, which is trained in the stage before
+CHECKPOINTS = (CHECKPOINT, "checkpoint/pixels.safetensors", "checkpoint/representation.safetensors")
 
 
 def train_model(run: Run, options: StageOptions) -> str:
@@ -108,9 +110,10 @@ def seconds_in_checkpoint(run: Run) -> float:
 
 
 def remove_checkpoint(run: Run) -> None:
-    """Remove the checkpoint of a training, and its folder if nothing else is in it."""
+    """Remove the checkpoints of a training, and their folder if nothing else is in it."""
     path = run.folder / CHECKPOINT
-    path.unlink(missing_ok=True)
+    for name in CHECKPOINTS:
+        (run.folder / name).unlink(missing_ok=True)
     if path.parent.is_dir() and not os.listdir(path.parent):
         path.parent.rmdir()
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,8 @@ from torch.optim.lr_scheduler import LambdaLR
 from disentree.errors import DamagedFile
 from disentree.training.loop import State
 from disentree.utils.files import atomic_path
+
+log = logging.getLogger("disentree.training")
 
 FILE_NAME = "checkpoint.safetensors"
 # What a scheduler needs to continue; all else of it follows from its parameters.
@@ -87,23 +92,27 @@ def below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 
 def save_checkpoint(
-    folder: str | os.PathLike[str], state: State, about: Mapping[str, Any], tensors: Mapping[str, Tensor]
+    folder: str | os.PathLike[str],
+    state: State,
+    about: Mapping[str, Any],
+    tensors: Mapping[str, Tensor],
+    name: str = FILE_NAME,
 ) -> None:
     """All of `state`, beside what identifies the training (`about`) and tensors found before it began."""
     numbers = {**tensors, "generator": state.generator.get_state()}
-    for name, network in state.networks().items():
-        numbers |= {f"{name}.{key}": value for key, value in network.state_dict().items()}
+    for of, network in state.networks().items():
+        numbers |= {f"{of}.{key}": value for key, value in network.state_dict().items()}
     groups, schedulers = {}, {}
-    for name, optimizer in state.optimizers().items():
+    for of, optimizer in state.optimizers().items():
         saved = optimizer.state_dict()
-        groups[name] = saved["param_groups"]
+        groups[of] = saved["param_groups"]
         for i, moments in saved["state"].items():
-            numbers |= {f"{name}_optimizer.{i}.{key}": value for key, value in moments.items()}
-    for name, scheduler in state.schedulers().items():
-        schedulers[name] = {key: scheduler.state_dict()[key] for key in _SCHEDULER_STATE}
+            numbers |= {f"{of}_optimizer.{i}.{key}": value for key, value in moments.items()}
+    for of, scheduler in state.schedulers().items():
+        schedulers[of] = {key: scheduler.state_dict()[key] for key in _SCHEDULER_STATE}
     progress = {"epoch": state.epoch, "step": state.step, "history": state.history}
     about = {**about, **progress, "parameter_groups": groups, "schedulers": schedulers}
-    save_tensors(Path(folder) / FILE_NAME, numbers, about)
+    save_tensors(Path(folder) / name, numbers, about)
 
 
 def restore_checkpoint(state: State, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
@@ -117,8 +126,63 @@ def restore_checkpoint(state: State, tensors: Mapping[str, Tensor], about: Mappi
             i, what = key.split(".")
             moments.setdefault(int(i), {})[what] = value
         optimizer.load_state_dict({"state": moments, "param_groups": about["parameter_groups"][name]})
+        for weights, own in optimizer.state.items():
+            for what, value in own.items():  # fused arithmetic takes them to be in the order of the weights
+                if value.shape == weights.shape:
+                    own[what] = torch.empty_like(weights).copy_(value)
     for name, scheduler in state.schedulers().items():
         # LambdaLR asks for its functions, None for each that stays as it is
         functions = {"lr_lambdas": [None]} if isinstance(scheduler, LambdaLR) else {}
         scheduler.load_state_dict({**about["schedulers"][name], **functions})
     state.epoch, state.step, state.history = about["epoch"], about["step"], list(about["history"])
+
+
+_folder: ContextVar[Path | None] = ContextVar("folder", default=None)
+
+
+@contextmanager
+def checkpoints_in(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """Within the block, trainings that are not told where to save their state save it in this folder."""
+    token = _folder.set(Path(folder))
+    try:
+        yield
+    finally:
+        _folder.reset(token)
+
+
+def resume(
+    state: State, name: str, about: Mapping[str, Any], folder: str | os.PathLike[str] | None = None
+) -> Callable[[State], None]:
+    """Go on from the checkpoint of a training of this name, if there is one of the same training.
+
+    Parameters
+    ----------
+    state : State
+        Set to what was saved.
+    name : str
+        Of the file.
+    about : dict
+        What identifies the training, as JSON has it. A checkpoint of another training, or one that is damaged, is
+        not read; the next one replaces it.
+    folder : path or None, default=None
+        Where the file is; None for that of `checkpoints_in`, outside of which nothing is saved.
+
+    Returns
+    -------
+    callable
+        Saves the state that it is given.
+    """
+    folder = _folder.get() if folder is None else Path(folder)
+    if folder is None:
+        return lambda state: None
+    if (folder / name).exists():
+        try:
+            tensors, saved = load_tensors(folder / name)
+        except DamagedFile as error:
+            log.warning("%s; that training starts from the beginning", error)
+        else:
+            if all(saved.get(key) == value for key, value in about.items()):
+                restore_checkpoint(state, tensors, saved)
+    else:
+        folder.mkdir(parents=True, exist_ok=True)
+    return lambda state: save_checkpoint(folder, state, about, {}, name)

@@ -22,6 +22,7 @@ from torch import nn
 from disentree.geometry.pca import principal_axes
 from disentree.mimosa.representation.base import BLOCK, Representation, as_float, as_rows, pixel_scale_of
 from disentree.training.batches import TensorBatches
+from disentree.training.checkpoints import fingerprint, resume
 from disentree.training.loop import State, train
 from disentree.training.networks import mlp
 from disentree.training.schedules import one_cycle
@@ -37,6 +38,7 @@ LEARNING_RATE = 2e-3
 SCHEDULE = partial(one_cycle, rise=0.3, last_over_first=1e-4, cycle_momentum=True)  # torch's own defaults
 MAX_STEPS = 14_000
 EPOCHS = 60  # unless that is more steps
+CHECKPOINT = "representation.safetensors"  # its file, in the folder of `checkpoints_in`
 
 
 def autoencoder_representation(
@@ -147,15 +149,24 @@ def train_autoencoder(
     state = State.start(
         network, learning_rate=LEARNING_RATE, schedule=SCHEDULE, steps=steps, generator=generator_of(seed)
     )
-    n_epochs, history = math.ceil(steps / batches.n_batches), []
+    about = {
+        "training": "representation",
+        "data": fingerprint([P]),
+        "latent": latent,
+        "seed": seed,
+        "steps": steps,
+    }
+    save = resume(state, CHECKPOINT, about)
+    n_epochs = math.ceil(steps / batches.n_batches)
     with flushed_denormals(), reporter(n_epochs, verbose, what="autoencoder: epoch") as (report, after_batch):
 
         def after_epoch(state: State) -> None:
-            record = state.history[-1]
-            history.append({"step": state.step, "error": record["loss"]})
-            report(record)
+            save(state)
+            report(state.history[-1])
 
         train(state, batches, step, steps, after_epoch, after_batch)
+    ends = [min(steps, (i + 1) * batches.n_batches) for i in range(len(state.history))]
+    history = [{"step": end, "error": r["loss"]} for end, r in zip(ends, state.history, strict=True)]
     log.info("autoencoder: relative error %.4f after %d steps", history[-1]["error"], steps)
     network.scale.copy_(scale * unit)
     network.turn(P)
