@@ -1,0 +1,280 @@
+"""Equations that hold in a part of the rows: a second floor of zero, a basement as large as the first floor.
+
+A switch that is off fixes its variables, so that all rows in which it is off obey an equation, whatever the other
+switches do. Such an equation is found directly, among all rows at once: a hyperplane that holds far more rows than
+its neighborhood. It need not be exact; its rows may scatter around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+from scipy.spatial import KDTree
+
+STARTS = 600  # hyperplanes through random rows that the search begins with
+NEARBY = 50  # neighbors of a row, among which half of the starts draw
+ROWS = 2000  # that hyperplanes are sought on
+KEPT = 60  # hyperplanes that are looked at
+CHECKED = 6000  # rows that they are looked at on
+WIDEST, NARROWEST = 0.3, 1e-8  # scatter around a hyperplane, in deviations of the data
+STEPS = 2  # reweighted fits at each scatter, which is halved after them
+REACH = 3.0  # deviations of the scatter, within which rows are on a hyperplane
+SHOULDER = 8.0  # the same, within which the others are that it is compared with
+DENSER = 4.0  # how many times denser rows are on a hyperplane than beside it
+BEYOND = 2.0  # how many times more rows there are beyond the shoulder than on it: they are no tail of the others
+SOME = 0.05  # share of the rows that an equation holds in, at least
+FREE = 0.01  # share in which it does not
+SAME = 0.9  # of the rows of two equations in common, if they are one
+FOLLOWS = 0.05  # of the rows of an equation, in which another does not hold that it follows from
+APART = 0.3  # sine of the angle between directions that are not the same
+INDEPENDENT = 0.02  # least singular value of the directions of all equations
+
+
+@dataclass(frozen=True)
+class Equation:
+    """One or more linear equations that hold in the same rows: ``Y @ weights + offset`` is zero there, give or take
+    a scatter of 1.
+
+    Attributes
+    ----------
+    weights : array of shape (D, r)
+    offset : array of shape (r,)
+    share : float
+        Of rows that it holds in.
+    gain : float
+        Bits per row that it is worth to know whether it holds.
+    """
+
+    weights: Float[np.ndarray, "D r"]
+    offset: Float[np.ndarray, " r"]
+    share: float
+    gain: float
+
+    @property
+    def size(self) -> int:
+        """Number of equations."""
+        return len(self.offset)
+
+    def __call__(self, Y: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n r"]:
+        return Y @ self.weights + self.offset
+
+    def holds(self, Y: Float[np.ndarray, "n D"]) -> Bool[np.ndarray, " n"]:
+        """Whether rows are within its scatter."""
+        return _distance(self(Y)) <= REACH
+
+
+def find_equations(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> list[Equation]:
+    """The equations that hold in a part of the rows and do not follow from each other, commonest first.
+
+    Parameters
+    ----------
+    Y : array of shape (n, D)
+        Rows in coordinates with deviations near 1.
+    rng : Generator
+    """
+    some = Y if len(Y) <= CHECKED else Y[np.sort(rng.choice(len(Y), CHECKED, replace=False))]
+    found: list[Equation] = []
+    rows: list[np.ndarray] = []
+    for equation in _candidates(some, rng):
+        held = equation.holds(some)
+        if not any(_alike(held, other) >= SAME for other in rows):
+            found.append(equation)
+            rows.append(held)
+    return [_polished(Y, equation) for equation in _independent(found, rows)]
+
+
+def _candidates(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> Iterator[Equation]:
+    """Equations, some of them several others at once; and those that they consist of."""
+    seen: list[np.ndarray] = []
+    for w, scatter in zip(*hyperplanes(Y, rng, STARTS), strict=True):
+        held = np.abs(Y @ w[:-1] + w[-1]) <= REACH * scatter
+        if any(_alike(held, other) >= SAME for other in seen):
+            continue
+        seen.append(held)
+        if len(seen) > KEPT:
+            return
+        whole = _whole_equation(Y, w, scatter)
+        if whole is None:
+            continue
+        yield whole
+        if whole.size > 1:  # where two switches are off, both equations hold: each is sought among theirs
+            lengths = np.linalg.norm(whole.weights, axis=0)
+            U = whole(Y) / lengths
+            for v, narrow in zip(*hyperplanes(U, rng, STARTS // 10), strict=True):
+                normal = whole.weights / lengths @ v[:-1]
+                scale = np.linalg.norm(normal)
+                offset = (v[:-1] @ (whole.offset / lengths) + v[-1]) / scale
+                part = _whole_equation(Y, np.append(normal / scale, offset), narrow / scale)
+                if part is not None:
+                    yield part
+
+
+def hyperplanes(
+    Y: Float[np.ndarray, "n D"], rng: np.random.Generator, n_starts: int
+) -> tuple[Float[np.ndarray, "s D1"], Float[np.ndarray, " s"]]:
+    """Hyperplanes (normal and offset) that hold many rows within little scatter, and that scatter, the best first.
+
+    Each start is refitted with weights 1 / (distance^2 + scatter^2) while the scatter shrinks: rows far off count
+    less and less. Of its way it keeps the place where rows are densest relative to those beside it.
+    """
+    n, D = Y.shape
+    some = Y[rng.choice(n, min(n, ROWS), replace=False)]
+    w = _starts(some, rng, n_starts)
+    outer = np.einsum("ni,nj->nij", some, some).reshape(len(some), D * D)
+    best, best_gain, best_scatter = w.copy(), np.full(len(w), -np.inf), np.full(len(w), WIDEST)
+    scatter = WIDEST
+    while scatter > NARROWEST and len(w):
+        for _ in range(STEPS):
+            W = 1 / ((some @ w[:, :D].T + w[:, D]) ** 2 + scatter**2)
+            W /= W.sum(axis=0)
+            mean = W.T @ some
+            C = (W.T @ outer).reshape(-1, D, D) - mean[:, :, None] * mean[:, None]
+            normal = np.linalg.eigh(C)[1][:, :, 0]
+            w = np.concatenate([normal, -(normal * mean).sum(axis=1, keepdims=True)], axis=1)
+        gain = _gains(np.abs(some @ w[:, :D].T + w[:, D]) / scatter, 1, 4 * D)[0]
+        better = gain > best_gain
+        best[better], best_gain[better], best_scatter[better] = w[better], gain[better], scatter
+        scatter /= 2
+    order = np.argsort(-best_gain, kind="stable")
+    order = order[np.isfinite(best_gain[order])]
+    return best[order], best_scatter[order]
+
+
+def _starts(Y: Float[np.ndarray, "n D"], rng: np.random.Generator, n_starts: int) -> Float[np.ndarray, "s D1"]:
+    """Hyperplanes through random rows: anywhere, or near each other, where a switch that is off for one row is
+    likelier to be off for the others."""
+    n, D = Y.shape
+    near = np.asarray(KDTree(Y).query(Y[rng.choice(n, n_starts // 2)], min(n, max(NEARBY, 2 * D)))[1])
+    rows = [rng.choice(n, D, replace=False) for _ in range(n_starts // 2)]
+    rows += [rng.choice(around, D, replace=False) for around in near]
+    points = Y[np.stack(rows)]
+    w = np.linalg.svd(np.concatenate([points, np.ones((len(points), D, 1))], axis=2))[2][:, -1]
+    length = np.linalg.norm(w[:, :D], axis=1, keepdims=True)
+    return (w / np.maximum(length, 1e-12))[length[:, 0] > 1e-6]
+
+
+def _distance(residual: Float[np.ndarray, "n r"]) -> Float[np.ndarray, " n"]:
+    return np.sqrt((residual**2).mean(axis=1))
+
+
+def _gains(
+    distance: Float[np.ndarray, "n s"], size: int, fewest: int
+) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, " s"]]:
+    """Bits for rows on hyperplanes, and the share of rows there: as many, times the log of how much denser they are
+    than beside. Minus infinity where that is no place of its own, but the middle of something."""
+    n = len(distance)
+    inside = (distance <= REACH).sum(axis=0)
+    beside = (distance <= SHOULDER).sum(axis=0) - inside
+    beyond = n - inside - beside
+    volume = REACH**size / (SHOULDER**size - REACH**size)
+    denser = inside / np.maximum(beside * volume, 0.5)
+    enough = (inside >= max(fewest, SOME * n)) & (beyond >= FREE * n) & (beyond >= BEYOND * beside)
+    return np.where(enough & (denser >= DENSER), inside * np.log2(np.maximum(denser, 1)), -np.inf), inside / n
+
+
+def _alike(one: Bool[np.ndarray, " n"], two: Bool[np.ndarray, " n"]) -> float:
+    return float((one & two).sum() / max((one | two).sum(), 1))
+
+
+def _whole_equation(Y: Float[np.ndarray, "n D"], w: Float[np.ndarray, " D1"], scatter: float) -> Equation | None:
+    """All equations that hold in the rows of a hyperplane, scaled by their scatter."""
+    D = Y.shape[1]
+    normals = w[:D, None]
+    held = np.abs(Y @ w[:D] + w[D]) <= REACH * scatter
+    while normals.shape[1] < D and held.sum() > 4 * D:
+        rest = np.linalg.svd(normals)[0][:, normals.shape[1] :]
+        own = Y[held] @ rest
+        more = _thinnest(own, scatter)
+        inside = np.abs(own @ more[:-1] + more[-1]) <= REACH * scatter
+        if inside.mean() < SAME:
+            break
+        normals = np.column_stack([normals, rest @ more[:-1]])
+        held[np.flatnonzero(held)[~inside]] = False
+    return _refitted(Y, held, normals.shape[1])
+
+
+def _refitted(Y: Float[np.ndarray, "n D"], held: Bool[np.ndarray, " n"], size: int, rounds: int = 3) -> Equation | None:
+    """The equations of some rows, by least squares among those that they turn out to hold in."""
+    fewest = 4 * Y.shape[1]
+    for _ in range(rounds):
+        if held.sum() <= fewest:
+            return None
+        center = Y[held].mean(axis=0)
+        normals = np.linalg.svd(Y[held] - center, full_matrices=False)[2][::-1][:size].T
+        residual = (Y - center) @ normals
+        middle = np.median(residual[held], axis=0)
+        deviation = 1.4826 * np.median(np.abs(residual[held] - middle), axis=0)
+        residual = (residual - middle) / np.maximum(deviation, NARROWEST)
+        held = _distance(residual) <= REACH
+    gain, share = _gains(_distance(residual)[:, None], size, fewest)
+    if not np.isfinite(gain[0]):
+        return None
+    deviation = np.maximum(deviation, NARROWEST)
+    offset = -(center @ normals + middle) / deviation
+    return Equation(normals / deviation, offset, float(share[0]), float(gain[0]) / len(Y))
+
+
+def _thinnest(Y: Float[np.ndarray, "n q"], scatter: float) -> Float[np.ndarray, " q1"]:
+    """The hyperplane that rows scatter least around, without those that are far off."""
+    q, width = Y.shape[1], WIDEST
+    weights = np.ones(len(Y))
+    while True:
+        mean = np.average(Y, axis=0, weights=weights)
+        C = (Y - mean).T @ ((Y - mean) * weights[:, None])
+        normal = np.linalg.eigh(C)[1][:, 0]
+        w = np.append(normal, -normal @ mean)
+        if width < scatter:
+            return w
+        weights = 1 / ((Y @ w[:q] + w[q]) ** 2 + width**2)
+        width /= 2
+
+
+def _independent(found: list[Equation], rows: list[Bool[np.ndarray, " n"]]) -> list[Equation]:
+    """Those that are not several others at once, and of these the most valuable whose directions are independent."""
+    kept: list[Equation] = []
+    kept_rows: list[np.ndarray] = []
+    for i in np.argsort([-held.sum() for held in rows], kind="stable"):
+        equation, held = found[i], rows[i]
+        wider = [k for k, o in zip(kept, kept_rows, strict=True) if (held & ~o).sum() <= FOLLOWS * held.sum()]
+        own = _beside(equation, wider)
+        if own is not None:
+            kept.append(own)
+            kept_rows.append(held)
+    chosen: list[Equation] = []
+    for equation in sorted(kept, key=lambda e: -e.gain):
+        directions = np.concatenate([_directions(e) for e in [*chosen, equation]], axis=1)
+        if directions.shape[1] <= len(directions) and np.linalg.svd(directions)[1][-1] > INDEPENDENT:
+            chosen.append(equation)
+    return sorted(chosen, key=lambda e: -e.share)
+
+
+def _directions(equation: Equation) -> Float[np.ndarray, "D r"]:
+    return equation.weights / np.linalg.norm(equation.weights, axis=0)
+
+
+def _beside(equation: Equation, others: list[Equation]) -> Equation | None:
+    """The part of an equation that does not follow from others which hold in the same rows."""
+    if not others:
+        return equation
+    known = np.concatenate([_directions(o) for o in others], axis=1)
+    u, s, _ = np.linalg.svd(known, full_matrices=False)
+    basis = u[:, s > INDEPENDENT]
+    own = _directions(equation)
+    left = own - basis @ (basis.T @ own)
+    _, s, vt = np.linalg.svd(left, full_matrices=False)
+    mix = vt[s > APART].T  # combinations of its own equations that point away from the others
+    if not mix.shape[1]:
+        return None
+    mix = mix / np.linalg.norm(equation.weights, axis=0)[:, None]
+    new, offset = equation.weights @ mix, equation.offset @ mix
+    scale = np.sqrt((mix**2).sum(axis=0))
+    return Equation(new / scale, offset / scale, equation.share, equation.gain)
+
+
+def _polished(Y: Float[np.ndarray, "n D"], equation: Equation) -> Equation:
+    """Fitted once more to all rows that it holds in."""
+    again = _refitted(Y, equation.holds(Y), equation.size, 2)
+    return equation if again is None else again
