@@ -17,9 +17,14 @@ from scipy.spatial import KDTree
 STARTS = 600  # hyperplanes through random rows that the search begins with
 NEARBY = 50  # neighbors of a row, among which half of the starts draw
 ROWS = 2000  # that hyperplanes are sought on
+ROUNDS = 3  # of the search, each with what the last one found
+PATTERNS = 4  # sets of known equations, in whose rows others are sought
+FEWEST_TIMES = 20  # as many rows as dimensions, to seek in
+DEEPER = 5  # hyperplanes in the rows of each
 KEPT = 60  # hyperplanes that are looked at
 CHECKED = 6000  # rows that they are looked at on
 WIDEST, NARROWEST = 0.3, 1e-8  # scatter around a hyperplane, in deviations of the data
+NEAR = 0.05  # the scatter at which starts that are nearly right are refitted first
 STEPS = 2  # reweighted fits at each scatter, which is halved after them
 REACH = 3.0  # deviations of the scatter, within which rows are on a hyperplane
 SHOULDER = 8.0  # the same, within which the others are that it is compared with
@@ -78,42 +83,128 @@ def find_equations(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> lis
     some = Y if len(Y) <= CHECKED else Y[np.sort(rng.choice(len(Y), CHECKED, replace=False))]
     found: list[Equation] = []
     rows: list[np.ndarray] = []
-    for equation in _candidates(some, rng):
-        held = equation.holds(some)
-        if not any(_alike(held, other) >= SAME for other in rows):
-            found.append(equation)
-            rows.append(held)
+    starts, widest = _starts(some, rng, STARTS), WIDEST
+    for _ in range(ROUNDS):
+        before = len(found)
+        _look(some, hyperplanes(some, rng, starts, widest), rng, found, rows)
+        if not found or len(found) == before:
+            break
+        known = _independent(found, rows)
+        starts, widest = _deeper(some, known, rng), NEAR
     return [_polished(Y, equation) for equation in _independent(found, rows)]
 
 
-def _candidates(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> Iterator[Equation]:
-    """Equations, some of them several others at once; and those that they consist of."""
+def _look(
+    Y: Float[np.ndarray, "n D"],
+    planes: tuple[Float[np.ndarray, "s D1"], Float[np.ndarray, " s"]],
+    rng: np.random.Generator,
+    found: list[Equation],
+    rows: list[Bool[np.ndarray, " n"]],
+) -> None:
+    """Add equations that some hyperplanes lead to, and that do not follow from those which are known."""
     seen: list[np.ndarray] = []
-    for w, scatter in zip(*hyperplanes(Y, rng, STARTS), strict=True):
+    for w, scatter in zip(*planes, strict=True):
         held = np.abs(Y @ w[:-1] + w[-1]) <= REACH * scatter
         if any(_alike(held, other) >= SAME for other in seen):
             continue
         seen.append(held)
         if len(seen) > KEPT:
-            return
+            break
         whole = _whole_equation(Y, w, scatter)
-        if whole is None:
+        if whole is None or _beside(whole, _wider(whole.holds(Y), found, rows)) is None:
             continue
-        yield whole
-        if whole.size > 1:  # where two switches are off, both equations hold: each is sought among theirs
-            lengths = np.linalg.norm(whole.weights, axis=0)
-            U = whole(Y) / lengths
-            for v, narrow in zip(*hyperplanes(U, rng, STARTS // 10), strict=True):
-                normal = whole.weights / lengths @ v[:-1]
-                scale = np.linalg.norm(normal)
-                offset = (v[:-1] @ (whole.offset / lengths) + v[-1]) / scale
-                part = _whole_equation(Y, np.append(normal / scale, offset), narrow / scale)
-                if part is not None:
-                    yield part
+        for equation in [*_parts(Y, whole, rng), whole]:
+            held = equation.holds(Y)
+            if not any(_alike(held, other) >= SAME for other in rows):
+                found.append(equation)
+                rows.append(held)
+
+
+def _deeper(Y: Float[np.ndarray, "n D"], known: list[Equation], rng: np.random.Generator) -> Float[np.ndarray, "s D1"]:
+    """Hyperplanes that hold many of the rows in which known equations hold: there are fewer dimensions there, and
+    what holds in few rows is easier to see."""
+    D = Y.shape[1]
+    held = np.stack([e.holds(Y) for e in known], axis=1)
+    sizes = np.array([e.size for e in known])
+    patterns, counts = np.unique(held, axis=0, return_counts=True)
+    out = [np.zeros((0, D + 1))]
+    for i in sorted(range(len(patterns)), key=lambda i: -(patterns[i] @ sizes))[:PATTERNS]:
+        inside = (held == patterns[i]).all(axis=1)
+        fixed = [e.weights for e, holds in zip(known, patterns[i], strict=True) if holds]
+        if counts[i] < FEWEST_TIMES * D or not fixed:
+            continue
+        normals = np.concatenate(fixed, axis=1)
+        rest = np.linalg.svd(normals / np.linalg.norm(normals, axis=0))[0][:, normals.shape[1] :]
+        if rest.shape[1] < 2:
+            continue
+        own = Y[inside] @ rest
+        seen: list[np.ndarray] = []
+        for v, scatter in zip(*hyperplanes(own, rng, _starts(own, rng, STARTS // 4)), strict=True):
+            on_it = np.abs(own @ v[:-1] + v[-1]) <= REACH * scatter
+            if any(_alike(on_it, other) >= SAME for other in seen):
+                continue
+            seen.append(on_it)
+            if len(seen) > DEEPER:
+                break
+            out.append(_extended(Y, np.append(rest @ v[:-1], v[-1]), known, held, patterns[i], rng)[None])
+    return np.concatenate(out)
+
+
+def _extended(
+    Y: Float[np.ndarray, "n D"],
+    w: Float[np.ndarray, " D1"],
+    known: list[Equation],
+    held: Bool[np.ndarray, "n k"],
+    pattern: Bool[np.ndarray, " k"],
+    rng: np.random.Generator,
+) -> Float[np.ndarray, " D1"]:
+    """A hyperplane of the rows of a pattern, tilted so that it holds where one of the equations of the pattern does
+    not: each of these adds a multiple of its own values, which is seen in rows that lack nothing else."""
+    out = w.copy()
+    for j in np.flatnonzero(pattern):
+        lacking = pattern.copy()
+        lacking[j] = False
+        rows = Y[(held == lacking).all(axis=1)]
+        e = known[j]
+        if len(rows) < FEWEST_TIMES * (e.size + 1):
+            continue
+        lengths = np.linalg.norm(e.weights, axis=0)
+        U = np.column_stack([rows @ w[:-1] + w[-1], e(rows) / lengths])
+        found = hyperplanes(U, rng, _starts(U, rng, STARTS // 20))[0]
+        found = found[np.abs(found[:, 0]) > APART] if len(found) else found
+        if len(found):
+            tilt = found[0, 1:-1] / found[0, 0] / lengths
+            out[:-1] += e.weights @ tilt
+            out[-1] += e.offset @ tilt + found[0, -1] / found[0, 0]
+    return out / np.linalg.norm(out[:-1])
+
+
+def _parts(Y: Float[np.ndarray, "n D"], whole: Equation, rng: np.random.Generator) -> Iterator[Equation]:
+    """Equations that one of several consists of: where two switches are off both equations hold, and each of them
+    holds in more rows."""
+    if whole.size == 1:
+        return
+    lengths = np.linalg.norm(whole.weights, axis=0)
+    U = whole(Y) / lengths
+    for v, scatter in zip(*hyperplanes(U, rng, _starts(U, rng, STARTS // 10)), strict=True):
+        normal = whole.weights / lengths @ v[:-1]
+        scale = np.linalg.norm(normal)
+        offset = v[:-1] @ (whole.offset / lengths) + v[-1]
+        part = _whole_equation(Y, np.append(normal, offset) / scale, scatter / scale)
+        if part is not None and part.share > (1 + FOLLOWS) * whole.share:
+            yield part
+
+
+def _wider(held: Bool[np.ndarray, " n"], found: list[Equation], rows: list[Bool[np.ndarray, " n"]]) -> list[Equation]:
+    """The equations that hold wherever some rows are."""
+    return [e for e, other in zip(found, rows, strict=True) if (held & ~other).sum() <= FOLLOWS * held.sum()]
 
 
 def hyperplanes(
-    Y: Float[np.ndarray, "n D"], rng: np.random.Generator, n_starts: int
+    Y: Float[np.ndarray, "n D"],
+    rng: np.random.Generator,
+    starts: Float[np.ndarray, "s D1"],
+    widest: float = WIDEST,
 ) -> tuple[Float[np.ndarray, "s D1"], Float[np.ndarray, " s"]]:
     """Hyperplanes (normal and offset) that hold many rows within little scatter, and that scatter, the best first.
 
@@ -122,10 +213,10 @@ def hyperplanes(
     """
     n, D = Y.shape
     some = Y[rng.choice(n, min(n, ROWS), replace=False)]
-    w = _starts(some, rng, n_starts)
+    w = starts
     outer = np.einsum("ni,nj->nij", some, some).reshape(len(some), D * D)
-    best, best_gain, best_scatter = w.copy(), np.full(len(w), -np.inf), np.full(len(w), WIDEST)
-    scatter = WIDEST
+    best, best_gain, best_scatter = w.copy(), np.full(len(w), -np.inf), np.full(len(w), widest)
+    scatter = widest
     while scatter > NARROWEST and len(w):
         for _ in range(STEPS):
             W = 1 / ((some @ w[:, :D].T + w[:, D]) ** 2 + scatter**2)
@@ -238,8 +329,7 @@ def _independent(found: list[Equation], rows: list[Bool[np.ndarray, " n"]]) -> l
     kept_rows: list[np.ndarray] = []
     for i in np.argsort([-held.sum() for held in rows], kind="stable"):
         equation, held = found[i], rows[i]
-        wider = [k for k, o in zip(kept, kept_rows, strict=True) if (held & ~o).sum() <= FOLLOWS * held.sum()]
-        own = _beside(equation, wider)
+        own = _beside(equation, _wider(held, kept, kept_rows))
         if own is not None:
             kept.append(own)
             kept_rows.append(held)

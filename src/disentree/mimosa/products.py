@@ -1,0 +1,190 @@
+"""Products: switches beside and below each other, and the tree of their combinations.
+
+A switch adds variables where it is on. Several of them describe as many combinations as a tree has leaves, with the
+variables of each written once. A switch that is on only where another is on is below it; switches that are never on
+together are options of one categorical. What is left beside each other is a product.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy.special import gammaln
+
+from disentree.hierarchy import Hierarchy
+from disentree.hierarchy.tree import Categorical, Continuous, Group
+
+INSIDE = 0.1  # exceptions to a rule between two switches, relative to what chance would give
+EXPECTED = 5.0  # exceptions that chance would give, for their absence to mean something
+OCCURS = 5  # rows of a combination that is no error
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A categorical of a product.
+
+    Attributes
+    ----------
+    switches : list of int
+        The one that is on under each option; -1 for the option under which none is.
+    below : list of list of Choice
+        What each option opens.
+    """
+
+    switches: list[int]
+    below: list[list[Choice]] = field(default_factory=list)
+
+    @property
+    def n_paths(self) -> int:
+        """Ways to choose."""
+        return sum(int(np.prod([choice.n_paths for choice in inner])) for inner in self.below)
+
+
+def arrange(on: Bool[np.ndarray, "n s"]) -> list[Choice]:
+    """The choices of switches, from the rows in which each is on."""
+    n, s = on.shape
+    share = on.mean(axis=0)
+    both = on.T.astype(float) @ on
+    expected = n * np.outer(share, share)
+    without = both.diagonal()[:, None] - both  # row: on, column: off
+    chance = n * np.outer(share, 1 - share)
+    needs = (chance >= EXPECTED) & (without <= INSIDE * chance)
+    never = (expected >= EXPECTED) & (both <= INSIDE * expected)
+    parent = np.full(s, -1)
+    for i in range(s):
+        above = [j for j in np.flatnonzero(needs[i]) if j != i and (share[j] > share[i] or not needs[j, i])]
+        if above:
+            parent[i] = min(above, key=lambda j: (share[j], j))
+
+    def choices(siblings: Sequence[int]) -> list[Choice]:
+        groups: list[list[int]] = []
+        for i in sorted(siblings, key=lambda i: (-share[i], i)):
+            own = [g for g in groups if all(never[i, j] for j in g)]
+            if own:
+                own[0].append(i)
+            else:
+                groups.append([i])
+        out = []
+        for group in groups:
+            rows = on[:, parent[group[0]]] if parent[group[0]] >= 0 else np.ones(n, bool)
+            none = (rows & ~on[:, group].any(axis=1)).sum()
+            options = ([-1] if none > INSIDE * rows.sum() * np.prod(1 - share[group]) else []) + sorted(group)
+            below = [choices(np.flatnonzero(parent == i).tolist()) if i >= 0 else [] for i in options]
+            out.append(Choice(options, below))
+        return sorted(out, key=lambda choice: max(choice.switches))
+
+    return choices(np.flatnonzero(parent < 0).tolist())
+
+
+def is_product(choices: Sequence[Choice]) -> bool:
+    """Whether there are choices beside each other anywhere."""
+    return len(choices) > 1 or any(is_product(inner) for choice in choices for inner in choice.below)
+
+
+def hierarchy_of(choices: Sequence[Choice], base: int, sizes: Sequence[int]) -> tuple[Hierarchy, Bool[np.ndarray, "p s"]]:
+    """The hierarchy of some choices, and for each of its paths the switches that are on.
+
+    Parameters
+    ----------
+    choices : sequence of Choice
+    base : int
+        Variables that all rows have.
+    sizes : sequence of int
+        Variables that each switch adds.
+    """
+    names = {"z": 0, "c": 0}
+    opened: list[tuple[list[int], int]] = []  # the switches of each categorical, in the order of columns
+
+    def fresh(letter: str) -> str:
+        names[letter] += 1
+        return f"{letter}{names[letter]}"
+
+    def group(count: int, inner: Sequence[Choice], name: str) -> Group:
+        variables: list[Continuous | Categorical] = [Continuous(fresh("z")) for _ in range(count)]
+        for choice in inner:
+            called = fresh("c")
+            opened.append((choice.switches, len(opened)))
+            several = len([i for i in choice.switches if i >= 0]) > 1
+            titles = itertools.count(1)
+            options = [
+                group(sizes[i], below, f"on {next(titles)}" if several else "on") if i >= 0 else Group((), "off")
+                for i, below in zip(choice.switches, choice.below, strict=True)
+            ]
+            variables.append(Categorical(called, tuple(options)))
+        return Group(tuple(variables), name)
+
+    hierarchy = Hierarchy(group(base, choices, ""))
+    columns = [v.index for v in hierarchy.variables if v.kind == "categorical"]
+    switches = {column: options for column, (options, _) in zip(columns, opened, strict=True)}
+    on = np.zeros((len(hierarchy.paths), len(sizes)), bool)
+    for path in hierarchy.paths:
+        for column, option in path.choices:
+            if switches[column][option] >= 0:
+                on[path.index, switches[column][option]] = True
+    return hierarchy, on
+
+
+def cells_of(on: Bool[np.ndarray, "n s"], paths: Bool[np.ndarray, "p s"]) -> Int[np.ndarray, " n"]:
+    """The path of rows, by the switches that are on; -1 for combinations that are no path."""
+    bits = 1 << np.arange(on.shape[1], dtype=np.int64)
+    order = np.argsort(paths @ bits)
+    codes, known = on @ bits, (paths @ bits)[order]
+    place = np.clip(np.searchsorted(known, codes), 0, len(known) - 1)
+    return np.where(known[place] == codes, order[place], -1)
+
+
+def expected_shares(choices: Sequence[Choice], on: Bool[np.ndarray, "n s"], paths: Bool[np.ndarray, "p s"]) -> np.ndarray:
+    """The share of each path if choices beside each other were independent."""
+    out = np.ones(len(paths))
+
+    def multiply(inner: Sequence[Choice], rows: np.ndarray, at: np.ndarray) -> None:
+        for choice in inner:
+            switched = [i for i in choice.switches if i >= 0]
+            for i, below in zip(choice.switches, choice.below, strict=True):
+                here = on[:, i] if i >= 0 else ~on[:, switched].any(axis=1)
+                there = paths[:, i] if i >= 0 else ~paths[:, switched].any(axis=1)
+                share = ((rows & here).sum() + 0.5) / (rows.sum() + 0.5 * len(choice.switches))
+                out[at & there] *= share
+                multiply(below, rows & here, at & there)
+
+    multiply(choices, np.ones(len(on), bool), np.ones(len(paths), bool))
+    return out / out.sum()
+
+
+def saved_by_product(
+    choices: Sequence[Choice], on: Bool[np.ndarray, "n s"], paths: Bool[np.ndarray, "p s"], base: int, sizes: Sequence[int],
+    n_dims: int,
+) -> float:  # fmt: skip
+    """Bits that a product saves over a tree of the combinations that occur, on all rows together.
+
+    Both describe the same rows by the same leaves. A tree writes a variable for every leaf in which it is new, and
+    has a share for every leaf; a product writes it once, and has a share for every option, or, where the choices
+    are not independent, for every combination that occurs, with a list of these.
+    """
+    cells = cells_of(on, paths)
+    counts = np.bincount(cells[cells >= 0], minlength=len(paths))
+    n = int(counts.sum())
+    there = np.flatnonzero(counts >= OCCURS)
+    if n < 2 or len(there) < 2:
+        return 0.0
+    a_number = 0.5 * np.log2(n)
+    entropy = -(counts[there] * np.log2(counts[there] / n)).sum()
+    dims = base + paths @ np.asarray(sizes)
+    written = 0
+    for c in there:
+        inside = [dims[o] for o in there if o != c and not (paths[o] & ~paths[c]).any() and dims[o] < dims[c]]
+        written += dims[c] - max(inside, default=0)
+    variables = (written - base - sum(sizes)) * (n_dims + 1) * a_number
+    saturated = entropy + (len(there) - 1) * a_number
+    listed = (gammaln(len(paths) + 1) - gammaln(len(there) + 1) - gammaln(len(paths) - len(there) + 1)) / np.log(2)
+    factorized = -(counts[there] * np.log2(expected_shares(choices, on, paths)[there])).sum()
+    factorized += sum(len(choice.switches) - 1 for choice in _all(choices)) * a_number
+    return float(variables + saturated - min(factorized, saturated + listed))
+
+
+def _all(choices: Sequence[Choice]) -> list[Choice]:
+    return [choice for top in choices for choice in (top, *_all([c for inner in top.below for c in inner]))]
