@@ -23,11 +23,12 @@ from disentree.mimosa.finders.noisy_subspaces import WhiteNoise
 from disentree.mimosa.finders.structureless import Columns
 from disentree.mimosa.inputs import check_common_settings, check_one_of, check_whole, is_frame
 from disentree.mimosa.paper.algorithm1_mimosa import PaperMIMOSA
+from disentree.mimosa.products import direct_parents
 from disentree.mimosa.representation.base import Representation
 from disentree.mimosa.representation.linear import linear_representation
 from disentree.mimosa.representation.loading import load_representation
 from disentree.mimosa.saving import as_loaded
-from disentree.mimosa.search import Outcome, latent_finders, search, table_finders, table_inside
+from disentree.mimosa.search import Outcome, is_product, latent_finders, search, table_finders, table_inside
 from disentree.mimosa.stability import Found, Stability, product_summary, stability_of
 from disentree.mimosa.table_estimator import TableTreeEstimator
 from disentree.mimosa.tree import choose_parents, tree_from_parents
@@ -481,6 +482,11 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
 
     def _set_hierarchy(self, found: Any, Z: Float[np.ndarray, "n D"]) -> None:
         """The tree of the chosen leaves, which are numbered by its paths."""
+        if is_product(found):
+            self.hierarchy_ = found.hierarchy
+            self._parents = [above[0] if above else None for above in direct_parents(self.hierarchy_)]
+            self.candidate_ = as_loaded(found)
+            return
         dimensions = found.dimensions
         encloses, distance = enclosures(found, Z, found.posteriors(Z).argmax(axis=1))
         parents = choose_parents(dimensions, distance, encloses)

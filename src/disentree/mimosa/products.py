@@ -1,8 +1,8 @@
 """Products: switches beside and below each other, and the tree of their combinations.
 
-A switch adds variables where it is on. Several of them describe as many combinations as a tree has leaves, with the
-variables of each written once. A switch that is on only where another is on is below it; switches that are never on
-together are options of one categorical. What is left beside each other is a product.
+A switch adds variables where it is on. Several of them describe as many combinations as a tree has leaves, with
+the variables of each written once. A switch that is on only where another is on is below it; switches that are
+never on together are options of one categorical. What is left beside each other is a product.
 """
 
 from __future__ import annotations
@@ -85,7 +85,9 @@ def is_product(choices: Sequence[Choice]) -> bool:
     return len(choices) > 1 or any(is_product(inner) for choice in choices for inner in choice.below)
 
 
-def hierarchy_of(choices: Sequence[Choice], base: int, sizes: Sequence[int]) -> tuple[Hierarchy, Bool[np.ndarray, "p s"]]:
+def hierarchy_of(
+    choices: Sequence[Choice], base: int, sizes: Sequence[int]
+) -> tuple[Hierarchy, Bool[np.ndarray, "p s"]]:
     """The hierarchy of some choices, and for each of its paths the switches that are on.
 
     Parameters
@@ -137,7 +139,9 @@ def cells_of(on: Bool[np.ndarray, "n s"], paths: Bool[np.ndarray, "p s"]) -> Int
     return np.where(known[place] == codes, order[place], -1)
 
 
-def expected_shares(choices: Sequence[Choice], on: Bool[np.ndarray, "n s"], paths: Bool[np.ndarray, "p s"]) -> np.ndarray:
+def expected_shares(
+    choices: Sequence[Choice], on: Bool[np.ndarray, "n s"], paths: Bool[np.ndarray, "p s"]
+) -> Float[np.ndarray, " p"]:
     """The share of each path if choices beside each other were independent."""
     out = np.ones(len(paths))
 
@@ -156,9 +160,13 @@ def expected_shares(choices: Sequence[Choice], on: Bool[np.ndarray, "n s"], path
 
 
 def saved_by_product(
-    choices: Sequence[Choice], on: Bool[np.ndarray, "n s"], paths: Bool[np.ndarray, "p s"], base: int, sizes: Sequence[int],
+    choices: Sequence[Choice],
+    on: Bool[np.ndarray, "n s"],
+    paths: Bool[np.ndarray, "p s"],
+    base: int,
+    sizes: Sequence[int],
     n_dims: int,
-) -> float:  # fmt: skip
+) -> float:
     """Bits that a product saves over a tree of the combinations that occur, on all rows together.
 
     Both describe the same rows by the same leaves. A tree writes a variable for every leaf in which it is new, and
@@ -182,9 +190,23 @@ def saved_by_product(
     saturated = entropy + (len(there) - 1) * a_number
     listed = (gammaln(len(paths) + 1) - gammaln(len(there) + 1) - gammaln(len(paths) - len(there) + 1)) / np.log(2)
     factorized = -(counts[there] * np.log2(expected_shares(choices, on, paths)[there])).sum()
-    factorized += sum(len(choice.switches) - 1 for choice in _all(choices)) * a_number
+    factorized += sum(len(choice.switches) - 1 for choice in all_choices(choices)) * a_number
     return float(variables + saturated - min(factorized, saturated + listed))
 
 
-def _all(choices: Sequence[Choice]) -> list[Choice]:
-    return [choice for top in choices for choice in (top, *_all([c for inner in top.below for c in inner]))]
+def all_choices(choices: Sequence[Choice]) -> list[Choice]:
+    """Choices and those that they open."""
+    return [choice for top in choices for choice in (top, *all_choices([c for inner in top.below for c in inner]))]
+
+
+def direct_parents(hierarchy: Hierarchy) -> list[tuple[int, ...]]:
+    """For each path of a product those that it encloses, without another between: they have some of its variables
+    and no others. Those with most of them come first."""
+    owns = np.zeros((len(hierarchy.paths), hierarchy.n_variables), bool)
+    for path in hierarchy.paths:
+        owns[path.index, list(path.continuous)] = True
+    sizes = owns.sum(axis=1)
+    shared = owns.astype(np.int64) @ owns.T
+    inside = (shared == sizes[None]) & (sizes[None] < sizes[:, None])  # row encloses column
+    between = (inside.astype(np.int64) @ inside) > 0
+    return [tuple(sorted(np.flatnonzero(row).tolist(), key=lambda c: (-sizes[c], c))) for row in inside & ~between]

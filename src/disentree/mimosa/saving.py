@@ -25,7 +25,9 @@ from disentree.mimosa.finders.margins import Margins, MonotoneMap
 from disentree.mimosa.finders.mixture_leaf import GatedLeaf, MixtureLeaf, Space
 from disentree.mimosa.finders.sheets import SheetLeaf
 from disentree.mimosa.finders.structureless import Columns, Gaussian, MarginsGaussian
+from disentree.mimosa.finders.switches import Cell, ProductCandidate, ProductSpace
 from disentree.mimosa.inner_leaf import Frame, InnerLeaf
+from disentree.mimosa.products import Choice
 from disentree.mimosa.stability import Stability
 from disentree.mimosa.state import from_state, to_state
 from disentree.mimosa.table_model import TableModel
@@ -54,6 +56,7 @@ PARTS = {
             Columns,
         ),
         *(Columns, Gaussian, MarginsGaussian, SheetLeaf, Sheet, Frame, InnerLeaf),
+        *(ProductCandidate, ProductSpace, Cell, Choice),
         *(TableModel, Filling, Existence, Switch, Branch, Names, Stability),
     )
 }

@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 
 from disentree.mimosa.candidate import Candidate
 from disentree.mimosa.coordinates import is_far
-from disentree.mimosa.finders import atlas, mixture, noisy_subspaces, sheets, subspaces
+from disentree.mimosa.finders import atlas, mixture, noisy_subspaces, sheets, subspaces, switches
 from disentree.mimosa.finders.noisy_subspaces import WhiteNoise
 from disentree.mimosa.finders.structureless import Columns, fit_gaussian, precision_of_coordinates
 from disentree.mimosa.judge import (
@@ -133,9 +133,14 @@ def table_finders(
         found = noisy_subspaces.find(Z, floor, rng, noise, n_neighbors, n_jobs)
         return [] if found is None else [found]
 
+    def find_switches(Z: np.ndarray, rng: np.random.Generator) -> Sequence[Any]:
+        found = switches.find(Z, floor, rng, noise)
+        return [] if found is None else [found]
+
     return [
         Finder("subspaces", find_subspaces, lambda Z, rng, found: find_subspaces(Z, rng)),
         Finder("noisy subspaces", find_in_noise, lambda Z, rng, found: find_in_noise(Z, rng)),
+        Finder("switches", find_switches, lambda Z, rng, found: find_switches(Z, rng)),
         Finder("atlas", find_atlas, lambda Z, rng, found: find_atlas(Z, rng)),
         Finder("mixture", find_mixture, fit_mixture, WHOLE),
     ]
@@ -207,12 +212,16 @@ def search(
         verdicts = held_out_bits(
             lambda part: structureless(part, floor, columns) if few else plain, Z, floor, held
         )
+    # One that was added later comes last here, so that what the others find has not changed.
+    own_seeds = dict(
+        zip(sorted((f.name for f in finders), key="switches".__eq__), [*seeds, *seed.spawn(1)], strict=False)
+    )
     needless: set[str] = set()
     silent: list[str] = []
-    for finder, own in zip(finders, seeds, strict=False):
+    for finder in finders:
         if finder.name in needless:
             continue
-        find_seed, fold_seed = own.spawn(2)
+        find_seed, fold_seed = own_seeds[finder.name].spawn(2)
         try:
             with step(finder.name):
                 start = time.perf_counter()
@@ -244,7 +253,7 @@ def search(
             break
     leaves = {name: connected_leaves(found[name], fitted) for name in verdicts}
     outcome = replace(choose(found, verdicts, leaves, Z.shape[1], rigor), silent=tuple(silent))
-    if inside is None or not outcome.saved_bits:
+    if inside is None or not outcome.saved_bits or is_product(outcome.candidate):
         return outcome
     with step("looking again"):
         return look_inside(
@@ -300,6 +309,29 @@ def connected_leaves(candidate: Any, Z: Float[np.ndarray, "n D"]) -> int:
     return sum(subspaces.n_connected(some[labels == c]) for c in range(len(candidate.components)))
 
 
+def is_product(candidate: Any) -> bool:
+    """Whether a candidate is a product of choices."""
+    return isinstance(candidate, switches.ProductCandidate)
+
+
+def _product_instead(
+    best: Verdict, structured: Sequence[Verdict], found: dict[str, Any], plain: Verdict
+) -> Verdict:
+    """A product that saves nearly as much as leaves one by one, if there is one: it says the same, and why there
+    are so many. Where it saves more, leaves must be fewer than its options to be preferred."""
+    products = [v for v in structured if is_product(found[v.finder])]
+    if not products:
+        return best
+    product = products[0]
+    if best is product:
+        leaves = [v for v in structured if v is not product]
+        n_options = sum(len(row) for row in found[product.finder].options)
+        fewer = [v for v in leaves if len(found[v.finder].components) < n_options]
+        return next((v for v in fewer if saving(v, plain)[0] * MORE >= saving(product, plain)[0]), product)
+    loses = saving(best, product)[0]
+    return product if loses <= min(THIN, (1 - 1 / MORE) * saving(best, plain)[0]) else best
+
+
 def _mean_dimension(candidate: Any) -> float:
     return float(np.dot(candidate.shares, candidate.dimensions) / np.sum(candidate.shares))
 
@@ -331,6 +363,8 @@ def choose(
     ]
     best = structured[0] if structured else plain
     for other in structured[1:]:
+        if is_product(found[best.finder]) or is_product(found[other.finder]):
+            continue
         # one leaf of three dimensions is not simpler than three of one and two
         higher = _mean_dimension(found[other.finder]) > HIGHER * _mean_dimension(found[best.finder])
         fewer = n_leaves[other.finder] < n_leaves[best.finder] and not higher
@@ -339,6 +373,7 @@ def choose(
         exact = found[other.finder].details.get("exact", False) and saving(best, other)[0] <= THIN
         if exact or (fewer and not valleys and saving(other, plain)[0] * MORE >= saving(structured[0], plain)[0]):
             best = other
+    best = _product_instead(best, structured, found, plain)
     mean, doubt = saving(best, plain)
     table = [
         _row(found[v.finder], v.mean, v.seconds) for v in sorted(order, key=lambda v: (v is not best, v.mean))

@@ -40,8 +40,8 @@ INDEPENDENT = 0.02  # least singular value of the directions of all equations
 
 @dataclass(frozen=True)
 class Equation:
-    """One or more linear equations that hold in the same rows: ``Y @ weights + offset`` is zero there, give or take
-    a scatter of 1.
+    """One or more linear equations that hold in the same rows: ``Y @ weights + offset`` is zero there, give or
+    take a scatter of 1.
 
     Attributes
     ----------
@@ -120,7 +120,9 @@ def _look(
                 rows.append(held)
 
 
-def _deeper(Y: Float[np.ndarray, "n D"], known: list[Equation], rng: np.random.Generator) -> Float[np.ndarray, "s D1"]:
+def _deeper(
+    Y: Float[np.ndarray, "n D"], known: list[Equation], rng: np.random.Generator
+) -> Float[np.ndarray, "s D1"]:
     """Hyperplanes that hold many of the rows in which known equations hold: there are fewer dimensions there, and
     what holds in few rows is easier to see."""
     D = Y.shape[1]
@@ -158,8 +160,8 @@ def _extended(
     pattern: Bool[np.ndarray, " k"],
     rng: np.random.Generator,
 ) -> Float[np.ndarray, " D1"]:
-    """A hyperplane of the rows of a pattern, tilted so that it holds where one of the equations of the pattern does
-    not: each of these adds a multiple of its own values, which is seen in rows that lack nothing else."""
+    """A hyperplane of the rows of a pattern, tilted so that it holds where one of the equations of the pattern
+    does not: each of these adds a multiple of its own values, which is seen in rows that lack nothing else."""
     out = w.copy()
     for j in np.flatnonzero(pattern):
         lacking = pattern.copy()
@@ -195,7 +197,9 @@ def _parts(Y: Float[np.ndarray, "n D"], whole: Equation, rng: np.random.Generato
             yield part
 
 
-def _wider(held: Bool[np.ndarray, " n"], found: list[Equation], rows: list[Bool[np.ndarray, " n"]]) -> list[Equation]:
+def _wider(
+    held: Bool[np.ndarray, " n"], found: list[Equation], rows: list[Bool[np.ndarray, " n"]]
+) -> list[Equation]:
     """The equations that hold wherever some rows are."""
     return [e for e, other in zip(found, rows, strict=True) if (held & ~other).sum() <= FOLLOWS * held.sum()]
 
@@ -254,8 +258,8 @@ def _distance(residual: Float[np.ndarray, "n r"]) -> Float[np.ndarray, " n"]:
 def _gains(
     distance: Float[np.ndarray, "n s"], size: int, fewest: int
 ) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, " s"]]:
-    """Bits for rows on hyperplanes, and the share of rows there: as many, times the log of how much denser they are
-    than beside. Minus infinity where that is no place of its own, but the middle of something."""
+    """Bits for rows on hyperplanes, and the share of rows there: as many, times the log of how much denser they
+    are than beside. Minus infinity where that is no place of its own, but the middle of something."""
     n = len(distance)
     inside = (distance <= REACH).sum(axis=0)
     beside = (distance <= SHOULDER).sum(axis=0) - inside
@@ -287,7 +291,9 @@ def _whole_equation(Y: Float[np.ndarray, "n D"], w: Float[np.ndarray, " D1"], sc
     return _refitted(Y, held, normals.shape[1])
 
 
-def _refitted(Y: Float[np.ndarray, "n D"], held: Bool[np.ndarray, " n"], size: int, rounds: int = 3) -> Equation | None:
+def _refitted(
+    Y: Float[np.ndarray, "n D"], held: Bool[np.ndarray, " n"], size: int, rounds: int = 3
+) -> Equation | None:
     """The equations of some rows, by least squares among those that they turn out to hold in."""
     fewest = 4 * Y.shape[1]
     for _ in range(rounds):
@@ -324,7 +330,7 @@ def _thinnest(Y: Float[np.ndarray, "n q"], scatter: float) -> Float[np.ndarray, 
 
 
 def _independent(found: list[Equation], rows: list[Bool[np.ndarray, " n"]]) -> list[Equation]:
-    """Those that are not several others at once, and of these the most valuable whose directions are independent."""
+    """Those that are not several others at once, and of these the most valuable with independent directions."""
     kept: list[Equation] = []
     kept_rows: list[np.ndarray] = []
     for i in np.argsort([-held.sum() for held in rows], kind="stable"):

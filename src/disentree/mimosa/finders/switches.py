@@ -11,18 +11,31 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
+from disentree.geometry.neighbors import intrinsic_dimension
 from disentree.mimosa.candidate import ROWS_AT_A_TIME, Candidate
 from disentree.mimosa.finders.equations import REACH, Equation, find_equations
 from disentree.mimosa.finders.margins import LOG_2PI, Margins
 from disentree.mimosa.finders.noisy_subspaces import WhiteNoise
-from disentree.mimosa.products import Choice, arrange, cells_of, expected_shares, hierarchy_of, is_product, saved_by_product
+from disentree.mimosa.finders.subspaces import FILLED
+from disentree.mimosa.products import (
+    Choice,
+    all_choices,
+    arrange,
+    cells_of,
+    expected_shares,
+    hierarchy_of,
+    is_product,
+    saved_by_product,
+)
 
 MOST_DIMENSIONS = 20
 MOST_PATHS = 512
 FEWEST = 500  # rows
 EXACT = 1e-6  # scatter of equations that hold up to rounding, in deviations of the data
+LARGEST = 8  # combinations that tell whether rows fill their dimensions
+FEWEST_INSIDE, INSIDE_OF = 100, 500  # rows of them
 LEAST = 0.02  # of the eigenvalues of correlations between variables
 
 
@@ -42,9 +55,9 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Space:
-    """The coordinates that all combinations share: ``Z @ weights + offset``; those of each switch, then those of all
-    rows, then noise.
+class ProductSpace:
+    """The coordinates that all combinations share, ``Z @ weights + offset``: those of each switch, then those of
+    all rows, then noise.
 
     Attributes
     ----------
@@ -67,6 +80,11 @@ class Space:
     margins: Margins
     correlations: Float[np.ndarray, "D D"]
 
+    def free(self, cell: Cell) -> Bool[np.ndarray, " D"]:
+        """The coordinates that are variables of a combination."""
+        owner = np.array(self.owner)
+        return (owner == -1) | (np.append(cell.on, False)[owner] & (owner >= 0))
+
     def log_densities(self, Z: Float[np.ndarray, "n D"], cells: Sequence[Cell]) -> Float[np.ndarray, "n c"]:
         """Log density of rows on each of some combinations."""
         Y = Z @ self.weights + self.offset
@@ -75,9 +93,8 @@ class Space:
         for j, one in enumerate(self.margins.maps):
             scores[:, j], slopes[:, j] = one(Y[:, j])
         out = np.empty((len(Z), len(cells)))
-        owner = np.array(self.owner)
         for c, cell in enumerate(cells):
-            free = (owner == -1) | (np.append(cell.on, False)[owner] & (owner >= 0))
+            free = self.free(cell)
             S = scores[:, free]
             root = np.linalg.cholesky(self.correlations[np.ix_(free, free)])
             white = np.linalg.solve(root, S.T)
@@ -95,6 +112,11 @@ class ProductCandidate(Candidate):
     def hierarchy(self) -> Any:
         """Of its choices."""
         return hierarchy_of(self.details["choices"], self.details["base"], self.details["sizes"])[0]
+
+    @property
+    def options(self) -> list[list[int]]:
+        """The switches of each choice, wherever it is."""
+        return [choice.switches for choice in all_choices(self.details["choices"])]
 
     def log_joint(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n k"]:
         """Log of share times density, for each row and combination."""
@@ -136,7 +158,7 @@ def find(
         return None
     space, base = _space(Z, precision, equations, on)
     sizes = [e.size for e in equations]
-    hierarchy, paths = hierarchy_of(choices, base, sizes)
+    _, paths = hierarchy_of(choices, base, sizes)
     saved = saved_by_product(choices, on, paths, base, sizes, Z.shape[1])
     if saved <= 0:
         return None
@@ -156,8 +178,28 @@ def find(
         "saved": saved / len(Z),
         "gains": [e.gain for e in equations],
         "exact": bool(1 / scale < EXACT),
+        "needless": ["atlas", "mixture"] if _is_filled(space, components, cells, Z, rng) else [],
     }
     return ProductCandidate("switches", components, shares, details)
+
+
+def _is_filled(
+    space: ProductSpace, cells: Sequence[Cell], labels: Int[np.ndarray, " n"], Z: Float[np.ndarray, "n D"],
+    rng: np.random.Generator,
+) -> bool:  # fmt: skip
+    """Whether rows of the largest combinations fill the dimensions that these have: charts or Gaussians can then
+    but describe the same in more pieces."""
+    counts = np.bincount(labels[labels >= 0], minlength=len(cells))
+    ratios = []
+    for c in np.argsort(-counts)[:LARGEST]:
+        rows = np.flatnonzero(labels == c)
+        if len(rows) < FEWEST_INSIDE or not cells[c].dimension:
+            continue
+        some = rng.choice(rows, min(len(rows), INSIDE_OF), replace=False)
+        free = space.free(cells[c])
+        inside = (Z[some] @ space.weights + space.offset)[:, free]
+        ratios.append(intrinsic_dimension(inside / inside.std(axis=0)) / cells[c].dimension)
+    return bool(ratios) and float(np.mean(ratios)) >= FILLED
 
 
 def _in(equation: Equation, center: np.ndarray, to_scale: np.ndarray) -> Equation:
@@ -183,7 +225,7 @@ def _space(
     precision: Float[np.ndarray, " D"],
     equations: Sequence[Equation],
     on: Bool[np.ndarray, "n s"],
-) -> tuple[Space, int]:
+) -> tuple[ProductSpace, int]:
     """Coordinates of all combinations, and how many of them all rows have."""
     D = Z.shape[1]
     own = np.concatenate([e.weights for e in equations], axis=1)
@@ -202,13 +244,16 @@ def _space(
     Y = Z @ weights + offset
     least = np.sqrt((precision**2) @ weights**2)
     fixed = np.concatenate([np.ones(own.shape[1]), deviations])
+    for j, i in enumerate(owner):
+        if i >= 0:  # equations that hold exactly are tried to a scatter that is larger than it is
+            fixed[j] = np.sqrt(np.mean(Y[~on[:, i], j] ** 2))
     active = np.ones((len(Z), D), bool)
     for j, i in enumerate(owner):
         if i >= 0:
             active[:, j] = on[:, i]
     maps = [Margins.fit(Y[active[:, j]][:, [j]], least[[j]]).maps[0] for j in range(D)]
     margins = Margins(maps)
-    space = Space(weights, offset, owner, np.maximum(fixed, np.maximum(least, 1e-300)), margins, np.eye(D))
+    space = ProductSpace(weights, offset, owner, np.maximum(fixed, np.maximum(least, 1e-300)), margins, np.eye(D))
     S = np.where(active, margins(Y)[0], 0.0)
     A = active.astype(float)
     pairs = np.maximum(A.T @ A, 1)
@@ -218,4 +263,4 @@ def _space(
     values, vectors = np.linalg.eigh(R)
     R = (vectors * np.maximum(values, LEAST)) @ vectors.T
     R /= np.sqrt(np.outer(R.diagonal(), R.diagonal()))
-    return Space(weights, offset, owner, space.scatter, margins, R), int(wide.sum())
+    return ProductSpace(weights, offset, owner, space.scatter, margins, R), int(wide.sum())
