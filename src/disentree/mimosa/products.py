@@ -20,6 +20,7 @@ from disentree.hierarchy.tree import Categorical, Continuous, Group
 
 INSIDE = 0.1  # exceptions to a rule between two switches, relative to what chance would give
 EXPECTED = 5.0  # exceptions that chance would give, for their absence to mean something
+RARE = 0.01  # the same as a share of all rows: rarer exceptions are not worth another shape of the tree
 OCCURS = 5  # rows of a combination that is no error
 
 
@@ -52,8 +53,9 @@ def arrange(on: Bool[np.ndarray, "n s"]) -> list[Choice]:
     expected = n * np.outer(share, share)
     without = both.diagonal()[:, None] - both  # row: on, column: off
     chance = n * np.outer(share, 1 - share)
-    needs = (chance >= EXPECTED) & (without <= INSIDE * chance)
-    never = (expected >= EXPECTED) & (both <= INSIDE * expected)
+    fewest = max(EXPECTED, RARE * n)
+    needs = (chance >= fewest) & (without <= INSIDE * chance)
+    never = (expected >= fewest) & (both <= INSIDE * expected)
     parent = np.full(s, -1)
     for i in range(s):
         above = [j for j in np.flatnonzero(needs[i]) if j != i and (share[j] > share[i] or not needs[j, i])]
@@ -81,8 +83,14 @@ def arrange(on: Bool[np.ndarray, "n s"]) -> list[Choice]:
 
 
 def is_product(choices: Sequence[Choice]) -> bool:
-    """Whether there are choices beside each other anywhere."""
-    return len(choices) > 1 or any(is_product(inner) for choice in choices for inner in choice.below)
+    """Whether there are choices beside each other, and each of them can be off.
+
+    A choice of which one option must be taken is no question of yes or no, but a fork: what is beside it is told
+    below each of its options, which makes a tree of all.
+    """
+    groups = [choices, *(inner for choice in all_choices(choices) for inner in choice.below)]
+    beside = [group for group in groups if len(group) > 1]
+    return bool(beside) and all(-1 in choice.switches for group in beside for choice in group)
 
 
 def hierarchy_of(

@@ -134,7 +134,7 @@ def table_finders(
         return [] if found is None else [found]
 
     def find_switches(Z: np.ndarray, rng: np.random.Generator) -> Sequence[Any]:
-        found = switches.find(Z, floor, rng, noise)
+        found = switches.find(dithered(Z, rng), floor, rng, noise)
         return [] if found is None else [found]
 
     return [

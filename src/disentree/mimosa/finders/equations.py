@@ -28,7 +28,8 @@ NEAR = 0.05  # the scatter at which starts that are nearly right are refitted fi
 STEPS = 2  # reweighted fits at each scatter, which is halved after them
 REACH = 3.0  # deviations of the scatter, within which rows are on a hyperplane
 SHOULDER = 8.0  # the same, within which the others are that it is compared with
-DENSER = 4.0  # how many times denser rows are on a hyperplane than beside it
+DENSER = 8.0  # how many times denser rows are on a hyperplane than beside it
+STEEPEST = 1.5  # how much denser rows are on the shoulder than further out: the others are no slope around it
 BEYOND = 2.0  # how many times more rows there are beyond the shoulder than on it: they are no tail of the others
 SOME = 0.05  # share of the rows that an equation holds in, at least
 FREE = 0.01  # share in which it does not
@@ -264,10 +265,12 @@ def _gains(
     inside = (distance <= REACH).sum(axis=0)
     beside = (distance <= SHOULDER).sum(axis=0) - inside
     beyond = n - inside - beside
-    volume = REACH**size / (SHOULDER**size - REACH**size)
-    denser = inside / np.maximum(beside * volume, 0.5)
+    further = (distance <= 2 * SHOULDER).sum(axis=0) - inside - beside
+    ring = SHOULDER**size - REACH**size
+    falling = beside > STEEPEST * further * ring / ((2 * SHOULDER) ** size - SHOULDER**size) + 3 * np.sqrt(beside)
+    denser = inside / np.maximum(beside * REACH**size / ring, 0.5)
     enough = (inside >= max(fewest, SOME * n)) & (beyond >= FREE * n) & (beyond >= BEYOND * beside)
-    return np.where(enough & (denser >= DENSER), inside * np.log2(np.maximum(denser, 1)), -np.inf), inside / n
+    return np.where(enough & ~falling & (denser >= DENSER), inside * np.log2(np.maximum(denser, 1)), -np.inf), inside / n
 
 
 def _alike(one: Bool[np.ndarray, " n"], two: Bool[np.ndarray, " n"]) -> float:
