@@ -12,27 +12,25 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float
-from scipy.spatial import KDTree
+
+from disentree.mimosa.finders.hyperplanes import (
+    NARROWEST,
+    REACH,
+    WIDEST,
+    gains,
+    hyperplanes,
+    random_hyperplanes,
+    thinnest_hyperplane,
+)
 
 STARTS = 600  # hyperplanes through random rows that the search begins with
-NEARBY = 50  # neighbors of a row, among which half of the starts draw
-ROWS = 2000  # that hyperplanes are sought on
 ROUNDS = 3  # of the search, each with what the last one found
 PATTERNS = 4  # sets of known equations, in whose rows others are sought
 FEWEST_TIMES = 20  # as many rows as dimensions, to seek in
 DEEPER = 5  # hyperplanes in the rows of each
 KEPT = 60  # hyperplanes that are looked at
 CHECKED = 6000  # rows that they are looked at on
-WIDEST, NARROWEST = 0.3, 1e-8  # scatter around a hyperplane, in deviations of the data
 NEAR = 0.05  # the scatter at which starts that are nearly right are refitted first
-STEPS = 2  # reweighted fits at each scatter, which is halved after them
-REACH = 3.0  # deviations of the scatter, within which rows are on a hyperplane
-SHOULDER = 8.0  # the same, within which the others are that it is compared with
-DENSER = 8.0  # how many times denser rows are on a hyperplane than beside it
-STEEPEST = 1.5  # how much denser rows are on the shoulder than further out: the others are no slope around it
-BEYOND = 2.0  # how many times more rows there are beyond the shoulder than on it: they are no tail of the others
-SOME = 0.05  # share of the rows that an equation holds in, at least
-FREE = 0.01  # share in which it does not
 SAME = 0.9  # of the rows of two equations in common, if they are one
 FOLLOWS = 0.05  # of the rows of an equation, in which another does not hold that it follows from
 APART = 0.3  # sine of the angle between directions that are not the same
@@ -84,7 +82,7 @@ def find_equations(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> lis
     some = Y if len(Y) <= CHECKED else Y[np.sort(rng.choice(len(Y), CHECKED, replace=False))]
     found: list[Equation] = []
     rows: list[np.ndarray] = []
-    starts, widest = _starts(some, rng, STARTS), WIDEST
+    starts, widest = random_hyperplanes(some, rng, STARTS), WIDEST
     for _ in range(ROUNDS):
         before = len(found)
         _look(some, hyperplanes(some, rng, starts, widest), rng, found, rows)
@@ -97,7 +95,7 @@ def find_equations(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> lis
 
 def _look(
     Y: Float[np.ndarray, "n D"],
-    planes: tuple[Float[np.ndarray, "s D1"], Float[np.ndarray, " s"]],
+    planes: tuple[Float[np.ndarray, "h D1"], Float[np.ndarray, " h"]],
     rng: np.random.Generator,
     found: list[Equation],
     rows: list[Bool[np.ndarray, " n"]],
@@ -142,7 +140,7 @@ def _deeper(
             continue
         own = Y[inside] @ rest
         seen: list[np.ndarray] = []
-        for v, scatter in zip(*hyperplanes(own, rng, _starts(own, rng, STARTS // 4)), strict=True):
+        for v, scatter in zip(*hyperplanes(own, rng, random_hyperplanes(own, rng, STARTS // 4)), strict=True):
             on_it = np.abs(own @ v[:-1] + v[-1]) <= REACH * scatter
             if any(_alike(on_it, other) >= SAME for other in seen):
                 continue
@@ -173,7 +171,7 @@ def _extended(
             continue
         lengths = np.linalg.norm(e.weights, axis=0)
         U = np.column_stack([rows @ w[:-1] + w[-1], e(rows) / lengths])
-        found = hyperplanes(U, rng, _starts(U, rng, STARTS // 20))[0]
+        found = hyperplanes(U, rng, random_hyperplanes(U, rng, STARTS // 20))[0]
         found = found[np.abs(found[:, 0]) > APART] if len(found) else found
         if len(found):
             tilt = found[0, 1:-1] / found[0, 0] / lengths
@@ -189,7 +187,7 @@ def _parts(Y: Float[np.ndarray, "n D"], whole: Equation, rng: np.random.Generato
         return
     lengths = np.linalg.norm(whole.weights, axis=0)
     U = whole(Y) / lengths
-    for v, scatter in zip(*hyperplanes(U, rng, _starts(U, rng, STARTS // 10)), strict=True):
+    for v, scatter in zip(*hyperplanes(U, rng, random_hyperplanes(U, rng, STARTS // 10)), strict=True):
         normal = whole.weights / lengths @ v[:-1]
         scale = np.linalg.norm(normal)
         offset = v[:-1] @ (whole.offset / lengths) + v[-1]
@@ -205,72 +203,8 @@ def _wider(
     return [e for e, other in zip(found, rows, strict=True) if (held & ~other).sum() <= FOLLOWS * held.sum()]
 
 
-def hyperplanes(
-    Y: Float[np.ndarray, "n D"],
-    rng: np.random.Generator,
-    starts: Float[np.ndarray, "s D1"],
-    widest: float = WIDEST,
-) -> tuple[Float[np.ndarray, "s D1"], Float[np.ndarray, " s"]]:
-    """Hyperplanes (normal and offset) that hold many rows within little scatter, and that scatter, the best first.
-
-    Each start is refitted with weights 1 / (distance^2 + scatter^2) while the scatter shrinks: rows far off count
-    less and less. Of its way it keeps the place where rows are densest relative to those beside it.
-    """
-    n, D = Y.shape
-    some = Y[rng.choice(n, min(n, ROWS), replace=False)]
-    w = starts
-    outer = np.einsum("ni,nj->nij", some, some).reshape(len(some), D * D)
-    best, best_gain, best_scatter = w.copy(), np.full(len(w), -np.inf), np.full(len(w), widest)
-    scatter = widest
-    while scatter > NARROWEST and len(w):
-        for _ in range(STEPS):
-            W = 1 / ((some @ w[:, :D].T + w[:, D]) ** 2 + scatter**2)
-            W /= W.sum(axis=0)
-            mean = W.T @ some
-            C = (W.T @ outer).reshape(-1, D, D) - mean[:, :, None] * mean[:, None]
-            normal = np.linalg.eigh(C)[1][:, :, 0]
-            w = np.concatenate([normal, -(normal * mean).sum(axis=1, keepdims=True)], axis=1)
-        gain = _gains(np.abs(some @ w[:, :D].T + w[:, D]) / scatter, 1, 4 * D)[0]
-        better = gain > best_gain
-        best[better], best_gain[better], best_scatter[better] = w[better], gain[better], scatter
-        scatter /= 2
-    order = np.argsort(-best_gain, kind="stable")
-    order = order[np.isfinite(best_gain[order])]
-    return best[order], best_scatter[order]
-
-
-def _starts(Y: Float[np.ndarray, "n D"], rng: np.random.Generator, n_starts: int) -> Float[np.ndarray, "s D1"]:
-    """Hyperplanes through random rows: anywhere, or near each other, where a switch that is off for one row is
-    likelier to be off for the others."""
-    n, D = Y.shape
-    near = np.asarray(KDTree(Y).query(Y[rng.choice(n, n_starts // 2)], min(n, max(NEARBY, 2 * D)))[1])
-    rows = [rng.choice(n, D, replace=False) for _ in range(n_starts // 2)]
-    rows += [rng.choice(around, D, replace=False) for around in near]
-    points = Y[np.stack(rows)]
-    w = np.linalg.svd(np.concatenate([points, np.ones((len(points), D, 1))], axis=2))[2][:, -1]
-    length = np.linalg.norm(w[:, :D], axis=1, keepdims=True)
-    return (w / np.maximum(length, 1e-12))[length[:, 0] > 1e-6]
-
-
 def _distance(residual: Float[np.ndarray, "n r"]) -> Float[np.ndarray, " n"]:
     return np.sqrt((residual**2).mean(axis=1))
-
-
-def _gains(
-    distance: Float[np.ndarray, "n s"], size: int, fewest: int
-) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, " s"]]:
-    """Bits for rows on hyperplanes, and the share of rows there: as many, times the log of how much denser they
-    are than beside. Minus infinity where that is no place of its own, but the middle of something."""
-    n = len(distance)
-    inside = (distance <= REACH).sum(axis=0)
-    beside = (distance <= SHOULDER).sum(axis=0) - inside
-    beyond = n - inside - beside
-    further = (distance <= 2 * SHOULDER).sum(axis=0) - inside - beside
-    ring = SHOULDER**size - REACH**size
-    falling = beside > STEEPEST * further * ring / ((2 * SHOULDER) ** size - SHOULDER**size) + 3 * np.sqrt(beside)
-    denser = inside / np.maximum(beside * REACH**size / ring, 0.5)
-    enough = (inside >= max(fewest, SOME * n)) & (beyond >= FREE * n) & (beyond >= BEYOND * beside)
-    return np.where(enough & ~falling & (denser >= DENSER), inside * np.log2(np.maximum(denser, 1)), -np.inf), inside / n
 
 
 def _alike(one: Bool[np.ndarray, " n"], two: Bool[np.ndarray, " n"]) -> float:
@@ -285,7 +219,7 @@ def _whole_equation(Y: Float[np.ndarray, "n D"], w: Float[np.ndarray, " D1"], sc
     while normals.shape[1] < D and held.sum() > 4 * D:
         rest = np.linalg.svd(normals)[0][:, normals.shape[1] :]
         own = Y[held] @ rest
-        more = _thinnest(own, scatter)
+        more = thinnest_hyperplane(own, scatter)
         inside = np.abs(own @ more[:-1] + more[-1]) <= REACH * scatter
         if inside.mean() < SAME:
             break
@@ -299,6 +233,8 @@ def _refitted(
 ) -> Equation | None:
     """The equations of some rows, by least squares among those that they turn out to hold in."""
     fewest = 4 * Y.shape[1]
+    center = middle = deviation = np.zeros(0)
+    normals = residual = np.zeros((0, 0))
     for _ in range(rounds):
         if held.sum() <= fewest:
             return None
@@ -309,27 +245,12 @@ def _refitted(
         deviation = 1.4826 * np.median(np.abs(residual[held] - middle), axis=0)
         residual = (residual - middle) / np.maximum(deviation, NARROWEST)
         held = _distance(residual) <= REACH
-    gain, share = _gains(_distance(residual)[:, None], size, fewest)
+    gain, share = gains(_distance(residual)[:, None], size, fewest)
     if not np.isfinite(gain[0]):
         return None
     deviation = np.maximum(deviation, NARROWEST)
     offset = -(center @ normals + middle) / deviation
     return Equation(normals / deviation, offset, float(share[0]), float(gain[0]) / len(Y))
-
-
-def _thinnest(Y: Float[np.ndarray, "n q"], scatter: float) -> Float[np.ndarray, " q1"]:
-    """The hyperplane that rows scatter least around, without those that are far off."""
-    q, width = Y.shape[1], WIDEST
-    weights = np.ones(len(Y))
-    while True:
-        mean = np.average(Y, axis=0, weights=weights)
-        C = (Y - mean).T @ ((Y - mean) * weights[:, None])
-        normal = np.linalg.eigh(C)[1][:, 0]
-        w = np.append(normal, -normal @ mean)
-        if width < scatter:
-            return w
-        weights = 1 / ((Y @ w[:q] + w[q]) ** 2 + width**2)
-        width /= 2
 
 
 def _independent(found: list[Equation], rows: list[Bool[np.ndarray, " n"]]) -> list[Equation]:
