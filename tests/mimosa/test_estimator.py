@@ -180,8 +180,8 @@ def test_attributes_fit_each_other(either, fitted):
     np.testing.assert_array_equal(m.labels_[assigned], m.core_labels_[assigned])
     assert m.embedding_.shape == (4000, 4)
     assert list(m.timings_) == [
-        *("representation", "models without structure", "subspaces", "noisy subspaces", "looking again"),
-        *("hierarchy", "assignment"),
+        *("representation", "models without structure", "subspaces", "noisy subspaces", "switches"),
+        *("looking again", "hierarchy", "assignment"),
     ]
 
 

@@ -134,6 +134,8 @@ def test_mimosa_finds_products(name, options):
     assert h_error(m.hierarchy_, ds.hierarchy) == 0
     assert purity_score(ds.paths, m.labels_) > (0.999 if not options.get("noise") else 0.93)
     assert m.candidates_[0]["finder"] == "switches"
+    assert [len(factor["options"]) for factor in m.factors_] == [2] * int(name[-1])
+    assert sorted(factor["variables"] for factor in m.factors_)[0] == [0, 1]
     assert (m.predict(ds.X[:100]) == m.labels_[:100]).all()
 
 
@@ -149,7 +151,9 @@ def test_a_product_is_found_whatever_the_rotation_and_scale():
 def test_forks_of_forks_stay_a_tree():
     ds = load_dataset("chopsticks-depth2-either", n_samples=3000, seed=1)
     assert ds.hierarchy is not None
-    assert h_error(MIMOSA(random_state=0).fit(ds.X).hierarchy_, ds.hierarchy) == 0
+    m = MIMOSA(random_state=0).fit(ds.X)
+    assert h_error(m.hierarchy_, ds.hierarchy) == 0
+    assert m.factors_ == []
 
 
 def test_a_saved_product_predicts_the_same(tmp_path):

@@ -38,6 +38,7 @@ STEPS = {  # in the words of progress
     "models without structure": "describing the rows without a tree",
     "subspaces": "looking for exact flats",
     "noisy subspaces": "looking for flats in noise",
+    "switches": "looking for independent choices",
     "atlas": "looking for curved leaves",
     "mixture": "looking for clusters",
     "looking again": "looking again inside the leaves",
@@ -140,6 +141,29 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
             graph.add_node(c, dimension=component.dimension, size=component.size, path=name)
         graph.add_edges_from((c.parent, i) for i, c in enumerate(self.components_) if c.parent is not None)
         return graph
+
+    @property
+    def factors_(self) -> list[dict[str, Any]]:
+        """The choices of a product: categoricals beside each other at the root, which do not depend on each other.
+
+        For each a dict with its name, its column of codes, its options and the number of continuous variables that
+        each of them opens. Empty if there are not two of them.
+        """
+        check_is_fitted(self)
+        variables = self.hierarchy_.variables
+        tops = [v for v in variables if v.kind == "categorical" and v.parent is None]
+        if len(tops) < 2:
+            return []
+        opened = [[v for v in variables if v.parent == top.index and v.kind == "continuous"] for top in tops]
+        return [
+            {
+                "name": top.name,
+                "column": top.index,
+                "options": list(top.options),
+                "variables": [sum(v.option == k for v in own) for k in range(top.n_options)],
+            }
+            for top, own in zip(tops, opened, strict=True)
+        ]
 
     def explain(self, X: Any = None) -> Explanation:
         """Why the tree branches where it does, in terms of the columns of the data.
