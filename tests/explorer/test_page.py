@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-from disentree import Hierarchy
+from disentree import COFHAE, Hierarchy
+from disentree.datasets import load_dataset
 from disentree.explorer import Page, explore, from_model, from_run
 
 from .conftest import quick_model, serving, settled, until
@@ -377,3 +378,31 @@ def test_two_hundred_variables(browse, exported):
     settled(page)
     milliseconds = page.evaluate("explorer.panels[0].milliseconds")
     assert milliseconds < 100
+
+
+def test_independent_choices_stand_side_by_side(browse, exported):
+    ds = load_dataset("product-3", n_samples=600, seed=0)
+    model = COFHAE(device="cpu").fit(ds.X, hierarchy=ds.hierarchy, paths=ds.paths)
+    file = exported(Page(from_model(model, ds.X)))
+    for width in (1280, 390):
+        page = browse(file, viewport={"width": width, "height": 900})
+        choices = page.locator(".beside > fieldset")
+        assert choices.locator("legend").all_text_contents() == ["switch1", "switch2", "switch3"]
+        first, second = choices.nth(0).bounding_box(), choices.nth(1).bounding_box()
+        assert first["y"] == second["y"]
+        assert first["x"] + first["width"] <= second["x"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        # One choice does not move the others, and opens its own sliders only.
+        choices.nth(1).locator("input[type=radio]").nth(1).check()
+        settled(page)
+        before = code_on(page)
+        choices.nth(0).locator("input[type=radio]").nth(int(1 - before[1])).check()
+        settled(page)
+        after = code_on(page)
+        np.testing.assert_array_equal(after[3:], before[3:])
+        assert after[1] == 1 - before[1]
+        assert choices.nth(1).locator(".slider:visible").count() == 2
+        assert page.locator(".path").first.inner_text().count(" = ") == 3  # "on" alone would not say of what
+        assert page.locator(".map .ribbon.lit").count() == 3
+    drawn, expected = shown_on(page, model)
+    assert np.abs(drawn - expected).max() <= 1e-5

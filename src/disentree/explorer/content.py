@@ -213,8 +213,9 @@ def _told(v: Variable, findings: Findings) -> dict[str, Any]:
     return {
         "name": name,
         "options": [findings.option_name(v.name, option) for option in v.options],
-        "reasons": [findings.reasons.get((v.name, option), {}).get("text", "") for option in v.options],
+        "reasons": [findings.reason(v.name, option) for option in v.options],
         "support": [findings.option_support(v.index, k) for k in range(v.n_options)],
+        "own_support": findings.factor_support(v.name),
     }
 
 

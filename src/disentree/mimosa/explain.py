@@ -23,6 +23,7 @@ from disentree.tables import Codec
 
 MOST_LEAVES = 64  # that are described, the largest
 SHOWN_LEAVES = 5  # when a tree with many is printed
+NOTHING_TELLS = "No column by itself tells these rows from the others."
 FEW_CHOICES = 4  # of a leaf that are all in its name; of more only the unusual ones
 
 
@@ -376,7 +377,7 @@ class _Explainer:
         elif v.n_options < 2:
             text = "All rows that get here."
         else:
-            text = "No column by itself tells these rows from the others."
+            text = NOTHING_TELLS
         used = dict.fromkeys(name for m in facts for name in m.fact.columns)
         return {
             "path": self._path(v, k),

@@ -13,6 +13,7 @@ from typing import Any
 
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.explain import NOTHING_TELLS
 from disentree.runs.folder import Run
 from disentree.runs.reasons import EXPLANATION, NAMES, read_names
 from disentree.runs.schemas import ExplanationFile, StabilityFile
@@ -80,6 +81,22 @@ class Findings:
             None if it was not measured, or is not independent of others.
         """
         return next((f["support"] for f in self.stability.get("factors", ()) if f["name"] == name), None)
+
+    def reason(self, categorical: str, option: str) -> str:
+        """Why rows are on a branch, in a sentence.
+
+        Parameters
+        ----------
+        categorical, option : str
+            Their names in the hierarchy.
+
+        Returns
+        -------
+        str
+            Empty if nothing is known, or if no column tells it from its siblings.
+        """
+        text = self.reasons.get((categorical, option), {}).get("text", "")
+        return "" if text == NOTHING_TELLS else text
 
     def option_support(self, categorical: int, option: int) -> float | None:
         """How often a branch came back.
@@ -167,8 +184,12 @@ class Findings:
         """
         variables = self.hierarchy.variables
         chosen = self.hierarchy.paths[path].choices
-        names = (self.option_name(variables[v].name, variables[v].options[k]) for v, k in chosen)
-        return ", ".join(names) or "all rows"
+        names = [self.option_name(variables[v].name, variables[v].options[k]) for v, k in chosen]
+        told = [
+            name if names.count(name) == 1 else f"{self.variable_name(variables[v].name)} = {name}"
+            for name, (v, _) in zip(names, chosen, strict=True)
+        ]
+        return ", ".join(told) or "all rows"
 
     def shown_hierarchy(self) -> Hierarchy:
         """The tree with the names that are shown.

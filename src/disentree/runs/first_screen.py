@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from disentree.mimosa.factors import factor_columns
 from disentree.mimosa.verdict import HALF
 from disentree.mimosa.verdict import verdict as verdict_of
 from disentree.runs.findings import Findings
@@ -46,6 +47,8 @@ def verdict(structure: dict[str, Any], findings: Findings, n_leaves: int) -> str
     """
     if structure["from"] in ("true", "given"):
         given = "is part of this data set" if structure["from"] == "true" else "was given"
+        if factors := len(factor_columns(findings.hierarchy)):
+            return f"The tree {given}: {factors} independent choices, {n_leaves} combinations."
         return f"The tree {given}: {n_leaves} groups." if n_leaves > 1 else f"The structure {given}: one group."
     if said := findings.stability.get("verdict") or structure["verdict"]:
         return said if said.endswith((".", "!")) else f"{said}."
@@ -103,7 +106,8 @@ def tree_nodes(findings: Findings, labels: Int[np.ndarray, " n"]) -> dict[str, A
     -------
     dict
         The root: ``free`` and ``more_free`` (variables with and without a telling name), and ``splits``, one for
-        each categorical: ``name``, ``support`` and ``weak`` (of an independent choice) and ``options``, which are
+        each categorical: ``name``, ``untold`` (no column tells its groups apart), ``support`` and ``weak`` (of an
+        independent choice) and ``options``, which are
         such dicts with ``name``, ``share``, ``n_rows``, ``reason``, ``rule``, ``support``, ``weak`` and ``leaf``.
         ``folded`` says whether the splits inside are shown on request only.
     """
@@ -132,6 +136,7 @@ def tree_nodes(findings: Findings, labels: Int[np.ndarray, " n"]) -> dict[str, A
                     {
                         "name": name,
                         "options": options,
+                        "untold": bool(findings.reasons) and not any(option["reason"] for option in options),
                         "support": support,
                         "weak": support is not None and support < HALF,
                     }
@@ -150,7 +155,7 @@ def tree_nodes(findings: Findings, labels: Int[np.ndarray, " n"]) -> dict[str, A
             "code": f"{key[0]} = {key[1]}",
             "n_rows": n_rows,
             "share": n_rows / max(1, len(labels)),
-            "reason": about.get("text", ""),
+            "reason": findings.reason(*key),
             "rule": about.get("rule"),
             "support": support,
             "weak": support is not None and support < HALF,

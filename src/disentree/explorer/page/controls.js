@@ -22,10 +22,13 @@ export class Controls {
   }
 
   #group(parent, option, label) {
-    const inside = this.tree
-      .group(parent, option)
-      .map((i) => (this.tree.variables[i].kind === "continuous" ? this.#slider(i) : this.#radios(i)));
-    return element("div", { class: "group", role: "group", "aria-label": label }, ...inside);
+    const columns = this.tree.group(parent, option);
+    const isChoice = (i) => this.tree.variables[i].kind === "categorical";
+    const sliders = columns.filter((i) => !isChoice(i)).map((i) => this.#slider(i));
+    const choices = columns.filter(isChoice).map((i) => this.#radios(i));
+    // Choices that are independent of each other stand side by side.
+    const beside = choices.length > 1 ? [element("div", { class: "beside" }, ...choices)] : choices;
+    return element("div", { class: "group", role: "group", "aria-label": label }, ...sliders, ...beside);
   }
 
   #slider(i) {
@@ -73,8 +76,10 @@ export class Controls {
   }
 
   #radios(i) {
-    const { name, options, reasons, support } = this.tree.variables[i];
+    const { name, options, reasons, support, own_support: ownSupport } = this.tree.variables[i];
     const radios = [];
+    const legend = element("legend", {}, name);
+    if (ownSupport != null) legend.append(" ", supported(ownSupport));
     const isTold = reasons?.some(Boolean);
     const groups = options.map((option, k) => {
       const group = this.#group(i, k, `variables of ${name} = ${option}`);
@@ -97,8 +102,8 @@ export class Controls {
     this.inputs[i] = { radios, groups };
     return element(
       "fieldset",
-      { "data-name": name.toLowerCase() },
-      element("legend", {}, name),
+      { "data-name": name.toLowerCase(), class: isTold ? "long" : "brief" },
+      legend,
       element("div", { class: isTold ? "options told" : "options" }, ...labels),
       ...groups,
     );

@@ -57,9 +57,11 @@ export class Tree {
   // The options that lead to a path, with the names of their categoricals where these say more.
   pathName(values, isShort = false) {
     const chosen = this.categoricals.filter((i) => this.isActive(values, i));
+    const shared = (i, option) => chosen.some((j) => j !== i && this.variables[j].options.includes(option));
     const name = (i) => {
       const { name: categorical, options, reasons } = this.variables[i];
-      return isShort || reasons ? options[values[i]] : `${categorical} = ${options[values[i]]}`;
+      const option = options[values[i]];
+      return (isShort || reasons) && !shared(i, option) ? option : `${categorical} = ${option}`;
     };
     return chosen.map(name).join(", ") || "all";
   }
