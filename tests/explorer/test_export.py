@@ -2,6 +2,7 @@
 `program.py` and `interpreter.py`."""
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -17,7 +18,7 @@ from disentree.cofhae.pixels import PixelDecoder
 from disentree.datasets import load_dataset
 from disentree.errors import UserError
 from disentree.explorer import Page, explore, from_model, from_run
-from disentree.explorer.program import NotInBrowser
+from disentree.explorer.program import NotInBrowser, Tensors
 from disentree.mimosa.representation.autoencoder import autoencoder_representation
 from shell import invoke
 
@@ -54,7 +55,7 @@ MODELS = {
     **ACTIVATIONS,
     "plain": (table, {"encoder": "plain-mlp", "decoder": "plain-mlp", "input": "standardize"}),
     "raw": (table, {"input": "raw"}),
-    "principal components": (ships, {"input": "pca"}),
+    "principal components": (ships, {"input": "pca", "sharp": False}),
     "pixels": (lambda: ships(binarize=True), {"likelihood": "bernoulli"}),
     "convolutions": (ships, {"encoder": "conv", "decoder": "conv"}),
     "the paper's": (ships, {"encoder": "burgess", "decoder": "burgess", "likelihood": "gaussian"}),
@@ -87,7 +88,7 @@ def test_maps_in_closed_form(form, browse, exported):
 def test_an_autoencoder_before_the_networks(browse, exported):
     X, hierarchy, paths = ships()
     seen = autoencoder_representation(X, np.random.SeedSequence(0), steps=5)
-    model = quick_model(input="embedding").fit(X, hierarchy=hierarchy, paths=paths, representation=seen)
+    model = quick_model(input="embedding", sharp=False).fit(X, hierarchy=hierarchy, paths=paths, representation=seen)
     check_page(model, X, browse, exported)
 
 
@@ -101,17 +102,40 @@ def test_a_decoder_from_codes_to_pixels(likelihood, browse, exported):
     model.pixels_.mean += 0.5
     model.pixels_.shift += 0.1
     model.pixels_.scale *= 3
-    check_page(model, X, browse, exported)
+    page = explore(model, X)
+    assert set(re.findall(r'"type":"(..)"', page.html)) == {"f4", "f2", "i1"}
+    check_page(model, X, browse, exported, tolerance=2e-3, code_tolerance=0.02 * np.nanmax(model.transform(X)))
 
 
-def check_page(model, X, browse, exported, with_encoder=True):
+@pytest.mark.parametrize(("bits", "kind", "error"), [(32, "f4", 0), (16, "f2", 1e-3), (8, "i1", 4e-3)])
+def test_large_weights_in_fewer_bits(bits, kind, error):
+    rng = np.random.default_rng(0)
+    large, small = rng.uniform(-1, 1, (200, 150)) * np.arange(200)[:, None], rng.normal(size=(5, 3))
+    tensors = Tensors()
+    tensors.bits = bits
+    numbers = [tensors.add(large), tensors.add(small), tensors.add(large)]
+    assert numbers[0] == numbers[2]
+    table, buffer = tensors.table(), tensors.buffer()
+    for values, number, largest in ((large, numbers[0], error), (small, numbers[1], 0)):
+        about = table[number]
+        read = np.frombuffer(buffer, "<" + about["type"], values.size, about["offset"]).reshape(about["shape"])
+        if about["scales"] is not None:
+            read = read * tensors.arrays[about["scales"]]
+        assert read == pytest.approx(tensors.arrays[number], rel=1e-6)
+        off = np.abs(read - values).max(axis=1)
+        assert (off <= largest * np.abs(values).max(axis=1) + 1e-5).all()
+    assert [table[number]["type"] for number in numbers[:2]] == [kind, "f4"]
+    assert len(buffer) < {32: 120_100, 16: 60_100, 8: 31_000}[bits]
+
+
+def check_page(model, X, browse, exported, with_encoder=True, tolerance=1e-5, code_tolerance=1e-3):
     page = browse(exported(explore(model, X)), offline=True)
     Z = model.transform(X)[:8]
     codes = [[None if np.isnan(v) else v for v in row] for row in Z.tolist()]
     decode = "(codes) => explorer.panels[0].model.decode(codes).then((all) => all.map((x) => Array.from(x)))"
     expected = model.inverse_transform(Z).reshape(len(Z), -1)
     drawn = np.array(page.evaluate(decode, codes))
-    assert np.abs(drawn - expected).max() <= 1e-5 * np.ptp(X)
+    assert np.abs(drawn - expected).max() <= tolerance * np.ptp(X)
     if X.ndim == 2:  # of every column, however small it is beside the others; float32 itself has 1e-7
         assert (np.abs(drawn - expected).max(axis=0) <= 1e-5 * np.maximum(X.std(axis=0), 0.02)).all()
     assert page.evaluate("explorer.panels[0].model.canEncode") == with_encoder
@@ -119,7 +143,7 @@ def check_page(model, X, browse, exported, with_encoder=True):
         return
     encode = "(rows) => Promise.all(rows.map((x) => explorer.panels[0].model.encode(x)))"
     got = np.array(page.evaluate(encode, X[:8].reshape(8, -1).tolist()), dtype=float)
-    assert got == pytest.approx(Z, abs=1e-3, nan_ok=True)
+    assert got == pytest.approx(Z, abs=code_tolerance, nan_ok=True)
 
 
 def test_flat_baselines(browse, exported):

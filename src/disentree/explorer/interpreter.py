@@ -16,6 +16,8 @@ from disentree.cofhae.linear import PathDecoder, PathEncoder
 from disentree.explorer.program import NotInBrowser, Op, Tensors, program_of
 
 TOLERANCE = 1e-5  # of the range of the data
+HALF_A_LEVEL = 2e-3  # of 256 levels of gray; the same for pages with weights of fewer bits
+SAME_CODES, SIMILAR_CODES = 1e-3, 0.02  # of the largest code, without and with weights of fewer bits
 _SAME_OPTIONS = 0.9  # of rows: a logit may be a tie
 
 
@@ -94,34 +96,51 @@ def checked_program(model: Any, codes: Float[np.ndarray, "n v"]) -> tuple[dict[s
     A decoder that the page cannot run is an error; without its encoder a page still works, but takes no rows
     of the user's.
     """
-    try:
-        program, tensors = program_of(model)
-    except NotInBrowser:
-        program, tensors = program_of(model, with_encoder=False)
-    # a shape of its own for every tensor, in the precision of the browser
-    weights = [torch.from_numpy(array).double() for array in tensors.arrays]
     X = np.asarray(model.inverse_transform(codes), dtype=np.float64)
-    start = torch.from_numpy(flat_codes(model.hierarchy_, codes))
-    decoded = run(program["decode"], start, weights).reshape(X.shape).numpy()
-    spread = max(float(np.ptp(X)), 1e-9 * float(np.abs(X).max()), 1e-300)
-    if not np.abs(decoded - X).max(initial=0) <= TOLERANCE * spread:
+    if getattr(model, "pixels_", None) is not None:  # its images have 256 levels
+        small = _agreeing_program(model, codes, X, compact=True)
+        if small is not None and small[0]["encode"] is not None:
+            return small
+    found = _agreeing_program(model, codes, X, compact=False)
+    if found is None:
         raise NotInBrowser(
             f"the decoder of this {type(model).__name__} is more than its networks, and a page that runs by "
             f"itself would draw something else; `disentree explore RUN` serves any model"
         )
-    if program["encode"] is not None and not _encodes_the_same(model, program, weights, X):
-        program, tensors = program_of(model, with_encoder=False)
+    return found
+
+
+def _agreeing_program(
+    model: Any, codes: Float[np.ndarray, "n v"], X: np.ndarray, compact: bool
+) -> tuple[dict[str, Any], Tensors] | None:
+    """A program that gives X for the codes, with the encoder if that agrees too; None if it does not."""
+    try:
+        program, tensors = program_of(model, compact=compact)
+    except NotInBrowser:
+        program, tensors = program_of(model, compact=compact, with_encoder=False)
+    # a shape of its own for every tensor, in the precision of the browser
+    weights = [torch.from_numpy(array).double() for array in tensors.arrays]
+    start = torch.from_numpy(flat_codes(model.hierarchy_, codes))
+    decoded = run(program["decode"], start, weights).reshape(X.shape).numpy()
+    spread = max(float(np.ptp(X)), 1e-9 * float(np.abs(X).max()), 1e-300)
+    if not np.abs(decoded - X).max(initial=0) <= (HALF_A_LEVEL if compact else TOLERANCE) * spread:
+        return None
+    same_codes = SIMILAR_CODES if compact else SAME_CODES
+    if program["encode"] is not None and not _encodes_the_same(model, program, weights, X, same_codes):
+        program, tensors = program_of(model, compact=compact, with_encoder=False)
     return program, tensors
 
 
-def _encodes_the_same(model: Any, program: dict[str, Any], weights: list[Tensor], X: np.ndarray) -> bool:
+def _encodes_the_same(
+    model: Any, program: dict[str, Any], weights: list[Tensor], X: np.ndarray, tolerance: float
+) -> bool:
     codes = model.transform(X)
     flat = torch.from_numpy(X.reshape(len(X), -1))
     items = run(program["encode"], flat, weights).numpy()
     ours = codes_from(model.hierarchy_, items)
     same = (np.isnan(ours) == np.isnan(codes)).all(axis=1)
     spread = np.nanmax(np.abs(codes), initial=1e-3)
-    close = np.nanmax(np.abs(ours[same] - codes[same]), initial=0) <= 1e-3 * spread
+    close = np.nanmax(np.abs(ours[same] - codes[same]), initial=0) <= tolerance * spread
     return bool(close and same.mean() >= _SAME_OPTIONS)
 
 

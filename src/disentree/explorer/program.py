@@ -1,4 +1,4 @@
-"""A model's networks as a program that the page can run: a list of operations and one buffer of float32 weights.
+"""A model's networks as a program that the page can run: a list of operations and one buffer of weights.
 
 An operation is a dict with its name under "op"; weights are given by their number in the table of tensors.
 `page/runtime.js` runs it in the browser, `run` here in Python: an export is checked against the model before it
@@ -31,15 +31,24 @@ ACTIVATIONS: dict[type[nn.Module], str] = {
 }
 
 
+LARGE = 20_000  # numbers of an array, from which it may be stored in fewer bits
+
+
 class NotInBrowser(UserError):
     """A network that the page has no arithmetic for."""
 
 
 class Tensors:
-    """The weights of a program, one after the other in a single buffer."""
+    """The weights of a program, one after the other in a single buffer.
+
+    Large matrices may be stored in fewer bits: in 16 as half-precision floats, or in 8 as whole numbers with a
+    scale for each row. `arrays` has the numbers that the page will compute with.
+    """
 
     def __init__(self) -> None:
         self.arrays: list[np.ndarray] = []
+        self.bits = 32  # of large arrays from now on
+        self._stored: list[tuple[str, np.ndarray, int | None]] = []  # type, numbers, the tensor of their scales
         self._numbers: dict[
             int, tuple[int, Any]
         ] = {}  # by id; the object is kept, since ids of freed objects are reused
@@ -49,16 +58,47 @@ class Tensors:
         if id(values) in self._numbers:
             return self._numbers[id(values)][0]
         array = values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
-        self.arrays.append(np.ascontiguousarray(array, dtype="<f4"))
-        self._numbers[id(values)] = (len(self.arrays) - 1, values)
+        number = self._store(np.ascontiguousarray(array, dtype="<f4"))
+        self._numbers[id(values)] = (number, values)
+        return number
+
+    def _store(self, array: np.ndarray) -> int:
+        if self.bits == 32 or array.size < LARGE:
+            stored, scales = ("f4", array), None
+        elif self.bits == 16:
+            stored, scales = ("f2", array.astype("<f2")), None
+            array = stored[1].astype("<f4")
+        else:
+            flat = array.reshape(len(array), -1)
+            largest = np.abs(flat).max(axis=1, keepdims=True)
+            scale = np.where(largest > 0, largest / 127, 1).astype("<f4")
+            stored = ("i1", np.round(flat / scale).astype("i1"))
+            array = (stored[1] * scale).astype("<f4").reshape(array.shape)
+            self.arrays.append(scale)
+            self._stored.append(("f4", scale, None))
+            scales = len(self.arrays) - 1
+        self.arrays.append(array)
+        self._stored.append((*stored, scales))
         return len(self.arrays) - 1
 
+    def _order(self) -> list[int]:
+        """Those of 4 bytes first, so that each begins at a multiple of its own size."""
+        return sorted(range(len(self._stored)), key=lambda i: -self._stored[i][1].itemsize)
+
     def table(self) -> list[dict[str, Any]]:
-        offsets = np.cumsum([0, *(a.size for a in self.arrays)])
-        return [{"offset": int(o), "shape": list(a.shape)} for o, a in zip(offsets[:-1], self.arrays, strict=True)]
+        """For each tensor where it begins, in bytes, its shape and type, and the number of its scales if it has
+        some."""
+        offsets, at = {}, 0
+        for i in self._order():
+            offsets[i] = at
+            at += self._stored[i][1].nbytes
+        return [
+            {"offset": offsets[i], "shape": list(array.shape), "type": kind, "scales": scales}
+            for i, (array, (kind, _, scales)) in enumerate(zip(self.arrays, self._stored, strict=True))
+        ]
 
     def buffer(self) -> bytes:
-        return b"".join(a.tobytes() for a in self.arrays)
+        return b"".join(self._stored[i][1].tobytes() for i in self._order())
 
 
 # ------------------------------------------------------------------ layers
@@ -282,9 +322,12 @@ def _to_features(layer: InputLayer, tensors: Tensors) -> list[Op]:
 # ------------------------------------------------------------------ a whole model
 
 
-def program_of(model: Any, *, with_encoder: bool = True) -> tuple[dict[str, Any], Tensors]:
+def program_of(model: Any, *, with_encoder: bool = True, compact: bool = False) -> tuple[dict[str, Any], Tensors]:
     """The program of a model's decoder and encoder: `decode` starts from the options and then the continuous
-    variables, 0 where inactive; `encode` ends with the continuous variables and then a logit for every option."""
+    variables, 0 where inactive; `encode` ends with the continuous variables and then a logit for every option.
+
+    `compact`: large weights have 16 bits in the decoder and 8 in the encoder.
+    """
     layer, networks = getattr(model, "input_", None), getattr(model, "autoencoder_", None)
     if layer is None or networks is None:
         raise NotInBrowser(
@@ -292,6 +335,7 @@ def program_of(model: Any, *, with_encoder: bool = True) -> tuple[dict[str, Any]
             f"`disentree explore RUN` serves any model"
         )
     tensors = Tensors()
+    tensors.bits = 16 if compact else 32
     pixels = getattr(model, "pixels_", None)
     decoder = ops_of(networks.decoder, tensors) + ops_after(layer, tensors) if pixels is None else None
     program: dict[str, Any] = {
@@ -300,6 +344,7 @@ def program_of(model: Any, *, with_encoder: bool = True) -> tuple[dict[str, Any]
         "float64": layer.config["dtype"] == "float64",
         "size": math.prod(layer.shape),
     }
+    tensors.bits = 8 if compact else 32
     if with_encoder:
         program["encode"] = ops_before(layer, tensors) + ops_of(networks.encoder, tensors)
         if getattr(networks, "variances", False):  # of a posterior, between its means and its logits

@@ -1,14 +1,14 @@
 // Runs the networks of a model: a list of operations on one row of numbers, in double precision.
-// The operations are those of explorer/program.py; weights are one buffer of float32.
+// The operations are those of explorer/program.py; weights are one buffer.
 
 export class Runtime {
   constructor(program, buffer) {
     this.program = program;
-    const all = new Float32Array(buffer);
-    this.tensors = program.tensors.map(({ offset, shape }) => {
+    this.tensors = [];
+    for (const { offset, shape, type, scales } of program.tensors) {
       const size = shape.reduce((a, b) => a * b, 1);
-      return { data: all.subarray(offset, offset + size), shape };
-    });
+      this.tensors.push({ data: READ[type](buffer, offset, size, this.tensors[scales]?.data), shape });
+    }
   }
 
   decode(items) {
@@ -28,6 +28,23 @@ export class Runtime {
   tensor(number) {
     return number === null || number === undefined ? null : this.tensors[number];
   }
+}
+
+// Numbers of 32 bits, of 16, and of 8 with a scale for each row.
+const READ = {
+  f4: (buffer, offset, size) => new Float32Array(buffer, offset, size),
+  f2: (buffer, offset, size) => Float32Array.from(new Uint16Array(buffer, offset, size), half),
+  i1: (buffer, offset, size, scales) => {
+    const columns = size / scales.length;
+    return Float32Array.from(new Int8Array(buffer, offset, size), (v, i) => v * scales[Math.floor(i / columns)]);
+  },
+};
+
+function half(bits) {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = (bits & 1023) / 1024;
+  return sign * (exponent ? (1 + fraction) * 2 ** (exponent - 15) : fraction * 2 ** -14);
 }
 
 const each = (f) => (x, op) => ({ data: x.data.map((v) => f(v, op)), shape: x.shape });
