@@ -247,7 +247,10 @@ def test_datasets_overwrites_only_when_told(tmp_path):
         ("spaceshapes --out a.npz --noise -1", "noise must be a number of 0 or more, got -1.0"),
         ("spaceshapes --out a.csv", "a.csv must end in .npz"),
         ("spaceshapes --preview a.bmp", "a.bmp must end in .png or .pdf or .svg"),
-        ("spaceshapes --mode overwrite", "spaceshapes has no option 'mode'; it has binarize, noise, second"),
+        (
+            "spaceshapes --mode overwrite",
+            "spaceshapes has no option 'mode'; it has binarize, noise, second, style",
+        ),
         ("chopsticks-depth2-both --mode over", "mode must be one of offset, overwrite, "),
         ("chopsticks-depth2-both --stop never", "stop must be one of paper, equal; got 'never'"),
         ("chopsticks-depth2-both --distribution cauchy", "distribution must be one of uniform, gaussian"),

@@ -293,3 +293,39 @@ def test_mistakes_with_the_second_categorical_are_named():
         load_dataset("spaceshapes", n_samples=10, second="weight")
     with pytest.raises(ValueError, match="second must not be 'color' with binarize, which leaves one color"):
         load_dataset("spaceshapes", n_samples=10, second="color", binarize=True)
+
+
+# --- the paper's way of drawing
+
+
+def test_the_papers_images_have_its_steps_and_hard_edges():
+    pillow = pytest.importorskip("PIL.Image")
+    codes = sample_codes(40, np.random.default_rng(5))
+    images = render(codes, style="paper")
+    assert images.shape == (40, 64, 64)
+    assert images.dtype == np.uint8
+    steps = codes.copy()
+    steps[:, :2] = np.round(steps[:, :2] * 128) / 128
+    drawn = [3, 4, 7]
+    steps[:, drawn] = np.round(steps[:, drawn] * 255) / 255
+    large = render(steps, size=256, binarize=True)
+    reduced = (pillow.fromarray(image).resize((64, 64), pillow.Resampling.BILINEAR) for image in large)
+    expected = np.stack([np.asarray(image) for image in reduced])
+    assert np.abs(images.astype(int) - expected).max() <= 1  # Pillow rounds after each of two passes
+    moved = steps.copy()
+    moved[:, :2] = (moved[:, :2] + 0.003).clip(0, 1)  # less than half a step of 1/128
+    np.testing.assert_array_equal(render(moved, style="paper"), images)
+    binary = render(codes, style="paper", binarize=True)
+    np.testing.assert_array_equal(binary, np.where(images >= 128, 255, 0))
+    smooth = render(codes)
+    both = ((smooth >= 128) & (binary > 0)).sum() / ((smooth >= 128) | (binary > 0)).sum()
+    assert 0.9 < both < 1  # the same outlines, in nearly the same places
+
+
+def test_styles_that_do_not_exist():
+    codes = sample_codes(3, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="style must be 'smooth' or 'paper', got 'papers'"):
+        render(codes, style="papers")
+    with pytest.raises(ValueError, match="second must not be 'color' with style='paper'"):
+        load_dataset("spaceshapes", 5, style="paper", second="color")
+    assert render(codes[:0], style="paper").shape == (0, 64, 64)

@@ -88,7 +88,9 @@ def test_maps_in_closed_form(form, browse, exported):
 def test_an_autoencoder_before_the_networks(browse, exported):
     X, hierarchy, paths = ships()
     seen = autoencoder_representation(X, np.random.SeedSequence(0), steps=5)
-    model = quick_model(input="embedding", sharp=False).fit(X, hierarchy=hierarchy, paths=paths, representation=seen)
+    model = quick_model(input="embedding", sharp=False).fit(
+        X, hierarchy=hierarchy, paths=paths, representation=seen
+    )
     check_page(model, X, browse, exported)
 
 

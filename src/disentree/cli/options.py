@@ -97,6 +97,7 @@ BENCHMARK_OPTIONS = {  # of `load_dataset`
     "distribution": _of_benchmarks(str, help="Chopsticks: uniform or gaussian."),
     "stop": _of_benchmarks(str, help="Chopsticks: paper or equal shares of the levels."),
     "binarize": _of_benchmarks(bool, "--binarize/--gray", help="Spaceshapes: black and white only."),
+    "style": _of_benchmarks(str, help="Spaceshapes: smooth, or paper for its steps and hard edges."),
     "second": _of_benchmarks(str, help="Spaceshapes: a second categorical, color or size."),
     "shares": _of_benchmarks(str, help="Products: unequal or equal shares of the switches."),
     "missing": _of_benchmarks(bool, "--missing/--no-missing", help="Products: leave out one combination."),

@@ -125,7 +125,8 @@ def load_dataset(name: str, n_samples: int | None = None, seed: int = 0, **optio
         Chopsticks: `length`, `noise` (standard deviation of Gaussian noise), `min_offset`, `mode`,
         `distribution`, `stop` (see `Chopsticks`). Products: `shares`, `missing`, `offset`, `noise`
         (see `Product`). Spaceshapes: `binarize`, `second` (an independent second categorical: None, "color" or
-        "size"), `noise`. Other generated data: `noise`.
+        "size"), `style` ("smooth", or "paper" for its steps and hard edges), `noise`. Other generated data:
+        `noise`.
         Real tables: `numeric`, to have only the measured numbers of rows without empty cells, as an array.
 
     Returns
@@ -195,7 +196,7 @@ def _recipe(name: str, options: dict[str, Any]) -> tuple[DatasetInfo, Recipe]:
     elif name == "spaceshapes":
         from disentree.datasets import spaceshapes
 
-        defaults = {"binarize": False, "second": None}
+        defaults = {"binarize": False, "second": None, "style": "smooth"}
         own = {**defaults, **_check_options(name, options, defaults)}
         tree = spaceshapes.hierarchy_with(**own)
         about = "64x64 images of moons, stars and ships, some with a jet"

@@ -53,6 +53,11 @@ SECOND = {
     "size": (("large", "small"), (1.0, 2 / 3), (1.0, 1.0)),
 }
 
+STYLES = ("smooth", "paper")
+# The paper's images are drawn without soft edges at four times the size, which gives 128 steps for half an image,
+# and from drawings for 256 values of a factor. Blocks bound memory.
+PAPER_ZOOM, PAPER_PLACES, PAPER_LEVELS, PAPER_BLOCK = 4, 128, 255, 1000
+
 # columns of the codes, and options of the categoricals
 X, Y, SHAPE, PHASE, SHINE, ANGLE, JET, JETLEN = range(8)
 MOON, STAR, SHIP = range(3)
@@ -84,8 +89,12 @@ FLAME_SHORTEST, FLAME_LONGEST = 0.25, 0.67  # length at jetlen 0 and 1, in flame
 FLAME_THIN, FLAME_THICK = 0.1, 0.15  # half width at jetlen 0 and 1, in flame scales
 
 
-def hierarchy_with(second: str | None = None, binarize: bool = False) -> Hierarchy:
+def hierarchy_with(second: str | None = None, binarize: bool = False, style: str = "smooth") -> Hierarchy:
     """The hierarchy of the codes: `SPACESHAPES`, with a second categorical after `shape` if one is asked for."""
+    if style not in STYLES:
+        raise ValueError(f"style must be {' or '.join(map(repr, STYLES))}, got {style!r}")
+    if second == "color" and style == "paper":
+        raise ValueError("second must not be 'color' with style='paper', which has one color")
     if second is None:
         return SPACESHAPES
     if second not in SECOND:
@@ -98,6 +107,24 @@ def hierarchy_with(second: str | None = None, binarize: bool = False) -> Hierarc
     )
 
 
+def _quantized(codes: Float[np.ndarray, "n columns"]) -> Float[np.ndarray, "n columns"]:
+    """Codes at the steps of the paper's drawings; angles have none."""
+    out = codes.copy()
+    out[:, [X, Y]] = np.round(out[:, [X, Y]] * PAPER_PLACES) / PAPER_PLACES
+    drawn = [PHASE, SHINE, JETLEN]
+    out[:, drawn] = np.round(out[:, drawn] * PAPER_LEVELS) / PAPER_LEVELS
+    return out
+
+
+def _reduce(images: UInt8[np.ndarray, "n big big"]) -> UInt8[np.ndarray, "n small small"]:
+    """A quarter of the size, each pixel a mean with weights that fall linearly over four pixels to either side."""
+    big = images.shape[1]
+    centers = PAPER_ZOOM * (np.arange(big // PAPER_ZOOM) + 0.5)
+    weights = np.maximum(0, 1 - np.abs(np.arange(big) + 0.5 - centers[:, None]) / PAPER_ZOOM).astype(np.float32)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return np.round(weights @ images.astype(np.float32) @ weights.T).astype(np.uint8)
+
+
 def sample_codes(
     n_samples: int, rng: np.random.Generator, second: str | None = None
 ) -> Float[np.ndarray, "{n_samples} columns"]:
@@ -106,7 +133,12 @@ def sample_codes(
 
 
 def render(
-    codes: Float[np.ndarray, "n columns"], *, size: int = 64, binarize: bool = False, second: str | None = None
+    codes: Float[np.ndarray, "n columns"],
+    *,
+    size: int = 64,
+    binarize: bool = False,
+    second: str | None = None,
+    style: str = "smooth",
 ) -> UInt8[np.ndarray, "n {size} {size}"]:
     """Draw one image per row of `codes`, white (255) on black (0).
 
@@ -124,6 +156,10 @@ def render(
     second
         An independent second categorical, in the last column of `codes`: "color" (white, or gray of half the
         brightness) or "size" (large, or small with two thirds of the extent).
+    style
+        "smooth", or "paper" for images made in the way of the paper's: 129 places along x and y, 256 steps of
+        phase, shine and jet length, hard edges in an image of four times the size, which is then reduced. The
+        outlines are those of "smooth".
 
     Examples
     --------
@@ -132,9 +168,21 @@ def render(
     >>> render(codes).shape
     (5, 64, 64)
     """
-    codes = hierarchy_with(second, binarize).validate(codes)
+    codes = hierarchy_with(second, binarize, style).validate(codes)
     if size < 16:
         raise ValueError(f"size must be at least 16 pixels, got {size}")
+    if style == "paper":
+        codes, blocks = _quantized(codes), range(0, len(codes), PAPER_BLOCK)
+        drawn = [_render(codes[i : i + PAPER_BLOCK], PAPER_ZOOM * size, True, second) for i in blocks]
+        out = [np.zeros((0, size, size), dtype=np.uint8), *map(_reduce, drawn)]
+        images = np.concatenate(out)
+        return np.where(images >= 128, 255, 0).astype(np.uint8) if binarize else images
+    return _render(codes, size, binarize, second)
+
+
+def _render(
+    codes: Float[np.ndarray, "n columns"], size: int, binarize: bool, second: str | None
+) -> UInt8[np.ndarray, "n {size} {size}"]:
     images = np.zeros((len(codes), size, size), dtype=np.uint8)
     zoom = light = np.ones(len(codes))
     if second is not None:

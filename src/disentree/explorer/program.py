@@ -64,21 +64,21 @@ class Tensors:
 
     def _store(self, array: np.ndarray) -> int:
         if self.bits == 32 or array.size < LARGE:
-            stored, scales = ("f4", array), None
+            kind, stored, scales = "f4", array, None
         elif self.bits == 16:
-            stored, scales = ("f2", array.astype("<f2")), None
-            array = stored[1].astype("<f4")
+            kind, stored, scales = "f2", array.astype("<f2"), None
+            array = stored.astype("<f4")
         else:
             flat = array.reshape(len(array), -1)
             largest = np.abs(flat).max(axis=1, keepdims=True)
             scale = np.where(largest > 0, largest / 127, 1).astype("<f4")
-            stored = ("i1", np.round(flat / scale).astype("i1"))
-            array = (stored[1] * scale).astype("<f4").reshape(array.shape)
+            kind, stored = "i1", np.round(flat / scale).astype("i1")
+            array = (stored * scale).astype("<f4").reshape(array.shape)
             self.arrays.append(scale)
             self._stored.append(("f4", scale, None))
             scales = len(self.arrays) - 1
         self.arrays.append(array)
-        self._stored.append((*stored, scales))
+        self._stored.append((kind, stored, scales))
         return len(self.arrays) - 1
 
     def _order(self) -> list[int]:
