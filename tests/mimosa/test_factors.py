@@ -1,10 +1,13 @@
 """Independent choices, each with its own reason and its own support: `factors.py`."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from disentree import Hierarchy
+from disentree import MIMOSA, Hierarchy
+from disentree.datasets import load_dataset
 from disentree.mimosa.explain import Explanation, explain_tree
 from disentree.mimosa.factors import factor_columns, factor_likeness
 from disentree.mimosa.stability import Found, Stability, compare, product_summary
@@ -124,3 +127,44 @@ def test_each_factor_has_its_own_reason():
     assert lines.index(found.factors[0]["text"]) < lines.index(text)
     assert Explanation.from_dict(found.to_dict()) == found
     assert explain_tree(frame, product("deck"), deck.astype(int)).factors == []
+
+
+def test_a_choice_that_no_column_tells_is_told_by_what_varies():
+    """By hand: where on, y has nine times the variance that it has where off, and x the same."""
+    rng = np.random.default_rng(0)
+    one, other = rng.random(3000) < 0.5, rng.random(3000) < 0.5
+    x, y = rng.normal(size=3000) * np.where(other, 2.0, 1.0), rng.normal(size=3000) * np.where(one, 3.0, 1.0)
+    found = explain_tree(np.column_stack([x, y]), TWO, 2 * one.astype(int) + other)
+    assert [f["columns"] for f in found.factors] == [["x2"], ["x1"]]
+    assert re.search(
+        r"Where on, these vary more: x2 \((8|9)\.\d times the variance\)\.$", found.factors[0]["text"]
+    )
+    assert {leaf["name"] for leaf in found.leaves} == {
+        f"deck = {d}, pool = {p}" for d in ("off", "on") for p in ("off", "on")
+    }
+
+
+def test_switches_are_named_by_their_reasons_unless_someone_has_named_them():
+    rng = np.random.default_rng(0)
+    deck, pool = rng.random(600) < 0.5, rng.random(600) < 0.3
+    size = {
+        "deck": np.where(deck, rng.normal(200, 40, 600), 0.0),
+        "pool": np.where(pool, rng.normal(50, 5, 600), 0),
+    }
+    frame = pd.DataFrame({"area": rng.normal(1500, 300, 600), **size})
+    names = explain_tree(frame, product("c1", "c2"), 2 * deck.astype(int) + pool).names
+    assert names["options"]["c1"] == {"off": "deck = 0", "on": "deck ≠ 0"}
+    assert names["variables"] == {"c1": "by deck", "c2": "by pool"}
+    kept = explain_tree(frame, TWO, 2 * deck.astype(int) + pool).names
+    assert kept["options"]["deck"] == {"off": "off", "on": "on"}
+
+
+def test_a_fitted_product_tells_its_factors():
+    model = MIMOSA(random_state=0, n_jobs=1).fit(load_dataset("product-2", n_samples=3000, seed=0).X)
+    result = model.stability(2)
+    assert [f["support"] for f in result.factors] == [1.0, 1.0]
+    assert [f["name"] for f in result.factors] == [f["name"] for f in model.factors_]
+    summary = model.summary()
+    assert summary.startswith("2 independent choices are well supported: 4 combinations.")
+    assert "4 of 4 combinations have rows" in summary
+    assert "c2: came back in 100% of resamples" in summary

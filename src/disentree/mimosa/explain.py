@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.hierarchy import Variable
@@ -24,6 +24,7 @@ from disentree.tables import Codec
 MOST_LEAVES = 64  # that are described, the largest
 SHOWN_LEAVES = 5  # when a tree with many is printed
 NOTHING_TELLS = "No column by itself tells these rows from the others."
+MOST_VARYING, VARIES_MORE = 3, 1.25  # columns told for a choice; times the variance, far beyond that of 100 rows
 FEW_CHOICES = 4  # of a leaf that are all in its name; of more only the unusual ones
 
 
@@ -330,7 +331,7 @@ class _Explainer:
             [leaf for leaf in leaves if leaf["rows"] or len(self.hierarchy.paths) <= MOST_LEAVES],
             names=self.names,
             held_out=int(self.held.sum()),
-            factors=describe_factors(self.hierarchy, splits),
+            factors=describe_factors(self.hierarchy, splits, self._what_varies),
         )
 
     def _downwards(self, parent: int | None, option: int | None) -> Iterator[tuple[int, int]]:
@@ -401,15 +402,35 @@ class _Explainer:
                 return out[::-1]
             here, option = self.hierarchy.variables[here.parent], here.option
 
+    def _what_varies(self, column: int) -> list[tuple[str, int, float]]:
+        """Columns of numbers that vary more for one option of a categorical than for another: name, that option,
+        and how many times the least variance; looked for in two thirds of the rows and measured on the rest."""
+        option = self.choices[self.labels, column]
+        ratios, most = [], []
+        for part in (~self.held, self.held):
+            variances = [self.columns.numbers[part & (option == k)] for k in np.unique(option[option >= 0])]
+            if len(variances) < 2 or min(len(rows) for rows in variances) < 2 or not variances[0].shape[1]:
+                return []
+            spread = np.stack([np.nan_to_num(_variance(rows)) for rows in variances])
+            ratios.append(spread.max(axis=0) / np.maximum(spread.min(axis=0), 1e-12 * spread.max() + 1e-300))
+            most.append(np.unique(option[option >= 0])[spread.argmax(axis=0)])
+        chosen = np.argsort(-ratios[0], kind="stable")[:MOST_VARYING]
+        return [
+            (self.columns.number_names[c], int(most[1][c]), float(ratios[1][c]))
+            for c in chosen
+            if most[0][c] == most[1][c] and min(ratios[0][c], ratios[1][c]) >= VARIES_MORE
+        ]
+
     def _leaf(self, p: int, shown: Mapping[tuple[int, int], str]) -> dict[str, Any]:
         path, n = self.hierarchy.paths[p], int(self.counts[p])
         about = describe_leaf(self.columns, np.flatnonzero(self.labels == p), path.dimension)
         choices = list(path.choices)
         if len(choices) > FEW_CHOICES:
             choices = [(c, k) for c, k in choices if self._share(c, k) < 0.5]
+        names = (self._name_beside(c, k, shown) for c, k in choices)
         return {
             "path": p,
-            "name": ", ".join(shown[c] for c in choices) or ("the usual" if path.choices else "all rows"),
+            "name": ", ".join(names) or ("the usual" if path.choices else "all rows"),
             "options": [self.hierarchy.variables[c].options[k] for c, k in path.choices],
             "share": n / self.n_rows,
             "rows": n,
@@ -419,7 +440,24 @@ class _Explainer:
             "text": (about.text if self.columns.names else "") if n else "No row is here.",
         }
 
+    def _name_beside(self, column: int, option: int, shown: Mapping[tuple[int, int], str]) -> str:
+        """The name of an option, with that of its categorical if one beside it has an option of that name."""
+        name, own = shown[column, option], self.hierarchy.variables[column]
+        for (c, _), other in shown.items():
+            v = self.hierarchy.variables[c]
+            if other == name and c != column and (v.parent, v.option) == (own.parent, own.option):
+                return f"{own.name} = {name}"
+        return name
+
     def _share(self, column: int, option: int) -> float:
         """The share of an option among the rows that may choose it."""
         here = self.choices[:, column]
         return float(self.counts[here == option].sum() / max(1, self.counts[here >= 0].sum()))
+
+
+def _variance(rows: Float[np.ndarray, "n p"]) -> Float[np.ndarray, " p"]:
+    """Of each column, without its empty cells; 0 where there are none."""
+    known = ~np.isnan(rows)
+    n = np.maximum(known.sum(axis=0), 1)
+    mean = np.where(known, rows, 0.0).sum(axis=0) / n
+    return np.where(known, (rows - mean) ** 2, 0.0).sum(axis=0) / n

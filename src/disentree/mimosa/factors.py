@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,9 @@ def factor_columns(hierarchy: Hierarchy) -> list[int]:
 
 
 def describe_factors(
-    hierarchy: Hierarchy, splits: Mapping[tuple[int, int], Mapping[str, Any]]
+    hierarchy: Hierarchy,
+    splits: Mapping[tuple[int, int], Mapping[str, Any]],
+    what_varies: Callable[[int], list[tuple[str, int, float]]],
 ) -> list[dict[str, Any]]:
     """What each factor of a product decides.
 
@@ -38,6 +40,9 @@ def describe_factors(
     hierarchy : Hierarchy
     splits : dict
         What is said about each option, by column and number: `name`, `share` and `columns`.
+    what_varies : callable
+        From the column of a categorical to columns of the data that vary more for one of its options, with the
+        option and how many times the variance: asked for choices that no column by itself tells.
 
     Returns
     -------
@@ -51,6 +56,12 @@ def describe_factors(
         own = [splits[column, k] for k in range(variable.n_options)]
         below = [_opened(hierarchy, column, k) for k in range(variable.n_options)]
         options = [f"{s['name']} ({s['share']:.1%}) {_adds(b)}" for s, b in zip(own, below, strict=True)]
+        told = list(dict.fromkeys(name for split in own for name in split["columns"]))
+        text = ""
+        if not told and (varying := what_varies(column)):
+            told = [name for name, _, _ in varying]
+            more = ", ".join(f"{name} ({times:.1f} times the variance)" for name, _, times in varying)
+            text = f" Where {own[varying[0][1]]['name']}, these vary more: {more}."
         beside = f"{len(columns) - 1} other{'s' * (len(columns) > 2)}"
         out.append(
             {
@@ -58,8 +69,8 @@ def describe_factors(
                 "column": column,
                 "options": list(variable.options),
                 "variables": [kinds.count("continuous") for kinds in below],
-                "columns": list(dict.fromkeys(name for split in own for name in split["columns"])),
-                "text": f"{variable.name}, chosen independently of {beside}: {', '.join(options)}.",
+                "columns": told,
+                "text": f"{variable.name}, chosen independently of {beside}: {', '.join(options)}.{text}",
             }
         )
     return out

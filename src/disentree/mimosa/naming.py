@@ -12,6 +12,7 @@ from disentree.mimosa.facts import Fact, Measured
 LONGEST = 24  # letters of a name
 GENERIC = re.compile(r"(branch\d+|stop|\d+)")  # options that only have a number
 GENERIC_VARIABLE = re.compile(r"[czx]\d+")
+SWITCH = ("off", "on")  # options of a choice that is only known by what it adds
 SMALL_WORDS = ("", "a", "an", "and", "at", "by", "for", "in", "of", "on", "or", "the", "to", "you", "your")
 _PARTS = re.compile(r"[^ ._\-/]+|[ ._\-/]+")
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+")
@@ -41,7 +42,7 @@ def name_options(
         if option in ("no", "yes") and not GENERIC_VARIABLE.fullmatch(categorical):
             word = "no" if option == "no" else "with"
             wanted = [f"{word} {shortened(categorical, LONGEST - len('with '))}"]
-        elif GENERIC.fullmatch(option):
+        elif GENERIC.fullmatch(option) or (option in SWITCH and _is_unnamed(categorical)):
             wanted = [fact_name(fact) for fact in known]
         else:
             wanted = [option]
@@ -51,6 +52,11 @@ def name_options(
         used.add(name)
         out.append(name)
     return out
+
+
+def _is_unnamed(categorical: str) -> bool:
+    """Whether nobody has given it a name: it has a number, or the columns that `name_categorical` tells."""
+    return GENERIC_VARIABLE.fullmatch(categorical) is not None or categorical.startswith("by ")
 
 
 def fact_name(fact: Fact) -> str:

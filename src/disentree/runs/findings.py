@@ -183,12 +183,14 @@ class Findings:
             "all rows" if the tree has no branches.
         """
         variables = self.hierarchy.variables
-        chosen = self.hierarchy.paths[path].choices
-        names = [self.option_name(variables[v].name, variables[v].options[k]) for v, k in chosen]
-        told = [
-            name if names.count(name) == 1 else f"{self.variable_name(variables[v].name)} = {name}"
-            for name, (v, _) in zip(names, chosen, strict=True)
-        ]
+        told = []
+        for c, k in self.hierarchy.paths[path].choices:
+            v = variables[c]
+            name = self.option_name(v.name, v.options[k])
+            beside = (w for w in variables if w is not v and (w.parent, w.option) == (v.parent, v.option))
+            if any(name == self.option_name(w.name, option) for w in beside for option in w.options):
+                name = f"{self.variable_name(v.name)} = {name}"
+            told.append(name)
         return ", ".join(told) or "all rows"
 
     def shown_hierarchy(self) -> Hierarchy:

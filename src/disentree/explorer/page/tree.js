@@ -57,7 +57,8 @@ export class Tree {
   // The options that lead to a path, with the names of their categoricals where these say more.
   pathName(values, isShort = false) {
     const chosen = this.categoricals.filter((i) => this.isActive(values, i));
-    const shared = (i, option) => chosen.some((j) => j !== i && this.variables[j].options.includes(option));
+    const beside = (i) => this.group(this.variables[i].parent, this.variables[i].option);
+    const shared = (i, option) => beside(i).some((j) => j !== i && this.variables[j].options.includes(option));
     const name = (i) => {
       const { name: categorical, options, reasons } = this.variables[i];
       const option = options[values[i]];
