@@ -1,4 +1,5 @@
-"""Generated data off the benchmarks; covers `curved.py`, `clusters.py`, `robot_arm.py` and `humid_air.py`."""
+"""Generated data off the benchmarks; covers `curved.py`, `clusters.py`, `robot_arm.py`, `humid_air.py` and
+`triangle.py`."""
 
 import numpy as np
 import pytest
@@ -75,6 +76,39 @@ def test_dry_air_has_no_water_and_enthalpy_follows_temperature():
     assert (ds.X[ds.paths > 0]["humidity ratio"] > 0).all()
     heat = np.polyfit(dry["temperature [K]"], dry["enthalpy [J/kg]"], 1)[0]
     assert heat == pytest.approx(1006, rel=0.01)  # the heat capacity of dry air at constant pressure
+
+
+def test_corners_of_the_triangle_by_hand():
+    ds = load_dataset("triangle-edges", n_samples=2000, seed=0)
+    nan = np.nan
+    edge, names = ds.hierarchy.variables[0], [v.name for v in ds.hierarchy.variables]
+    assert (edge.name, edge.options) == ("edge", ("ab", "bc", "ca"))
+    assert names == ["edge", "a to b", "inside", "b to c, inside", "b to c", "c to a"]
+    ends_of = [
+        [[0, 0, 0, nan, nan, nan], [0, 1, 0, nan, nan, nan]],  # ab
+        [[1, nan, nan, nan, 0, nan], [1, nan, nan, nan, 1, nan]],  # bc
+        [[2, nan, nan, nan, nan, 0], [2, nan, nan, nan, nan, 1]],  # ca
+    ]
+    (a, b), (b2, c), (c2, a2) = (ds.generate(ends) for ends in ends_of)
+    np.testing.assert_allclose([a, b, c], [a2, b2, c2], atol=1e-12)
+    np.testing.assert_allclose(
+        np.linalg.norm([b - a, c - b, a - c], axis=1), [1, np.hypot(0.65, 0.8), np.hypot(0.35, 0.8)]
+    )
+    # of the triangle: s = 1 and any t is on edge bc, s = t on edge ca
+    on_bc, on_ca = ds.generate([[0, 1, 1, 0.3, nan, nan], [0, 0.6, 1, 0.6, nan, nan]])
+    np.testing.assert_allclose(on_bc, ds.generate([[1, nan, nan, nan, 0.3, nan]])[0], atol=1e-12)
+    np.testing.assert_allclose(on_ca, ds.generate([[2, nan, nan, nan, nan, 0.4]])[0], atol=1e-12)
+
+
+def test_the_triangle_is_uniform_and_the_parts_are_equal():
+    ds = load_dataset("triangle-edges", n_samples=20_000, seed=1)
+    np.testing.assert_allclose(np.bincount(ds.paths) / 20_000, 1 / 4, atol=0.02)
+    inside = ds.codes[ds.paths == 1]
+    weights = np.column_stack([1 - inside[:, 1], inside[:, 1] - inside[:, 3], inside[:, 3]])
+    assert weights.min() >= 0
+    # barycentric coordinates of uniform points have mean 1/3 and variance 1/18
+    np.testing.assert_allclose(weights.mean(axis=0), 1 / 3, atol=0.02)
+    np.testing.assert_allclose(weights.var(axis=0), 1 / 18, atol=0.005)
 
 
 def test_options_that_do_not_exist_are_named():

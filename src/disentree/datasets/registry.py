@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from disentree.datasets import clusters, curved, humid_air, robot_arm
+from disentree.datasets import clusters, curved, humid_air, robot_arm, triangle
 from disentree.datasets.base import Dataset
 from disentree.datasets.chopsticks import VARIANTS, Chopsticks
 from disentree.datasets.product import Product
@@ -33,6 +33,7 @@ _ABOUT = {
 N_SAMPLES = 100_000  # of generated data, unless told
 _BENCHMARKS = [*(f"chopsticks-depth{d}-{v}" for d in (2, 3) for v in VARIANTS), "spaceshapes"]
 _RECIPES = {**curved.RECIPES, **clusters.RECIPES, "robot-arm": robot_arm.RECIPE, "humid-air": humid_air.RECIPE}
+_RECIPES["triangle-edges"] = triangle.RECIPE
 _PRODUCTS = [f"product-{k}{curved}" for curved in ("", "-curved") for k in range(2, 6)]
 
 
