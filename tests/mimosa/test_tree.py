@@ -1,10 +1,19 @@
 """From components to a tree, and from points to components, by hand; covers `tree.py` and `assign.py`."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from disentree.mimosa.assign import Sheet, assign
-from disentree.mimosa.tree import choose_parents, enclosure_ratios, tree_from_parents
+from disentree.mimosa.tree import (
+    directly_enclosed,
+    enclosure_ratios,
+    fewest_lost,
+    in_order,
+    nearest_parents,
+    tree_from_parents,
+)
 
 INF = np.inf
 
@@ -12,19 +21,68 @@ INF = np.inf
 def test_a_chain_keeps_only_its_direct_links():
     # 0 (1-D) in 1 (2-D) in 2 (3-D): the link from 0 to 2 is redundant
     ratios = np.array([[INF, 2.0, 1.0], [INF, INF, 2.0], [INF, INF, INF]])
-    assert choose_parents([1, 2, 3], ratios, ratios <= 10) == [None, 0, 1]
+    direct = directly_enclosed(ratios, ratios <= 10)
+    assert direct == [(), (0,), (1,)]
+    assert nearest_parents(direct) == fewest_lost([1, 2, 3], direct) == [None, 0, 1]
 
 
 def test_of_two_enclosed_components_the_nearer_is_the_parent():
     ratios = np.array([[INF, INF, 3.0], [INF, INF, 2.0], [INF, INF, INF]])
-    assert choose_parents([1, 1, 2], ratios, ratios <= 10) == [None, None, 1]
+    direct = directly_enclosed(ratios, ratios <= 10)
+    assert direct == [(), (), (1, 0)]
+    assert nearest_parents(direct) == fewest_lost([1, 1, 2], direct) == [None, None, 1]
     ratios[:2, 2] = 2.0  # a tie goes to the first, and is no error
-    assert choose_parents([1, 1, 2], ratios, ratios <= 10) == [None, None, 0]
+    assert directly_enclosed(ratios, ratios <= 10)[2] == (0, 1)
 
 
 def test_what_encloses_nothing_is_a_root():
     ratios = np.array([[INF, 30.0], [INF, INF]])
-    assert choose_parents([1, 2], ratios, ratios <= 10) == [None, None]
+    direct = directly_enclosed(ratios, ratios <= 10)
+    assert direct == [(), ()]
+    assert nearest_parents(direct) == fewest_lost([1, 2], direct) == [None, None]
+
+
+def test_the_tree_follows_the_parent_with_more_variables():
+    # 3 (3-D) encloses a line that is nearest and a plane: following the line loses 2 variables, the plane 1
+    direct = [(), (), (), (0, 1)]
+    assert nearest_parents(direct)[3] == 0
+    assert fewest_lost([1, 2, 1, 3], direct)[3] == 1
+
+
+def test_variables_of_common_ancestors_are_not_lost():
+    # 3 and 4 (2-D) on lines 0, 1 and 2; 5 (4-D) on both. With 3 on 1, which 4 is on, 5 loses 1 variable and not 2.
+    direct = [(), (), (), (0, 1), (1,), (3, 4)]
+    chosen = fewest_lost([1, 1, 1, 2, 2, 4], direct)
+    # 3 encloses two lines and loses 1 of them in any case
+    assert chosen == [None, None, None, 1, 1, 3]
+
+
+def slow_loss(dimensions, direct, chosen):
+    """Variables of paths, counted in the hierarchy itself."""
+    hierarchy, order = tree_from_parents(dimensions, chosen)
+    parents = in_order(order, chosen, direct)[1]
+    active = [set(path.continuous) for path in hierarchy.paths]
+    return sum(len(active[p] - active[c]) for c, own in enumerate(parents) for p in own)
+
+
+@pytest.mark.parametrize("most", [10**6, 1])
+def test_no_tree_loses_fewer(most, monkeypatch):
+    monkeypatch.setattr("disentree.mimosa.tree.MOST_TREES", most)
+    rng = np.random.default_rng(0)
+    worse = 0
+    for _ in range(60):
+        n = int(rng.integers(3, 9))
+        dimensions = np.sort(rng.integers(1, 5, n)).tolist()
+        direct = []
+        for c in range(n):
+            lower = [low for low in range(n) if dimensions[low] < dimensions[c]]
+            direct.append(tuple(rng.permutation(lower)[: rng.integers(0, 4)].tolist()))
+        chosen = fewest_lost(dimensions, direct)
+        options = [own or (None,) for own in direct]
+        every = [slow_loss(dimensions, direct, list(one)) for one in itertools.product(*options)]
+        worse += slow_loss(dimensions, direct, chosen) - min(every)
+        assert slow_loss(dimensions, direct, chosen) <= slow_loss(dimensions, direct, nearest_parents(direct))
+    assert worse <= (0 if most > 1 else 3)  # steps one by one may end early
 
 
 def test_enclosure_ratio_of_a_line_in_a_sheet_and_beside_it():

@@ -18,8 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.component import Component
-from disentree.mimosa.explain import Explanation, explain_tree, tree_names
+from disentree.mimosa.explain import Explanation, explain_tree, tree_names, with_lost
 from disentree.mimosa.inputs import as_observations, is_frame
+from disentree.mimosa.lost import lost_enclosures, lost_in_words, lost_variables
 from disentree.mimosa.naming import renamed, with_names
 from disentree.mimosa.representation.base import Representation
 from disentree.mimosa.saving import load_mimosa, save_mimosa
@@ -71,6 +72,7 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
     timings_: dict[str, float]
     shape_: tuple[int, ...]  # of a row
     stability_: Stability | None = None
+    matches_: list[list[int]]  # columns that are the same variable on different branches
     _saved: tuple[str, ...]  # fitted attributes that are saved, beside the hierarchy and what follows from them
     _rows: Any = None  # that it was fitted to, for reasons and doubt; neither saved nor copied
 
@@ -115,7 +117,26 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
                 add(c, indent + ("    " if last else "│   "))
 
         add(None, "")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._lost_in_words()])
+
+    @property
+    def lost_(self) -> list[dict[str, Any]]:
+        """Enclosures that `hierarchy_` does not hold, since a branch of it follows one parent.
+
+        Returns
+        -------
+        list of dict
+            `component` encloses `parent` (indices into `components_`), and yet does not have its `variables` in
+            `hierarchy_` (columns): in the tree they look like variables of their own.
+        """
+        check_is_fitted(self)
+        return lost_enclosures(self.hierarchy_, [component.parents for component in self.components_])
+
+    def _lost_in_words(self) -> list[str]:
+        def name_of(component: int) -> str:
+            return f"component {component}{self._name_of(component)}"
+
+        return lost_in_words(self.hierarchy_, self.lost_, self.matches_, name_of)
 
     def _name_of(self, component: int) -> str:
         """The last choice on the way to a component, if it has got a name."""
@@ -131,7 +152,14 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         return f", {in_words(self.stability_.support[component])}"
 
     def to_networkx(self) -> networkx.DiGraph:
-        """The tree of components; an edge leads from a component to one that encloses it."""
+        """Which component encloses which; an edge leads from a component to one that encloses it directly.
+
+        Returns
+        -------
+        networkx.DiGraph
+            Nodes are components, with `dimension`, `size` and `path`. An edge has `in_tree`: whether `hierarchy_`
+            follows it. The edges with it are a tree; all of them may give a component several parents.
+        """
         import networkx
 
         check_is_fitted(self)
@@ -139,7 +167,9 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         for c, component in enumerate(self.components_):
             name = self.hierarchy_.paths[c].name
             graph.add_node(c, dimension=component.dimension, size=component.size, path=name)
-        graph.add_edges_from((c.parent, i) for i, c in enumerate(self.components_) if c.parent is not None)
+        for i, component in enumerate(self.components_):
+            for parent in component.parents:
+                graph.add_edge(parent, i, in_tree=not lost_variables(self.hierarchy_, i, parent))
         return graph
 
     @property
@@ -186,7 +216,8 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         labels = self.labels_ if X is None else self.predict(X)
         X = self._rows_or(None) if X is None else X
         table = getattr(self, "table_", None)
-        return explain_tree(X, self.hierarchy_, labels, codec=None if table is None else table.codec)
+        found = explain_tree(X, self.hierarchy_, labels, codec=None if table is None else table.codec)
+        return with_lost(found, self.hierarchy_, self.lost_, self.matches_)
 
     def rename(self, names: Mapping[str, str]) -> Any:
         """Give other names to variables or options of `hierarchy_`.

@@ -25,11 +25,14 @@ class Component:
     core_indices : array of shape (c,)
         The rows that it was found from.
     parent : int or None
-        The component that it encloses and is a child of, as an index into `components_`.
+        The component that it encloses and is a child of in the tree, as an index into `components_`.
     center : array of shape (D,)
         Mean in the embedding.
     spread : array of shape (D,)
         Standard deviations along its own principal axes, largest first.
+    parents : tuple of int, default=()
+        All components that it encloses with no other between, the nearest first. A tree follows one of them,
+        `parent`.
     """
 
     dimension: int
@@ -38,6 +41,7 @@ class Component:
     parent: int | None
     center: Float[np.ndarray, " D"]
     spread: Float[np.ndarray, " D"]
+    parents: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:
@@ -48,6 +52,7 @@ class Component:
 def describe(
     sheets: Sequence[Sheet],
     parents: Sequence[int | None],
+    direct: Sequence[tuple[int, ...]],
     Z: Float[np.ndarray, "n D"],
     labels: Int[np.ndarray, " n"],
     core_labels: Int[np.ndarray, " n"],
@@ -64,7 +69,7 @@ def describe(
         center = points.mean(axis=0)
         spread = np.linalg.svd(points - center, compute_uv=False) / np.sqrt(len(points))
         spread = np.pad(spread, (0, n_dims - len(spread)))
-        components.append(Component(sheet.dimension, rows, core, parents[c], center, spread))
+        components.append(Component(sheet.dimension, rows, core, parents[c], center, spread, direct[c]))
         if len(rows):
             steps = np.maximum(residuals(sheet) * 2.0**FLOAT_BITS, 1.0)
             across = (n_dims - sheet.dimension) * np.log2(steps).mean()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from disentree.mimosa.inner_leaf import InnerLeaf
 UNLIKELY = 0.02  # rows that are further out than all but this share of a leaf's own are not in its reach
 WITHIN = 0.6  # share of the smaller leaf's rows in reach of the larger one
 SAMPLE = 500  # rows of a leaf that are looked at
+# Rows of the larger leaf that are this near to the smaller one, in deviations of its noise, look as if on it
+# (the density of noise falls to 1e-8 of its peak), so that a leaf along an edge has a strip of its own.
+STRIP = 6.0
 
 
 def enclosures(
@@ -35,13 +39,51 @@ def enclosures(
         own = _along(leaf, Z[rows[high]])
         tree = KDTree(own)
         spacing = np.asarray(tree.query(_along(leaf, Z[some[high]]), 2)[0])[:, 1].mean()
+        edge = Edge.of(leaf, Z[rows[high]], Z[some[high]])
         for low in lower:
             values = outwardness(leaf, Z[some[low]])
-            inside = np.all([value <= limit for value, limit in zip(values, limits, strict=True)], axis=0)
+            within = [value <= limit for value, limit in zip(values, limits, strict=True)]
+            if edge is not None:
+                within[0] |= edge.holds(Z[some[low]], noise_of(candidate.components[low]))
+            inside = np.all(within, axis=0)
             encloses[low, high] = inside.mean() >= WITHIN
             distance = float(np.mean(tree.query(_along(leaf, Z[some[low]]))[0]))
             distances[low, high] = distance / max(spacing, 1e-300)
     return encloses, distances
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Where the rows of a leaf end: the nearest of them are as near as to each other, but for a strip."""
+
+    leaf: Any
+    tree: KDTree
+    spacing: float
+
+    @classmethod
+    def of(cls, leaf: Any, Z: Float[np.ndarray, "n D"], some: Float[np.ndarray, "m D"]) -> Edge | None:
+        """Of all rows of a leaf and a part of them; None for densities that do not tell along from across."""
+        if not isinstance(leaf.leaf if isinstance(leaf, InnerLeaf) else leaf, Leaf):
+            return None
+        tree = KDTree(_flattened(leaf, Z))
+        apart = np.asarray(tree.query(_flattened(leaf, some), 2)[0])[:, 1]
+        return cls(leaf, tree, float(np.quantile(apart, 1 - UNLIKELY)))
+
+    def holds(self, Z: Float[np.ndarray, "n D"], noise: float) -> Bool[np.ndarray, " n"]:
+        """Which rows, on a leaf with some noise, are not farther out than the rows of this one end."""
+        apart = np.asarray(self.tree.query(_flattened(self.leaf, Z))[0])
+        return apart**2 <= self.spacing**2 + (STRIP * noise) ** 2
+
+
+def noise_of(leaf: Any) -> float:
+    """The deviation of rows across a leaf of charts; 0 where it is not known."""
+    if isinstance(leaf, InnerLeaf):
+        return noise_of(leaf.leaf)
+    if not isinstance(leaf, Leaf) or not len(leaf.tiles[0].chart.sigma):
+        return 0.0
+    shares = np.exp([tile.log_share for tile in leaf.tiles])
+    squares = np.array([np.square(tile.chart.sigma).mean() for tile in leaf.tiles])
+    return float(np.sqrt(shares @ squares / shares.sum()))
 
 
 def outwardness(leaf: Any, Z: Float[np.ndarray, "n D"]) -> tuple[Float[np.ndarray, " n"], ...]:
@@ -58,3 +100,11 @@ def _along(leaf: Any, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n q"]:
         return _along(leaf.leaf, leaf.frame(Z))
     flat = isinstance(leaf, Leaf) and len(leaf.tiles) == 1 and leaf.dimension > 0
     return leaf.tiles[0].chart.split(Z)[0] if flat else Z
+
+
+def _flattened(leaf: Any, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n q"]:
+    """The same in units of the rows."""
+    if isinstance(leaf, InnerLeaf):
+        return _flattened(leaf.leaf, leaf.frame(Z))
+    flat = isinstance(leaf, Leaf) and len(leaf.tiles) == 1 and leaf.dimension > 0
+    return leaf.tiles[0].chart.split(Z)[0] * leaf.tiles[0].chart.scale if flat else Z

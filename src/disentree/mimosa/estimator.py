@@ -31,7 +31,7 @@ from disentree.mimosa.saving import as_loaded
 from disentree.mimosa.search import Outcome, is_product, latent_finders, search, table_finders, table_inside
 from disentree.mimosa.stability import Found, Stability, product_summary, stability_of
 from disentree.mimosa.table_estimator import TableTreeEstimator
-from disentree.mimosa.tree import choose_parents, tree_from_parents
+from disentree.mimosa.tree import directly_enclosed, fewest_lost, in_order, tree_from_parents
 from disentree.mimosa.verdict import verdict
 from disentree.tables import Codec
 from disentree.utils.dask import is_dask, over_blocks
@@ -156,6 +156,7 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         "candidate_",
         "candidates_",
         "description_length_",
+        "matches_",
         "saved_bits_",
         "saved_bits_doubt_",
         "table_",
@@ -192,6 +193,7 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         self._check_settings()
         self.timings_: dict[str, float] = {}
         self.table_ = self.features_ = self.stability_ = None
+        self.matches_ = []
         self._rows = X
         seeds = np.random.SeedSequence(self.random_state).spawn(4)
         if is_frame(X):
@@ -205,7 +207,7 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
             self._set_hierarchy(outcome.candidate, Z)
         with self._timed("assignment"):
             self._assign(self.candidate_.posteriors(self.embedding_))
-            self.components_ = self._components(self.candidate_.dimensions, self._parents)
+            self.components_ = self._components(self.candidate_.dimensions, self._parents, self._enclosed)
         self._name_tree(X, codec)
         return self
 
@@ -468,7 +470,9 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
             return order
         return order[np.sort(np.random.default_rng(seed).choice(len(Z), most, replace=False))]
 
-    def _components(self, dimensions: Sequence[int], parents: Sequence[int | None]) -> list[Component]:
+    def _components(
+        self, dimensions: Sequence[int], parents: Sequence[int | None], enclosed: Sequence[tuple[int, ...]]
+    ) -> list[Component]:
         """What can be said about each leaf; one without rows has its center at the origin."""
         out, Z = [], self.embedding_
         for c, (dimension, parent) in enumerate(zip(dimensions, parents, strict=True)):
@@ -477,23 +481,23 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
             center = points.mean(axis=0)
             spread = np.linalg.svd(points - center, compute_uv=False) / np.sqrt(len(points))
             spread = np.pad(spread, (0, Z.shape[1] - len(spread)))
-            out.append(Component(dimension, rows, core, parent, center, spread))
+            out.append(Component(dimension, rows, core, parent, center, spread, enclosed[c]))
         return out
 
     def _set_hierarchy(self, found: Any, Z: Float[np.ndarray, "n D"]) -> None:
         """The tree of the chosen leaves, which are numbered by its paths."""
         if is_product(found):
             self.hierarchy_ = found.hierarchy
-            self._parents = [above[0] if above else None for above in direct_parents(self.hierarchy_)]
+            self._enclosed = direct_parents(self.hierarchy_)
+            self._parents = [above[0] if above else None for above in self._enclosed]
             self.candidate_ = as_loaded(found)
             return
         dimensions = found.dimensions
         encloses, distance = enclosures(found, Z, found.posteriors(Z).argmax(axis=1))
-        parents = choose_parents(dimensions, distance, encloses)
+        direct = directly_enclosed(distance, encloses)
+        parents = fewest_lost(dimensions, direct)
         self.hierarchy_, order = tree_from_parents(dimensions, parents)
-        path_of = np.argsort(order)
-        above = [parents[c] for c in order]
-        self._parents = [None if p is None else int(path_of[p]) for p in above]
+        self._parents, self._enclosed = in_order(order, parents, direct)
         chosen = Candidate(found.finder, [found.components[c] for c in order], found.shares[order], found.details)
         self.candidate_ = as_loaded(chosen)  # so that a saved model predicts the same to the last bit
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
@@ -16,6 +16,7 @@ from disentree.mimosa.explain_columns import Columns, choose_rows, percent, read
 from disentree.mimosa.factors import describe_factors
 from disentree.mimosa.facts import Measured, Side, find_facts
 from disentree.mimosa.leaf_text import describe_leaf
+from disentree.mimosa.lost import lost_in_words
 from disentree.mimosa.naming import name_categorical, name_options, no_names, unique
 from disentree.mimosa.relations import Relation, find_relations
 from disentree.mimosa.rules import find_rule
@@ -54,6 +55,8 @@ class Explanation:
         One for each of the categoricals that are chosen independently of each other at the root: `name`, `column`,
         `options`, `variables` (how many each option adds), `columns` and `text`. The reasons for its options are
         among `splits`. Empty if there are fewer than two.
+    lost : list of str
+        What the tree does not show: leaves that enclose several others, and variables that are the same.
     """
 
     columns: list[str]
@@ -63,6 +66,7 @@ class Explanation:
     names: dict[str, Any] = field(default_factory=no_names)
     held_out: int = 0
     factors: list[dict[str, Any]] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON.
@@ -79,6 +83,7 @@ class Explanation:
             "names": self.names,
             "held_out": self.held_out,
             "factors": self.factors,
+            "lost": self.lost,
         }
 
     @classmethod
@@ -129,6 +134,7 @@ class Explanation:
             if leaf is not None and leaves:
                 out.append(f"{indent}    {leaf['text']}")
                 told.add(leaf["path"])
+        out += self.lost
         if not leaves:
             return out
         rest = [leaf for leaf in self.leaves if leaf["path"] not in told]
@@ -185,7 +191,8 @@ class Explanation:
                 f'<td style="text-align:left">{escape(variable["text"])}</td></tr>'
             )
         about = f"Shares and accuracies are of {self.held_out:,} rows that no reason was looked for in."
-        return f"<div><small>{about}</small><table>{''.join(rows)}</table></div>"
+        more = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.lost)
+        return f"<div><small>{about}</small><table>{''.join(rows)}</table>{more}</div>"
 
 
 def _rule_sentence(split: Mapping[str, Any]) -> str:
@@ -199,6 +206,18 @@ def _rule_sentence(split: Mapping[str, Any]) -> str:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # numbers of 1e300 have no variance
+def with_lost(
+    found: Explanation, hierarchy: Hierarchy, lost: Sequence[dict[str, Any]], matches: Sequence[Sequence[int]]
+) -> Explanation:
+    """An explanation that also tells what the tree does not show."""
+    names = {leaf["path"]: leaf["name"] for leaf in found.leaves}
+
+    def name_of(path: int) -> str:
+        return f"the leaf {names.get(path, hierarchy.paths[path].name)}"
+
+    return replace(found, lost=lost_in_words(hierarchy, lost, matches, name_of))
+
+
 def explain_tree(
     X: Any,
     hierarchy: Hierarchy,

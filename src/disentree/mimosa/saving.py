@@ -140,7 +140,13 @@ def _about(model: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     if (name := type(model).__name__) not in CLASSES:
         raise ValueError(f"only {' and '.join(CLASSES)} can be saved, got {name}")
     components = [
-        {"dimension": c.dimension, "parent": c.parent, "center": c.center, "spread": c.spread}
+        {
+            "dimension": c.dimension,
+            "parent": c.parent,
+            "parents": list(c.parents),
+            "center": c.center,
+            "spread": c.spread,
+        }
         for c in model.components_
     ]
     fitted = {name: getattr(model, name) for name in model._saved if hasattr(model, name)}
@@ -228,6 +234,7 @@ def _restore(cls: type[Any], about: Mapping[str, Any], fitted: dict[str, Any], r
     model.hierarchy_ = Hierarchy.from_dict(about["hierarchy"])
     model.plain_hierarchy_ = Hierarchy.from_dict(about.get("plain_hierarchy", about["hierarchy"]))
     components = fitted.pop("components")
+    model.matches_ = []  # of a model that an earlier version saved
     for name, value in fitted.items():
         setattr(model, name, value)
     model.components_ = [
@@ -238,7 +245,14 @@ def _restore(cls: type[Any], about: Mapping[str, Any], fitted: dict[str, Any], r
             component["parent"],
             component["center"],
             component["spread"],
+            _parents(component),
         )
         for c, component in enumerate(components)
     ]
     return model
+
+
+def _parents(component: Mapping[str, Any]) -> tuple[int, ...]:
+    """All parents of a component; a model of an earlier version has saved the one that its tree follows."""
+    own = [] if component["parent"] is None else [component["parent"]]
+    return tuple(component.get("parents", own))

@@ -37,6 +37,7 @@ class TableTreeEstimator(TreeEstimator):
     _assign: Any
     _components: Any
     _parents: list[int | None]
+    _enclosed: list[tuple[int, ...]]
     _floor: Float[np.ndarray, " D"]
 
     def _fit_table(self, frame: Any, codec: Codec, seeds: Sequence[np.random.SeedSequence]) -> Any:
@@ -61,8 +62,9 @@ class TableTreeEstimator(TreeEstimator):
         with self._timed("assignment"):
             self._assign(self._table_proba(found.cells, self.embedding_))
             dimensions = [path.dimension for path in self.hierarchy_.paths]
-            same = len(self._parents) == len(dimensions)
-            self.components_ = self._components(dimensions, self._parents if same else [None] * len(dimensions))
+            if len(self._parents) != len(dimensions):  # what exists where has given the tree other paths
+                self._parents, self._enclosed = [None] * len(dimensions), [()] * len(dimensions)
+            self.components_ = self._components(dimensions, self._parents, self._enclosed)
         return self
 
     def _forget_leaves(self, Z: Float[np.ndarray, "m D"]) -> None:

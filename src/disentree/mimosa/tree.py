@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.spatial import KDTree
 
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.tree import Categorical, Continuous, Group
 
 SAMPLE = 500  # points of a component whose distances are averaged
+MOST_TREES = 4096  # that are compared with each other; of more, one is made better step by step
 
 
 def enclosure_ratios(
@@ -45,17 +48,68 @@ def thinned(rows: Int[np.ndarray, " m"], n: int = SAMPLE) -> Int[np.ndarray, " s
     return rows[np.linspace(0, len(rows) - 1, min(len(rows), n)).astype(int)]
 
 
-def choose_parents(
-    dimensions: Sequence[int], ratios: Float[np.ndarray, "c c"], encloses: np.ndarray
-) -> list[int | None]:
-    """The enclosing component becomes the child of the one it encloses. Of several candidates those with an
-    intermediate component between are redundant; of the rest the one with the lowest ratio is taken."""
-    parents: list[int | None] = []
-    for high in range(len(dimensions)):
+def directly_enclosed(ratios: Float[np.ndarray, "c c"], encloses: Bool[np.ndarray, "c c"]) -> list[tuple[int, ...]]:
+    """For each component those that it encloses with no other between, the one with the lowest ratio first."""
+    out = []
+    for high in range(len(encloses)):
         inside = np.flatnonzero(encloses[:, high]).tolist()
         direct = [low for low in inside if not any(encloses[low, mid] and encloses[mid, high] for mid in inside)]
-        parents.append(min(direct, key=lambda low: (ratios[low, high], low)) if direct else None)
-    return parents
+        out.append(tuple(sorted(direct, key=lambda low: (ratios[low, high], low))))
+    return out
+
+
+def nearest_parents(direct: Sequence[Sequence[int]]) -> list[int | None]:
+    """One parent for each component, that with the lowest ratio: the paper's choice."""
+    return [parents[0] if len(parents) else None for parents in direct]
+
+
+def fewest_lost(dimensions: Sequence[int], direct: Sequence[Sequence[int]]) -> list[int | None]:
+    """One parent for each component, such that the tree loses the fewest variables.
+
+    A parent that the tree does not follow has variables that the component shares with it, and that the tree has
+    twice, except for those of ancestors that both have in the tree. Of trees that lose as few, the one whose
+    parents have the lowest ratios is taken.
+    """
+    several = [c for c, parents in enumerate(direct) if len(parents) > 1]
+    chosen = nearest_parents(direct)
+    if not several:
+        return chosen
+
+    def cost(ranks: Sequence[int]) -> tuple[int, int]:
+        for c, rank in zip(several, ranks, strict=True):
+            chosen[c] = direct[c][rank]
+        above = [_ancestors(chosen, c) for c in range(len(direct))]
+        pairs = ((c, parent) for c in several for parent in direct[c])
+        return sum(_n_lost(dimensions, above, c, parent) for c, parent in pairs), sum(ranks)
+
+    n_trees = math.prod(len(direct[c]) for c in several)
+    if n_trees <= MOST_TREES:
+        best = min(
+            itertools.product(*(range(len(direct[c])) for c in several)), key=lambda ranks: (cost(ranks), ranks)
+        )
+    else:  # one component after the other, until no choice gets better
+        best, before = (0,) * len(several), None
+        while best != before:
+            before = best
+            for i, c in enumerate(several):
+                tried = [(*best[:i], rank, *best[i + 1 :]) for rank in range(len(direct[c]))]
+                best = min(tried, key=lambda ranks: (cost(ranks), ranks))
+    cost(best)
+    return chosen
+
+
+def _ancestors(parents: Sequence[int | None], c: int) -> list[int]:
+    """A component and those above it in the tree. Parents have fewer dimensions, so that this ends."""
+    out, here = [c], parents[c]
+    while here is not None:
+        out.append(here)
+        here = parents[here]
+    return out
+
+
+def _n_lost(dimensions: Sequence[int], above: Sequence[Sequence[int]], c: int, parent: int) -> int:
+    """Variables of a parent that the tree does not let the component share."""
+    return dimensions[parent] - max((dimensions[a] for a in above[parent] if a in above[c]), default=0)
 
 
 def tree_from_parents(dimensions: Sequence[int], parents: Sequence[int | None]) -> tuple[Hierarchy, list[int]]:
@@ -92,3 +146,14 @@ def tree_from_parents(dimensions: Sequence[int], parents: Sequence[int | None]) 
     categorical = fresh("c")
     options = tuple(group(root, 0, f"branch{i}") for i, root in enumerate(roots, 1))
     return Hierarchy(Group((Categorical(categorical, options),))), order
+
+
+def in_order(
+    order: Sequence[int], parents: Sequence[int | None], direct: Sequence[Sequence[int]]
+) -> tuple[list[int | None], list[tuple[int, ...]]]:
+    """Parents, and all components that each one encloses directly, of components numbered by their paths."""
+    path_of = np.argsort(order).tolist()
+    above = [parents[c] for c in order]
+    return [None if p is None else path_of[p] for p in above], [
+        tuple(path_of[p] for p in direct[c]) for c in order
+    ]

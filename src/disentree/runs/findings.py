@@ -54,6 +54,8 @@ class Findings:
         ``stability.json``; empty if there is none.
     factors : dict of str to dict
         What ``explanation.json`` says of independent choices, by the name of the categorical.
+    lost : list of str
+        What the tree does not show, in sentences.
     """
 
     hierarchy: Hierarchy
@@ -66,6 +68,7 @@ class Findings:
     branch_support: dict[tuple[str, str], float] = field(default_factory=dict)
     stability: dict[str, Any] = field(default_factory=dict)
     factors: dict[str, dict[str, Any]] = field(default_factory=dict)
+    lost: list[str] = field(default_factory=list)
 
     def factor_support(self, name: str) -> float | None:
         """How often an independent choice came back.
@@ -231,14 +234,14 @@ def read_findings(run: Run, hierarchy: Hierarchy) -> Findings:
     if hierarchy != run.hierarchy:
         return Findings(hierarchy)
     hierarchy = run.hierarchy  # trees are equal whatever their names
-    explained = run.read_optional(EXPLANATION, ExplanationFile) or {"splits": [], "leaves": [], "variables": []}
+    explained = run.read_optional(EXPLANATION, ExplanationFile) or {}
     stability = run.read_optional(STABILITY, StabilityFile) or {}
     try:
         given = read_names(run)
     except UserError as error:  # a user has written it: no command makes it again
         raise UserError(str(error).replace(run.advice, "correct it, or remove it")) from None
-    reasons = {(s["categorical"], s["option"]): s for s in explained["splits"]}
-    moves = {v["name"]: v for v in explained["variables"]}
+    reasons = {(s["categorical"], s["option"]): s for s in explained.get("splits", ())}
+    moves = {v["name"]: v for v in explained.get("variables", ())}
     _check_names(run, given, hierarchy)
     return Findings(
         hierarchy,
@@ -247,7 +250,7 @@ def read_findings(run: Run, hierarchy: Hierarchy) -> Findings:
         {key: s["name"] for key, s in reasons.items() if s["name"]}
         | {(c, o): text for c, texts in given["options"].items() for o, text in texts.items() if text},
         reasons,
-        {leaf["path"]: leaf["text"] for leaf in explained["leaves"] if leaf["text"]},
+        {leaf["path"]: leaf["text"] for leaf in explained.get("leaves", ()) if leaf["text"]},
         moves,
         {c["path"]: c["support"] for c in stability.get("components", ()) if c["support"] is not None},
         {
@@ -257,6 +260,7 @@ def read_findings(run: Run, hierarchy: Hierarchy) -> Findings:
         },
         stability,
         {f["name"]: f for f in explained.get("factors", ())},
+        list(explained.get("lost", ())),
     )
 
 

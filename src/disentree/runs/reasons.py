@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from disentree.cofhae.explain import explain_variables
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.explain import Explanation, explain_tree
+from disentree.mimosa.explain import Explanation, explain_tree, with_lost
 from disentree.mimosa.explain_columns import Columns, read_columns
 from disentree.mimosa.naming import with_names
 from disentree.runs.folder import Run
@@ -47,9 +47,9 @@ def explain_structure(run: Run) -> Explanation:
     """The reasons for the tree of a run, by its training rows in the units of its data."""
     rows = run.read_npz("labels.npz", "train", "labels")
     columns = data_columns(run)
-    if columns is None:  # images have no columns
-        return explain_tree(None, run.hierarchy, rows["labels"])
-    return explain_tree(columns.take(rows["train"]), run.hierarchy, rows["labels"])
+    train = None if columns is None else columns.take(rows["train"])  # images have no columns
+    found, structure = explain_tree(train, run.hierarchy, rows["labels"]), run.structure
+    return with_lost(found, run.hierarchy, structure["lost"], structure["matches"])
 
 
 def _variables(run: Run, options: StageOptions) -> list[dict[str, Any]]:

@@ -130,6 +130,7 @@ def render(run: Run) -> str:
         "tree": tree_nodes(findings, labels),
         "unassigned": f"{(labels < 0).mean():.1%}" if (labels < 0).any() else "",
         "core": _core(run, hierarchy),
+        "lost": findings.lost,
         "stability": findings.stability,
         "structure_source": STRUCTURE_SOURCES[structure["from"]] if hierarchy == run.hierarchy else "flat",
         "true_tree": _true_tree(run),

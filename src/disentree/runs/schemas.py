@@ -78,6 +78,12 @@ class _Candidate(_Schema):
     seconds: Seconds
 
 
+class _Lost(_Schema):
+    component: NonNegativeInt
+    parent: NonNegativeInt
+    variables: list[NonNegativeInt]
+
+
 class StructureDescription(_Schema):
     """``structure.json``."""
 
@@ -89,6 +95,8 @@ class StructureDescription(_Schema):
     saved_bits_doubt: Score = None
     verdict: str = ""  # not in runs of older versions
     timings: dict[str, Seconds] = {}
+    lost: list[_Lost] = []  # no list in runs of older versions, as those below
+    matches: list[list[NonNegativeInt]] = []
 
 
 class _Match(_Schema):
@@ -228,6 +236,7 @@ class ExplanationFile(_Schema):
     leaves: list[_ExplainedLeaf] = []
     variables: list[_ExplainedVariable] = []
     factors: list[_ExplainedFactor] = []  # not in runs of older versions
+    lost: list[str] = []  # not in runs of older versions
 
 
 class _Support(_Schema):

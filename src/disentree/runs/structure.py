@@ -88,8 +88,11 @@ def _run_mimosa(
         "summary": mimosa.summary(),
         "description_length": float(mimosa.description_length_),
         "components": [
-            {"dimension": int(c.dimension), "size": int(c.size), "parent": c.parent} for c in mimosa.components_
+            {"dimension": int(c.dimension), "size": int(c.size), "parent": c.parent, "parents": list(c.parents)}
+            for c in mimosa.components_
         ],
+        "lost": mimosa.lost_,
+        "matches": mimosa.matches_,
         "timings": {step: round(float(s), 3) for step, s in mimosa.timings_.items()},
     }
     if hasattr(mimosa, "candidates_"):  # the paper's has none

@@ -16,9 +16,10 @@ def line_and_plane(heights):
 
 def test_what_encloses_another_hangs_below_it():
     Z, components = line_and_plane(np.zeros(40))
-    hierarchy, order, parents = construct_hierarchy(Z, components, [1, 2], 10)
+    hierarchy, order, parents, direct = construct_hierarchy(Z, components, [1, 2], 10)
     assert parents == [None, 0]
     assert order == [0, 1]
+    assert direct == [(), (0,)]
     assert [path.dimension for path in hierarchy.paths] == [1, 2]
 
 

@@ -24,6 +24,7 @@ from disentree.mimosa.paper.algorithm5_build_component import build_components
 from disentree.mimosa.paper.algorithm6_merge_components import common_edge_frac, merge_components
 from disentree.mimosa.paper.algorithm7_construct_hierarchy import construct_hierarchy
 from disentree.mimosa.representation.base import Representation
+from disentree.mimosa.tree import in_order
 from disentree.utils.dask import is_dask, over_blocks
 
 
@@ -164,6 +165,7 @@ class PaperMIMOSA(TreeEstimator):
         "sheets_",
         "tolerance_",
         "description_length_",
+        "matches_",
         "timings_",
         "n_pieces_",
     )
@@ -186,6 +188,7 @@ class PaperMIMOSA(TreeEstimator):
         self._check_settings()
         self._rows, X = X, self._check(X)
         self.timings_: dict[str, float] = {}
+        self.matches_ = []
         with self._timed("representation"):
             # the first of three, as where the data decides about more than the representation
             self.representation_ = self._represent(X, np.random.SeedSequence(self.random_state).spawn(3)[0])
@@ -195,13 +198,13 @@ class PaperMIMOSA(TreeEstimator):
         order = np.argsort(np.linalg.norm(Z, axis=1), kind="stable")
         found = self._decompose(Z[order])
         with self._timed("hierarchy"):
-            path_of, parents = self._build_tree(Z[order], found)
+            path_of, parents, direct = self._build_tree(Z[order], found)
         with self._timed("description"):
             self.core_labels_ = np.full(len(Z), -1)
             self.core_labels_[order] = np.where(found.labels >= 0, path_of[found.labels], -1)
             self.labels_ = self.core_labels_.copy()
             self.components_, self.description_length_ = describe(
-                self.sheets_, parents, Z, self.labels_, self.core_labels_
+                self.sheets_, parents, direct, Z, self.labels_, self.core_labels_
             )
         self._name_tree(self._rows)
         return self
@@ -323,21 +326,21 @@ class PaperMIMOSA(TreeEstimator):
 
     def _build_tree(
         self, Z: Float[np.ndarray, "n D"], found: Decomposition
-    ) -> tuple[Int[np.ndarray, " c"], list[int | None]]:
-        """Line 6, and everything numbered by the hierarchy's paths: the path of each component, and the parent of
-        each path."""
+    ) -> tuple[Int[np.ndarray, " c"], list[int | None], list[tuple[int, ...]]]:
+        """Line 6, and everything numbered by the hierarchy's paths: the path of each component, the parent of each
+        path, and all that it encloses directly."""
         cores, dimensions = rows_of(found.labels), found.dimensions
         mult = self.neighbor_lengthscale_mult
-        self.hierarchy_, order, above = construct_hierarchy(Z, cores, dimensions, mult, self._workers)
+        self.hierarchy_, order, above, direct = construct_hierarchy(Z, cores, dimensions, mult, self._workers)
         path_of = np.argsort(order)
-        parents = [None if above[c] is None else int(path_of[above[c]]) for c in order]
+        parents, enclosed = in_order(order, above, direct)
         self.sheets_ = [
             Sheet(Z[cores[c]], found.tangents.bases[cores[c], : dimensions[c]], found.curved, found.noise)
             for c in order
         ]
         self.tolerance_ = found.tolerance
         self.local_dimensions_ = found.tangents.dimensions
-        return path_of, parents
+        return path_of, parents, enclosed
 
     def _least_common_edge(self, d: int) -> float:
         asked = self.min_common_edge_frac

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.tree import choose_parents, enclosure_ratios, tree_from_parents
+from disentree.mimosa.tree import directly_enclosed, enclosure_ratios, nearest_parents, tree_from_parents
 
 
 def construct_hierarchy(
@@ -17,7 +17,7 @@ def construct_hierarchy(
     dimensions: Sequence[int],
     neighbor_lengthscale_mult: float,
     n_jobs: int = -1,
-) -> tuple[Hierarchy, list[int], list[int | None]]:
+) -> tuple[Hierarchy, list[int], list[int | None], list[tuple[int, ...]]]:
     """Algorithm 7.
 
     A component encloses one of lower dimension if the mean distance from all points of the *lower* to their
@@ -42,8 +42,11 @@ def construct_hierarchy(
         The component of each path of the hierarchy.
     parents : list of int or None
         The parent of each component.
+    direct : list of tuple of int
+        All components that each one encloses with no other between, the nearest first: its parent and others.
     """
     ratios = enclosure_ratios(Z, components, dimensions, n_points=None, n_jobs=n_jobs)
-    parents = choose_parents(dimensions, ratios, ratios <= neighbor_lengthscale_mult)
+    direct = directly_enclosed(ratios, ratios <= neighbor_lengthscale_mult)
+    parents = nearest_parents(direct)
     hierarchy, order = tree_from_parents(dimensions, parents)
-    return hierarchy, order, parents
+    return hierarchy, order, parents, direct
