@@ -1,14 +1,18 @@
 """Components that enclose several others: what a tree loses; covers `lost.py` and `enclosure.py`."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
-from disentree import MIMOSA, Hierarchy
+from disentree import COFHAE, MIMOSA, Hierarchy
+from disentree.cofhae.checks import check_matches
+from disentree.cofhae.targets import Targets, align_targets
 from disentree.datasets import load_dataset
 from disentree.metrics import h_error
 from disentree.mimosa.candidate import Candidate
+from disentree.mimosa.codes import codes_of
 from disentree.mimosa.enclosure import enclosures
 from disentree.mimosa.finders.leaf_density import fit_flat_leaf
 from disentree.mimosa.lost import lost_enclosures, lost_in_words
@@ -51,6 +55,77 @@ def test_what_the_tree_lost_is_told(triangle):
     names = f"component {others[0]} and component {others[1]}"
     assert f"Component {inside} also encloses {names}, which the tree cannot show" in triangle.summary()
     assert "also encloses the leaf" in str(triangle.explain())
+
+
+def test_a_second_edge_is_matched_with_the_second_variable(triangle, data):
+    inside = next(i for i, c in enumerate(triangle.components_) if c.dimension == 2)
+    others = triangle.components_[inside].parents[1:]
+    own = triangle.hierarchy_.paths[inside].continuous[-1]  # which begins in the triangle
+    variables = {triangle.hierarchy_.paths[edge].continuous[0]: edge for edge in others}
+    ((reference, column),) = triangle.matches_
+    assert reference == own
+    edge = variables[column]
+    assert "are the same variable on different branches" in triangle.summary()
+    rows = triangle.labels_ == edge
+    codes = triangle.transform(data.X)[rows & (triangle.predict(data.X) == edge)][:, column]
+    as_triangle = codes_of(triangle, triangle.embedding_[rows], np.full(rows.sum(), inside))[:, own]
+    assert codes.std() > 0.5
+    assert np.abs(codes - as_triangle).mean() < 0.04  # noise
+
+
+def test_the_autoencoder_gives_rows_of_a_lost_parent_one_code(triangle, data):
+    ((own, column),) = triangle.matches_
+    paths = triangle.hierarchy_.paths
+    edge = next(p.index for p in paths if column in p.continuous)
+    inside = next(p.index for p in paths if own in p.continuous)
+    rows = data.X[triangle.labels_ == edge]
+    known = {"hierarchy": triangle.hierarchy_, "paths": triangle.labels_}
+    for matches, agrees in ((triangle.matches_, True), (None, False)):
+        model = COFHAE(random_state=0).fit(data.X, **known, matches=matches)
+        assert model.maps_ == "linear"
+        codes = model.transform(rows)[:, column]
+        # its map for rows of the triangle
+        x = model.input_.to_input(model.input_.prepare(rows)).numpy()
+        encoder = model.autoencoder_.encoder
+        as_triangle = x @ encoder.inverses[inside].numpy() + encoder.offsets[inside].numpy()
+        at = np.flatnonzero(~triangle.hierarchy_.is_categorical).tolist().index(own)
+        off = np.nanmean(np.abs(codes - as_triangle[:, at]))
+        assert (off < 0.04) == agrees
+
+
+def test_networks_learn_from_targets_that_agree():
+    rng = np.random.default_rng(0)
+    # 0: a line along x; 1: the square on it; 2: a line along y, whose variable runs backwards from another zero
+    paths = np.repeat([0, 1, 2], 500)
+    Z = rng.random((1500, 2))
+    Z[paths == 0, 1], Z[paths == 2, 0] = 0.0, 0.0
+    column = {v.name: v.index for v in TWO_LINES.variables}
+    values = np.full((1500, TWO_LINES.n_variables), np.nan)
+    values[paths < 2, column["x"]] = Z[paths < 2, 0]
+    values[paths == 1, column["y2"]] = Z[paths == 1, 1]
+    values[paths == 2, column["y"]] = 3 - 2 * Z[paths == 2, 1]
+    targets = Targets.trusted(values, np.ones(3))
+    matches = [[column["y2"], column["y"]]]
+    found = align_targets(targets, Z, paths, TWO_LINES, matches).values
+    np.testing.assert_allclose(found[paths == 2, column["y"]], Z[paths == 2, 1], atol=0.05)
+    others = [c for c in column.values() if c != column["y"]]
+    np.testing.assert_array_equal(found[:, others], values[:, others])
+
+
+@pytest.mark.parametrize(
+    ("matches", "message"),
+    [
+        ([[1]], "a match must be two columns or more of continuous variables; got [1]"),
+        ([[1, 0]], "a match must be two columns or more of continuous variables; got [1, 0]"),
+        ([[1, 99]], "a match must be two columns or more of continuous variables; got [1, 99]"),
+        ([[1, 3], [3, 4]], "a column must not be in matches twice"),
+    ],
+)
+def test_matches_that_cannot_be_are_refused(matches, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        check_matches(matches, TWO_LINES)
+    with pytest.raises(ValueError, match="matches were given without the hierarchy"):
+        check_matches(matches, None)
 
 
 def test_parents_are_saved(triangle, tmp_path):

@@ -142,6 +142,23 @@ def check_codes(
     return array, hierarchy.path_of(array) if paths is None else paths
 
 
+def check_matches(matches: Sequence[Sequence[int]] | None, hierarchy: Hierarchy | None) -> list[list[int]]:
+    """The matches given to `fit`: lists of two columns or more of continuous variables, each in one list only."""
+    if matches is None:
+        return []
+    if hierarchy is None:
+        raise ValueError("matches were given without the hierarchy whose columns they are")
+    found = [[int(column) for column in one] for one in matches]
+    known = set(np.flatnonzero(~hierarchy.is_categorical).tolist())
+    for one in found:
+        if len(one) < 2 or not set(one) <= known:
+            raise ValueError(f"a match must be two columns or more of continuous variables; got {one}")
+    every = [column for one in found for column in one]
+    if len(every) > len(set(every)):
+        raise ValueError("a column must not be in matches twice")
+    return found
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
 

@@ -21,7 +21,7 @@ from disentree.cofhae.additive import AdditiveForm, fit_additive_form
 from disentree.cofhae.algorithm2 import Labels, make_measure, make_step
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
 from disentree.cofhae.base import AutoencoderEstimator, paper_training
-from disentree.cofhae.checks import check_codes, check_parameters, check_structure
+from disentree.cofhae.checks import check_codes, check_matches, check_parameters, check_structure
 from disentree.cofhae.explain import explain_variables
 from disentree.cofhae.fitting import find_representation, find_structure, find_targets, make_mimosa, settings_of
 from disentree.cofhae.inputs import embedding_layer
@@ -279,6 +279,7 @@ class COFHAE(AutoencoderEstimator):
         codes: ArrayLike | None = None,
         representation: Any = None,
         table: TableModel | None = None,
+        matches: Sequence[Sequence[int]] | None = None,
     ) -> COFHAE:
         """Find the structure of X with MIMOSA, or take the one given, and train the autoencoder.
 
@@ -299,6 +300,9 @@ class COFHAE(AutoencoderEstimator):
             With ``input="embedding"``, a fitted MIMOSA's `representation_`, to save the time of training one.
         table : TableModel, default=None
             With a data frame and its structure, the `table_` of the MIMOSA that found it.
+        matches : list of list of int, default=None
+            With a structure, the `matches_` of the MIMOSA that found it: variables that are the same on different
+            branches, and get the same zero, sign and unit.
 
         Returns
         -------
@@ -313,6 +317,9 @@ class COFHAE(AutoencoderEstimator):
         source = self._read(X)
         codes, paths = check_codes(self.targets, hierarchy, paths, codes, source.n_rows)
         given = check_structure(hierarchy, paths, source.n_rows)
+        self.matches_ = check_matches(matches, given[0] if given else None)
+        if matches is None and self.mimosa_ is not None:  # it was fitted to a data frame
+            self.matches_ = list(getattr(self.mimosa_, "matches_", []))
         device = pick_device(self.device)
         structure = [given[0].to_dict(), fingerprint([given[1]])] if given else None
         identity = self._identity(source, structure, None if codes is None else fingerprint([codes]))
@@ -324,11 +331,13 @@ class COFHAE(AutoencoderEstimator):
         mimosa_seed = int(seeds[0].generate_state(1)[0])
         if saved:
             self.hierarchy_, self.paths_ = Hierarchy.from_dict(saved[1]["hierarchy"]), saved[0]["paths"].numpy()
+            self.matches_ = saved[1].get("matches", [])
         elif given:
             self.hierarchy_, self.paths_ = given
         else:
             found = find_structure(self, source, mimosa_seed)
             self.hierarchy_, self.paths_, self.mimosa_ = found
+            self.matches_ = list(getattr(self.mimosa_, "matches_", []))
             representation = representation or getattr(self.mimosa_, "representation_", None)
 
         if self._wants_embedding(source):
@@ -375,7 +384,7 @@ class COFHAE(AutoencoderEstimator):
         state = self._start(D, steps, generator, self.discriminator_betas, plan)
         if saved:
             restore_checkpoint(state, *saved)
-        about = {**identity, "seed": seed, "hierarchy": self.hierarchy_.to_dict()}
+        about = {**identity, "seed": seed, "hierarchy": self.hierarchy_.to_dict(), "matches": self.matches_}
         step = make_step(settings, layer)
         tensors = {"paths": torch.from_numpy(self.paths_)}
         self._train(state, source, batches, step, steps, about, tensors, measure or (lambda state: {}), plan)
@@ -516,7 +525,8 @@ class COFHAE(AutoencoderEstimator):
             return None
         if self.maps == "network" or (self.maps == "auto" and not self._may_be_linear):
             return None
-        return fit_closed_form(layer, source, self.hierarchy_, self.paths_, rng, held if len(held) else None)
+        left_out = held if len(held) else None
+        return fit_closed_form(layer, source, self.hierarchy_, self.paths_, rng, left_out, self.matches_)
 
     def _adds_up(self, source: Source) -> bool:
         """Whether the paths are too many for a map each, or cells tell the options, and nothing asks for

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from disentree.cofhae import constants
 from disentree.cofhae.algorithm2 import Settings
-from disentree.cofhae.targets import Targets, fit_subspaces, given_targets, leaf_targets
+from disentree.cofhae.targets import Targets, align_targets, fit_subspaces, given_targets, leaf_targets
 from disentree.cofhae.unrolling import guides
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.representation.autoencoder import autoencoder_representation
@@ -58,11 +58,12 @@ def find_targets(
     targets = leaf_targets(Z, hierarchy, paths, rng, subspaces)
     curved = np.flatnonzero(targets.trust == 0)
     if not len(curved) or not model.guided:
-        return targets
+        return align_targets(targets, Z, paths, hierarchy, model.matches_)
     smooth = Z
     if layer.network is not None:
         smooth = np.concatenate([layer.prepare(block).cpu().numpy() for block in source.blocks()])
-    return guides(Z, smooth.astype(np.float64), hierarchy, paths, curved, rng, targets)
+    targets = guides(Z, smooth.astype(np.float64), hierarchy, paths, curved, rng, targets)
+    return align_targets(targets, Z, paths, hierarchy, model.matches_)
 
 
 def find_representation(model: Any, source: Source, seed: int) -> Representation:

@@ -6,7 +6,7 @@ other: its encoder gives variables and logits, its decoder takes options and var
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from disentree.cofhae import constants
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder
 from disentree.cofhae.inputs import InputLayer
 from disentree.geometry.linear_maps import HeldOut, LinearMaps, fit_linear_maps
+from disentree.geometry.matched import aligned
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.coordinates import in_same_unit
 from disentree.training.data import Source, rows_of
@@ -176,10 +177,11 @@ def fit_closed_form(
     paths: Int[np.ndarray, " n"],
     rng: np.random.Generator,
     held: Int[np.ndarray, " m"] | None = None,
+    matches: Sequence[Sequence[int]] = (),
 ) -> ClosedForm | None:
     """Maps of the rows of a source, or of a sample of them; None if no row has a path.
 
-    `held`: rows to measure them on.
+    `held`: rows to measure them on. `matches`: columns that are the same variable on different branches.
     """
     most = max(constants.FEWEST_MAP_ROWS, int(constants.MAP_NUMBERS / max(1, layer.n_features)))
     chosen = np.arange(source.n_rows)
@@ -194,7 +196,7 @@ def fit_closed_form(
         None if held is None else np.intersect1d(np.searchsorted(chosen, held), np.flatnonzero(paths[chosen] >= 0))
     )
     maps, measured = fit_linear_maps(features @ coordinates.to, hierarchy, paths[chosen], rng, own)
-    return ClosedForm(maps, measured, coordinates)
+    return ClosedForm(aligned(maps, matches), measured, coordinates)
 
 
 def are_enough(found: HeldOut, n_rows: int) -> bool:

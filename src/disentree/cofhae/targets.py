@@ -10,11 +10,13 @@ Curved leaves get no such targets: `trust` is 0 for them. `disentree.cofhae.unro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.spatial import KDTree
 
 from disentree.cofhae import constants
 from disentree.geometry.leaf_factors import ROWS_PER_DIMENSION, LeafFactors, assign_columns, fast_ica
@@ -93,6 +95,38 @@ def leaf_targets(
     known = values[:, with_target]
     values[:, with_target] = (known - np.nanmean(known, axis=0)) / np.nanstd(known, axis=0)
     return Targets.trusted(values, trust)
+
+
+def align_targets(
+    targets: Targets,
+    Z: Float[np.ndarray, "n r"],
+    paths: Int[np.ndarray, " n"],
+    hierarchy: Hierarchy,
+    matches: Sequence[Sequence[int]],
+) -> Targets:
+    """Targets in which variables that are the same on different branches have the same zero, sign and unit.
+
+    The first variable of a match is the reference. Rows that have another one are compared with the nearest rows
+    that have the reference and not that: a leaf is next to those that enclose it.
+    """
+    values = targets.values.copy()
+    for reference, *others in matches:
+        for column in others:
+            lacking = [
+                p.index for p in hierarchy.paths if column not in p.continuous and reference in p.continuous
+            ]
+            known = np.flatnonzero(np.isfinite(values[:, reference]) & np.isin(paths, lacking))
+            rows = np.flatnonzero(np.isfinite(values[:, column]))
+            if len(known) < 2 or len(rows) < 2:
+                continue
+            near = known[np.asarray(KDTree(Z[known]).query(Z[rows])[1])]
+            x, y = values[rows, column], values[near, reference]
+            deviations = float(x.std() * y.std())
+            if deviations <= 0 or abs(np.corrcoef(x, y)[0, 1]) < constants.LEAST_CORRELATION:
+                continue
+            slope, start = np.polyfit(x, y, 1)
+            values[:, column] = slope * values[:, column] + start
+    return targets._replace(values=values)
 
 
 def fit_subspaces(

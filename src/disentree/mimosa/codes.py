@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -12,8 +12,10 @@ from jaxtyping import Float, Int
 from disentree.geometry.additive import Items, spread_of
 from disentree.geometry.additive_maps import fit_additive_maps, has_too_many_paths
 from disentree.geometry.linear_maps import fit_linear_maps
+from disentree.geometry.matched import aligned
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.judge import background
+from disentree.mimosa.matching import match_variables
 
 ROWS = 20_000  # that the maps are fitted to, at most: more do not change them
 
@@ -29,21 +31,38 @@ def codes_of(model: Any, Z: Float[np.ndarray, "n D"], paths: Int[np.ndarray, " n
     of the features of a table."""
     known, fitted = _MAPS.get(model), model.embedding_ if model.table_ is None else model.features_
     if known is None or known[0] is not fitted:
-        labels = model.labels_
-        rng = np.random.default_rng(0)
-        rows = np.flatnonzero(labels >= 0)
-        rows = rows if len(rows) <= ROWS else np.sort(rng.choice(rows, ROWS, replace=False))
-        known = (fitted, _fit(fitted[rows], model.hierarchy_, labels[rows], rng))
+        rows, rng = _some_rows(model)
+        known = (fitted, _fit(fitted[rows], model.hierarchy_, model.labels_[rows], rng, model.matches_))
         _MAPS[model] = known
     return known[1](Z, paths)
 
 
+def find_matches(model: Any) -> list[list[int]]:
+    """Variables of different branches that are the same, of a model with leaves that enclose several others."""
+    lost, Z = model.lost_, model.embedding_ if model.table_ is None else model.features_
+    if not lost or has_too_many_paths(model.hierarchy_, Z.shape[1]):
+        return []
+    rows, rng = _some_rows(model)
+    maps, _ = fit_linear_maps(Z[rows], model.hierarchy_, model.labels_[rows], rng)
+    return match_variables(maps, lost, Z[rows], model.labels_[rows])
+
+
+def _some_rows(model: Any) -> tuple[Int[np.ndarray, " m"], np.random.Generator]:
+    """Rows that maps are fitted to, and the generator that has chosen them."""
+    rng, rows = np.random.default_rng(0), np.flatnonzero(model.labels_ >= 0)
+    return rows if len(rows) <= ROWS else np.sort(rng.choice(rows, ROWS, replace=False)), rng
+
+
 def _fit(
-    Z: Float[np.ndarray, "n D"], hierarchy: Hierarchy, paths: Int[np.ndarray, " n"], rng: np.random.Generator
+    Z: Float[np.ndarray, "n D"],
+    hierarchy: Hierarchy,
+    paths: Int[np.ndarray, " n"],
+    rng: np.random.Generator,
+    matches: Sequence[Sequence[int]],
 ) -> Encode:
     """A map for each path, or one that adds up what options and variables do if paths are too many for that."""
     if not len(Z) or not has_too_many_paths(hierarchy, Z.shape[1]):
-        return fit_linear_maps(Z, hierarchy, paths, rng)[0].encode
+        return aligned(fit_linear_maps(Z, hierarchy, paths, rng)[0], matches).encode
     items, maps = Items.of(hierarchy), fit_additive_maps(Z, hierarchy, paths, rng)
     mean, scale = spread_of(maps.variables(Z, paths, items), items, paths)
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from disentree.mimosa.base import TreeEstimator
 from disentree.mimosa.candidate import Candidate
-from disentree.mimosa.codes import codes_of, log2_density
+from disentree.mimosa.codes import codes_of, find_matches, log2_density
 from disentree.mimosa.component import Component
 from disentree.mimosa.coordinates import REPRESENTATIONS, Coordinates, choose_coordinates, latent_coordinates
 from disentree.mimosa.enclosure import enclosures
@@ -75,6 +75,12 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         The same for rows whose path is all but certain, -1 for the others.
     components_ : list of Component
         One for each path.
+    lost_ : list of dict
+        Enclosures that `hierarchy_` does not hold, since a branch of it follows one parent: `component` encloses
+        `parent`, whose `variables` (columns of `hierarchy_`) it does not have in the tree.
+    matches_ : list of list of int
+        Columns of `hierarchy_.variables` that are the same variable on different branches: one of a leaf that
+        encloses others, then those of leaves that the tree does not put above it.
     candidates_ : list of dict
         What was proposed, the chosen one first and then by bits: finder, components (their number), dimensions,
         bits (held-out, per row) and seconds.
@@ -208,6 +214,7 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         with self._timed("assignment"):
             self._assign(self.candidate_.posteriors(self.embedding_))
             self.components_ = self._components(self.candidate_.dimensions, self._parents, self._enclosed)
+            self.matches_ = find_matches(self)
         self._name_tree(X, codec)
         return self
 
@@ -311,7 +318,8 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         -------
         array of shape (n, n_variables)
             Codes for `hierarchy_`, NaN where a variable is not active. Continuous variables have mean 0 and
-            deviation 1 over the training rows. `COFHAE` learns curved maps where those are better.
+            deviation 1 over the training rows, but for those that share zero and unit with one on another branch
+            (`matches_`). `COFHAE` learns curved maps where those are better.
         """
         paths = self.predict_proba(X).argmax(axis=1)
         if self.table_ is None:

@@ -38,6 +38,8 @@ def train_model(run: Run, options: StageOptions) -> str:
     if find_model(run.config.model).needs_codes:
         assert data.codes is not None
         more["codes"] = data.codes[rows["train"]]
+    if run.config.model == "cofhae" and (matches := run.structure["matches"]):
+        more["matches"] = matches
     X = data.X[rows["train"]]
     if run.config.model == "cofhae" and (run.folder / TABLE).is_file():
         more["table"] = table_from_json(run.read_json(TABLE))
