@@ -206,6 +206,7 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
             codec = Codec.fit(X) if codec is None else codec
             if not codec.schema.is_plain:
                 self._fit_table(X, codec, seeds)
+                self.matches_ = find_matches(self)
                 self._name_tree(X, self.table_.codec if self.table_ is not None else codec)
                 return self
         outcome, Z = self._find(self._check(X), seeds)
@@ -434,7 +435,9 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         -------
         str
         """
-        tree = super().summary() if self.table_ is None else self._table_summary()
+        tree = super().summary()
+        if self.table_ is not None:
+            tree = "\n".join([self._table_summary(), *self._lost_in_words()])
         if self.table_ is None and factor_columns(self.hierarchy_):
             head = tree.partition("\n")[0]
             tree = f"{head}\n{product_summary(self.hierarchy_, self.labels_, self.stability_)}"

@@ -48,7 +48,9 @@ def thinned(rows: Int[np.ndarray, " m"], n: int = SAMPLE) -> Int[np.ndarray, " s
     return rows[np.linspace(0, len(rows) - 1, min(len(rows), n)).astype(int)]
 
 
-def directly_enclosed(ratios: Float[np.ndarray, "c c"], encloses: Bool[np.ndarray, "c c"]) -> list[tuple[int, ...]]:
+def directly_enclosed(
+    ratios: Float[np.ndarray, "c c"], encloses: Bool[np.ndarray, "c c"]
+) -> list[tuple[int, ...]]:
     """For each component those that it encloses with no other between, the one with the lowest ratio first."""
     out = []
     for high in range(len(encloses)):
