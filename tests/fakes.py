@@ -23,8 +23,11 @@ class FakeMIMOSA:
         self.labels_ = self.predict(X)
         self.core_labels_ = np.where(np.arange(len(X)) % 10 == 0, -1, self.labels_)
         sizes = np.bincount(self.labels_, minlength=2)
-        self.components_ = [SimpleNamespace(dimension=d + 1, size=n, parent=None) for d, n in enumerate(sizes)]
+        self.components_ = [
+            SimpleNamespace(dimension=d + 1, size=n, parent=None, parents=()) for d, n in enumerate(sizes)
+        ]
         self.description_length_ = 42.0
+        self.lost_, self.matches_ = [], []
         self.timings_ = {"components": 0.001}
         return self
 

@@ -39,8 +39,9 @@ class QuickMIMOSA:
         self.hierarchy_, self.labels_ = TREE, self.predict(X)
         self.core_labels_ = self.labels_
         sizes = np.bincount(self.labels_, minlength=2)
-        self.components_ = [SimpleNamespace(dimension=1, size=int(n), parent=None) for n in sizes]
+        self.components_ = [SimpleNamespace(dimension=1, size=int(n), parent=None, parents=()) for n in sizes]
         self.description_length_, self.timings_ = 1.0, {}
+        self.lost_, self.matches_ = [], []
         return self
 
     def predict(self, X):
