@@ -14,6 +14,7 @@ from disentree.mimosa.products import (
     cells_of,
     direct_parents,
     expected_shares,
+    factored_leaves,
     hierarchy_of,
     is_product,
     saved_by_product,
@@ -163,3 +164,41 @@ def test_a_saved_product_predicts_the_same(tmp_path):
     loaded = MIMOSA.load(tmp_path)
     assert loaded.hierarchy_ == m.hierarchy_
     assert (loaded.predict_proba(ds.X) == m.predict_proba(ds.X)).all()
+
+
+def enclosing(*pairs: tuple[int, int], n: int) -> np.ndarray:
+    out = np.zeros((n, n), bool)
+    for low, high in pairs:
+        out[low, high] = True
+    return out
+
+
+def test_leaves_that_enclose_each_other_as_combinations_do_are_a_product():
+    labels = np.repeat(np.arange(4), [300, 300, 200, 200])
+    encloses = enclosing((0, 1), (0, 2), (0, 3), (1, 3), (2, 3), n=4)
+    found = factored_leaves([1, 2, 3, 4], encloses, labels, 5)
+    assert found is not None
+    assert [path.dimension for path in found.hierarchy.paths] == [1, 3, 2, 4]
+    assert found.leaf_of.tolist() == [0, 2, 1, 3]
+    # A dimension more than the switches account for, a leaf that encloses only one of the others: no product.
+    assert factored_leaves([1, 2, 3, 5], encloses, labels, 6) is None
+    assert factored_leaves([1, 2, 3, 3], enclosing((0, 1), (0, 2), (0, 3), (1, 3), n=4), labels, 5) is None
+
+
+def test_a_combination_may_be_missing_among_leaves():
+    of_leaf = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [0, 1, 1], [1, 1, 1]]  # without 1 1 0
+    on = np.array(of_leaf, bool)
+    encloses = np.array(
+        [[low != high and not (on[low] & ~on[high]).any() for high in range(7)] for low in range(7)]
+    )
+    found = factored_leaves((1 + on.sum(axis=1)).tolist(), encloses, np.repeat(np.arange(7), 200), 5)
+    assert found is not None
+    assert len(found.hierarchy.paths) == 8
+    assert (found.leaf_of == -1).sum() == 1
+
+
+def test_curved_leaves_are_factored():
+    ds = load_dataset("product-2-curved", n_samples=4000, seed=0)
+    m = MIMOSA(random_state=0).fit(ds.X)
+    assert ds.hierarchy is not None
+    assert h_error(m.hierarchy_, ds.hierarchy) == 0

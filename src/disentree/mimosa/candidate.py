@@ -27,6 +27,23 @@ class Leaf(Protocol):
 
 
 @dataclass(frozen=True)
+class NoLeaf:
+    """A combination of choices that does not occur.
+
+    Attributes
+    ----------
+    dimension : int
+        That it would have.
+    """
+
+    dimension: int
+
+    def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
+        """No row is on it."""
+        return np.full(len(Z), -np.inf)
+
+
+@dataclass(frozen=True)
 class Candidate:
     """What a finder proposes: p(z) = sum over leaves of share times density.
 

@@ -13,8 +13,13 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.mimosa.base import TreeEstimator
+<<<<<<< HEAD
 from disentree.mimosa.candidate import Candidate
 from disentree.mimosa.codes import codes_of, find_matches, log2_density
+=======
+from disentree.mimosa.candidate import Candidate, NoLeaf
+from disentree.mimosa.codes import codes_of, log2_density
+>>>>>>> 8704676 (Leaves that enclose each other as combinations do are a product, straight or not)
 from disentree.mimosa.component import Component
 from disentree.mimosa.coordinates import REPRESENTATIONS, Coordinates, choose_coordinates, latent_coordinates
 from disentree.mimosa.enclosure import enclosures
@@ -23,7 +28,7 @@ from disentree.mimosa.finders.noisy_subspaces import WhiteNoise
 from disentree.mimosa.finders.structureless import Columns
 from disentree.mimosa.inputs import check_common_settings, check_one_of, check_whole, is_frame
 from disentree.mimosa.paper.algorithm1_mimosa import PaperMIMOSA
-from disentree.mimosa.products import direct_parents
+from disentree.mimosa.products import Factored, direct_parents, factored_leaves
 from disentree.mimosa.representation.base import Representation
 from disentree.mimosa.representation.linear import linear_representation
 from disentree.mimosa.representation.loading import load_representation
@@ -504,13 +509,30 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
             self.candidate_ = as_loaded(found)
             return
         dimensions = found.dimensions
-        encloses, distance = enclosures(found, Z, found.posteriors(Z).argmax(axis=1))
+        labels = found.posteriors(Z).argmax(axis=1)
+        encloses, distance = enclosures(found, Z, labels)
+        product = factored_leaves(dimensions, encloses, labels, Z.shape[1])
+        if product is not None:
+            self._set_product(product, found)
+            return
         direct = directly_enclosed(distance, encloses)
         parents = fewest_lost(dimensions, direct)
         self.hierarchy_, order = tree_from_parents(dimensions, parents)
         self._parents, self._enclosed = in_order(order, parents, direct)
         chosen = Candidate(found.finder, [found.components[c] for c in order], found.shares[order], found.details)
         self.candidate_ = as_loaded(chosen)  # so that a saved model predicts the same to the last bit
+
+    def _set_product(self, product: Factored, found: Any) -> None:
+        """The product that leaves are combinations of, and the leaves numbered by its paths."""
+        self.hierarchy_ = product.hierarchy
+        self._enclosed = direct_parents(self.hierarchy_)
+        self._parents = [above[0] if above else None for above in self._enclosed]
+        leaves = [
+            found.components[c] if c >= 0 else NoLeaf(path.dimension)
+            for c, path in zip(product.leaf_of, self.hierarchy_.paths, strict=True)
+        ]
+        shares = np.where(product.leaf_of >= 0, found.shares[product.leaf_of], 0.0)
+        self.candidate_ = as_loaded(Candidate(found.finder, leaves, shares, found.details))
 
     @classmethod
     def _loadable(cls) -> Sequence[type[TreeEstimator]]:

@@ -21,6 +21,7 @@ from disentree.hierarchy.tree import Categorical, Continuous, Group
 INSIDE = 0.1  # exceptions to a rule between two switches, relative to what chance would give
 EXPECTED = 5.0  # exceptions that chance would give, for their absence to mean something
 RARE = 0.01  # the same as a share of all rows: rarer exceptions are not worth another shape of the tree
+MISSING = 0.2  # share of the rows that combinations which do not occur would have by chance, at most
 OCCURS = 5  # rows of a combination that is no error
 
 
@@ -179,13 +180,17 @@ def saved_by_product(
 
     Both describe the same rows by the same leaves. A tree writes a variable for every leaf in which it is new, and
     has a share for every leaf; a product writes it once, and has a share for every option, or, where the choices
-    are not independent, for every combination that occurs, with a list of these.
+    are not independent, for every combination that occurs, with a list of these. Nothing is saved by a product
+    most of which does not occur: it would be a tree in disguise.
     """
     cells = cells_of(on, paths)
     counts = np.bincount(cells[cells >= 0], minlength=len(paths))
     n = int(counts.sum())
     there = np.flatnonzero(counts >= OCCURS)
     if n < 2 or len(there) < 2:
+        return 0.0
+    chance = expected_shares(choices, on, paths)
+    if chance[counts < OCCURS].sum() > MISSING:
         return 0.0
     a_number = 0.5 * np.log2(n)
     entropy = -(counts[there] * np.log2(counts[there] / n)).sum()
@@ -197,7 +202,7 @@ def saved_by_product(
     variables = (written - base - sum(sizes)) * (n_dims + 1) * a_number
     saturated = entropy + (len(there) - 1) * a_number
     listed = (gammaln(len(paths) + 1) - gammaln(len(there) + 1) - gammaln(len(paths) - len(there) + 1)) / np.log(2)
-    factorized = -(counts[there] * np.log2(expected_shares(choices, on, paths)[there])).sum()
+    factorized = -(counts[there] * np.log2(chance[there])).sum()
     factorized += sum(len(choice.switches) - 1 for choice in all_choices(choices)) * a_number
     return float(variables + saturated - min(factorized, saturated + listed))
 
@@ -218,3 +223,75 @@ def direct_parents(hierarchy: Hierarchy) -> list[tuple[int, ...]]:
     inside = (shared == sizes[None]) & (sizes[None] < sizes[:, None])  # row encloses column
     between = (inside.astype(np.int64) @ inside) > 0
     return [tuple(sorted(np.flatnonzero(row).tolist(), key=lambda c: (-sizes[c], c))) for row in inside & ~between]
+
+
+@dataclass(frozen=True)
+class Factored:
+    """Leaves as combinations of a product.
+
+    Attributes
+    ----------
+    hierarchy : Hierarchy
+    leaf_of : array of shape (paths,)
+        The leaf of each path, -1 for combinations without one.
+    saved : float
+        Bits that this saves over a tree of the leaves, on all rows together.
+    """
+
+    hierarchy: Hierarchy
+    leaf_of: Int[np.ndarray, " paths"]
+    saved: float
+
+
+def factored_leaves(
+    dimensions: Sequence[int], encloses: Bool[np.ndarray, "k k"], labels: Int[np.ndarray, " n"], n_dims: int
+) -> Factored | None:
+    """Leaves as a product, if which of them encloses which is that of one; None if not.
+
+    A leaf that encloses others has the switches on that any of these has on, and one more if it has more
+    dimensions than they account for. That needs no straight lines: where leaves are curved, their dimensions and
+    what they enclose still tell.
+
+    Parameters
+    ----------
+    dimensions : sequence of int
+    encloses : array of shape (k, k)
+        Entry [low, high]: whether `high` encloses `low`.
+    labels : array of shape (n,)
+        The leaf of each row.
+    n_dims : int
+        Coordinates of a row.
+    """
+    k = len(dimensions)
+    order = sorted(range(k), key=lambda c: dimensions[c])
+    bottom = order[0]
+    if k < 4 or not all(encloses[bottom, c] for c in order[1:]):
+        return None
+    sizes: list[int] = []
+    on: dict[int, frozenset[int]] = {bottom: frozenset()}
+    for c in order[1:]:
+        below = frozenset().union(*(on[o] for o in order if o in on and encloses[o, c]))
+        missing = dimensions[c] - dimensions[bottom] - sum(sizes[s] for s in below)
+        if missing < 0:
+            return None
+        if missing:
+            below |= {len(sizes)}
+            sizes.append(missing)
+        if below in on.values():
+            return None
+        on[c] = below
+    of_leaf = np.zeros((k, len(sizes)), bool)
+    for c, switches in on.items():
+        of_leaf[c, list(switches)] = True
+    rows = of_leaf[labels]
+    choices = arrange(rows)
+    if not is_product(choices):
+        return None
+    hierarchy, paths = hierarchy_of(choices, dimensions[bottom], sizes)
+    path_of = cells_of(of_leaf, paths)
+    saved = saved_by_product(choices, rows, paths, dimensions[bottom], sizes, n_dims)
+    if (path_of < 0).any() or saved <= 0:
+        return None
+    leaf_of = np.full(len(paths), -1)
+    leaf_of[path_of] = np.arange(k)
+    return Factored(hierarchy, leaf_of, saved)

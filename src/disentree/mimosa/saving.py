@@ -14,7 +14,7 @@ from disentree._version import __version__
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.assign import Sheet
 from disentree.mimosa.branches import Branch, Names
-from disentree.mimosa.candidate import Candidate
+from disentree.mimosa.candidate import Candidate, NoLeaf
 from disentree.mimosa.component import Component
 from disentree.mimosa.existence import Existence, Switch
 from disentree.mimosa.filling import Filling
@@ -56,7 +56,7 @@ PARTS = {
             Columns,
         ),
         *(Columns, Gaussian, MarginsGaussian, SheetLeaf, Sheet, Frame, InnerLeaf),
-        *(ProductCandidate, ProductSpace, Cell, Choice),
+        *(NoLeaf, ProductCandidate, ProductSpace, Cell, Choice),
         *(TableModel, Filling, Existence, Switch, Branch, Names, Stability),
     )
 }
