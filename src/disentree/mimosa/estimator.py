@@ -13,13 +13,9 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.mimosa.base import TreeEstimator
-<<<<<<< HEAD
-from disentree.mimosa.candidate import Candidate
-from disentree.mimosa.codes import codes_of, find_matches, log2_density
-=======
 from disentree.mimosa.candidate import Candidate, NoLeaf
+from disentree.mimosa.codes import codes_of, find_matches, log2_density
 from disentree.mimosa.codes import codes_of, log2_density
->>>>>>> 8704676 (Leaves that enclose each other as combinations do are a product, straight or not)
 from disentree.mimosa.component import Component
 from disentree.mimosa.coordinates import REPRESENTATIONS, Coordinates, choose_coordinates, latent_coordinates
 from disentree.mimosa.enclosure import enclosures
