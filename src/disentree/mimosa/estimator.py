@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from disentree.mimosa.base import TreeEstimator
 from disentree.mimosa.candidate import Candidate, NoLeaf
 from disentree.mimosa.codes import codes_of, find_matches, log2_density
-from disentree.mimosa.codes import codes_of, log2_density
 from disentree.mimosa.component import Component
 from disentree.mimosa.coordinates import REPRESENTATIONS, Coordinates, choose_coordinates, latent_coordinates
 from disentree.mimosa.enclosure import enclosures
