@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, cast
 
 import numpy as np
@@ -15,6 +16,7 @@ from disentree.cofhae.unrolling import guides
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.representation.autoencoder import autoencoder_representation
 from disentree.mimosa.representation.base import Representation
+from disentree.training.checkpoints import checkpoints_in
 from disentree.training.data import ArraySource, Source, sample_rows
 
 
@@ -70,7 +72,8 @@ def find_representation(model: Any, source: Source, seed: int) -> Representation
     """The autoencoder that MIMOSA with this seed encodes the data with."""
     whole = isinstance(source, ArraySource)
     X = np.asarray(source.X) if whole else sample_rows(source, constants.MIMOSA_ROWS, np.random.default_rng(seed))
-    return autoencoder_representation(X, np.random.SeedSequence(seed).spawn(3)[0], model.verbose)
+    with nullcontext() if model.checkpoint is None else checkpoints_in(model.checkpoint):
+        return autoencoder_representation(X, np.random.SeedSequence(seed).spawn(3)[0], model.verbose)
 
 
 def settings_of(model: Any, guided: bool = False) -> Settings:
