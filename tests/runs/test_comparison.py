@@ -11,6 +11,7 @@ from sklearn.decomposition import PCA
 from disentree import Hierarchy
 from disentree.runs import RunConfig, finish_run, start_run
 from disentree.runs.comparison import compare, mean_dimension, pca_r2, warning
+from disentree.runs.scores import reconstruction_errors
 from shell import invoke
 
 
@@ -33,6 +34,18 @@ def test_pca_by_hand():
     """Variances of 4 and 1: one component explains four fifths, none nothing, one and a half nine tenths."""
     X = np.array([[2.0, 1.0], [-2.0, 1.0], [2.0, -1.0], [-2.0, -1.0]])
     assert [pca_r2(X, X, d) for d in (0, 1, 1.5, 2, 7)] == pytest.approx([0, 0.8, 0.9, 1, 1])
+
+
+def test_the_overlap_of_images_by_hand():
+    X = np.zeros((3, 2, 2), dtype=np.uint8)
+    X[0, 0] = 255, 128  # 128 is bright, 127 is not
+    X[1, 0] = 255, 127
+    again = np.zeros((3, 2, 2), dtype=np.float32)
+    again[0, 0, 0] = 200.0
+    again[1, 0] = 200.0, 129.0
+    found = reconstruction_errors(X, again)["reconstruction_overlap"]
+    assert found == pytest.approx((1 / 2 + 1 / 2 + 1) / 3)  # two black images are the same
+    assert "reconstruction_overlap" not in reconstruction_errors(X.reshape(3, 4), again.reshape(3, 4))
 
 
 def test_pca_is_scikit_learns():

@@ -55,6 +55,7 @@ def test_images_and_truth_from_a_written_benchmark(tmp_path, fakes):
     run = Run.open(tmp_path / "r")
     assert run.metrics["scores"]["h_error"] == 0
     assert 0 < run.metrics["scores_without_truth"]["reconstruction_mse"] < 1  # pixels from 0 to 1
+    assert 0 <= run.metrics["scores_without_truth"]["reconstruction_overlap"] <= 1
 
 
 def test_few_rows_may_leave_nothing_to_score(tmp_path, fakes, one_picture):

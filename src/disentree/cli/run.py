@@ -146,6 +146,7 @@ def print_summary(run: Run) -> None:
         "purity",
         "coverage",
         "reconstruction_r2",
+        "reconstruction_overlap",
         "pca_r2",
         "dependence",
     ):

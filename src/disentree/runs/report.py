@@ -58,6 +58,11 @@ SCORES = {  # name in metrics.json: (title, what it is, number of decimals)
     "purity_all_rows": ("purity, all rows", "every training row assigned to a leaf", 4),
     "purity_held_out": ("purity, held out", "of the model's leaves", 4),
     "reconstruction_r2": ("reconstruction R²", "variance of the held-out rows that is explained", 5),
+    "reconstruction_overlap": (
+        "overlap",
+        "of bright pixels of held-out images: in both over in either",
+        4,
+    ),
     "mean_dimension": ("dimensions of the codes", "active continuous variables, on average over rows", 2),
     "pca_r2": ("R² of principal components", "with as many dimensions, held-out rows", 5),
     "autoencoder_r2": ("R² of a flat autoencoder", "with as many dimensions, held-out rows", 5),

@@ -132,7 +132,7 @@ def reconstruction_errors(
     X: Num[np.ndarray, "n ..."], reconstructed: Num[np.ndarray, "n ..."]
 ) -> dict[str, float]:
     """Squared error for each value and for each row (the sum over its values), and the share of the variance
-    that is explained. Pixels count from 0 to 1."""
+    that is explained. Pixels count from 0 to 1. Of images also the overlap of what is bright in both."""
     unit = 255.0 if X.dtype == np.uint8 else 1.0
     flat = X.reshape(len(X), -1)
     other = reconstructed.reshape(len(X), -1)
@@ -143,7 +143,13 @@ def reconstruction_errors(
         x = flat[block].astype(np.float64) / unit
         error += float(((x - other[block] / unit) ** 2).sum())
         spread += float(((x - mean) ** 2).sum())
-    return {
+    overlap = {}
+    if X.ndim > 2:
+        half = 0.5 * float(flat.max())
+        a, b = flat > half, other > half
+        both, either = (a & b).sum(axis=1), (a | b).sum(axis=1)
+        overlap["reconstruction_overlap"] = float(np.mean(both / np.maximum(either, 1) + (either == 0)))
+    return overlap | {
         "reconstruction_mse": error / flat.size,
         "reconstruction_error_per_row": error / len(flat),
         "reconstruction_r2": 1 - error / spread if spread else 0.0,
