@@ -8,7 +8,7 @@ matched by the directions in which they move a point, since a variable moves it 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,31 +60,42 @@ def assign_columns(hierarchy: Hierarchy, leaves: Mapping[int, LeafFactors]) -> d
     """The variable (a column of a code array) of each factor of each leaf. Factors of variables that leaves
     share are flipped, rescaled and shifted in place, to mean the same in each of them.
 
-    From the leaf with the fewest dimensions up: a leaf takes over the variables it shares with one that is
-    settled already (the one with which it shares the most), and its remaining factors are its own. Where no
-    leaf has just the shared variables, the factors that look most alike in the others are taken to be those.
+    From the leaf with the fewest dimensions up: a leaf takes over the variables it shares with those that are
+    settled already, each from the one with which it shares the most (in a tree that one has them all; a cell of a
+    product may have one variable from here and another from there), and its remaining factors are its own. Where
+    no leaf has just the shared variables, the factors that look most alike in the others are taken to be those.
     """
     active = {path.index: path.continuous for path in hierarchy.paths}
     settled: dict[int, list[int]] = {}
     for index in sorted(leaves, key=lambda i: (len(active[i]), i)):
         leaf = leaves[index]
         column = np.full(len(active[index]), -1)
-        shared_with = {q: [c for c in settled[q] if c in active[index]] for q in settled}
-        nearest = max(shared_with, key=lambda q: (len(shared_with[q]), -q), default=None)
-        if nearest is not None and shared_with[nearest]:
-            reference = leaves[nearest]
-            theirs = [settled[nearest].index(c) for c in shared_with[nearest]]
-            cosine = _cosines(reference.mixing[:, theirs], leaf.mixing)
+        known = _references(active[index], settled)
+        if known:
+            directions = np.stack([leaves[q].mixing[:, settled[q].index(c)] for c, q in known.items()], axis=1)
+            cosine = _cosines(directions, leaf.mixing)
             for i, j in zip(*linear_sum_assignment(-np.abs(cosine)), strict=True):
-                column[j] = shared_with[nearest][i]
-                _agree(leaf, int(j), reference.mixing[:, theirs[i]], float(cosine[i, j]))
-            _shift(leaf, reference, column, settled[nearest])
+                column[j] = list(known)[i]
+                _agree(leaf, int(j), directions[:, i], float(cosine[i, j]))
+            for q in dict.fromkeys(known.values()):
+                theirs = [c if known.get(c) == q else -1 for c in column]
+                _shift(leaf, leaves[q], np.array(theirs), settled[q])
         own = [c for c in active[index] if c not in column]
         others = [leaves[q] for q in leaves if q not in settled and q != index]
         free = np.flatnonzero(column < 0)
         column[free[np.argsort(-_alikeness(leaf, free, others, active, own), kind="stable")]] = own
         settled[index] = column.tolist()
     return settled
+
+
+def _references(active: Sequence[int], settled: Mapping[int, list[int]]) -> dict[int, int]:
+    """The settled leaf from which each variable that is known already is taken over."""
+    shared = {q: [c for c in columns if c in active] for q, columns in settled.items()}
+    known: dict[int, int] = {}
+    for q in sorted(shared, key=lambda q: (-len(shared[q]), q)):
+        for c in shared[q]:
+            known.setdefault(c, q)
+    return known
 
 
 def _cosines(A: Float[np.ndarray, "r a"], B: Float[np.ndarray, "r b"]) -> Float[np.ndarray, "a b"]:
