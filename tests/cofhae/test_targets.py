@@ -97,3 +97,21 @@ def test_a_shared_variable_has_one_origin_although_leaves_have_different_ranges(
     hierarchy = Hierarchy.from_dict({"variables": [{"kind": "continuous"}, inner]})
     values = leaf_targets(Z, hierarchy, second.astype(np.int64)).values
     assert r_squared(v, values[:, 0]) > 0.99
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_variable_means_the_same_in_all_cells_of_a_product(seed):
+    """A cell has one variable in common with one cell and another with another: all of them count."""
+    ds = load_dataset("product-3", n_samples=3000, seed=seed)
+    whitened = np.linalg.svd(ds.X - ds.X.mean(axis=0), full_matrices=False)[0][:, :5] * np.sqrt(len(ds.X))
+    values = leaf_targets(whitened, ds.hierarchy, ds.paths, seed).values
+    names = [v.name for v in ds.hierarchy.variables]
+    for name in ("x", "u1", "u3"):
+        column = names.index(name)
+        known = ~np.isnan(values[:, column])
+        assert known.mean() > 0.3
+        assert r_squared(ds.codes[known, column], values[known, column]) > 0.99
+    u2, v2 = names.index("u2"), names.index("v2")  # in either order
+    known = ~np.isnan(values[:, u2])
+    match = [[r_squared(ds.codes[known, i], values[known, j]) for j in (u2, v2)] for i in (u2, v2)]
+    assert np.sort(match, axis=1)[:, 1].min() > 0.98

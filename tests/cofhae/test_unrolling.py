@@ -5,7 +5,8 @@ import pytest
 
 from disentree import COFHAE, Hierarchy
 from disentree.cofhae.targets import Targets
-from disentree.cofhae.unrolling import guide_of, guides, lay_out, next_coordinate
+from disentree.cofhae.unrolling import cell_guides, guide_of, guides, lay_out, next_coordinate
+from disentree.datasets import load_dataset
 from disentree.mimosa.representation.autoencoder import autoencoder_representation
 from disentree.mimosa.representation.base import Representation
 from disentree.mimosa.representation.loading import load_representation
@@ -142,3 +143,20 @@ def test_a_representation_of_other_data_is_refused():
 def test_points_that_are_all_the_same_have_no_guide():
     rows = np.arange(600)
     assert guide_of(np.ones((600, 3)), rows, 0, 2, np.random.default_rng(0)) is None
+
+
+def test_guides_of_curved_cells_mean_the_same_in_each():
+    ds = load_dataset("product-2-curved", n_samples=2000, seed=0)
+    h = ds.hierarchy
+    whitened = np.linalg.svd(ds.X - ds.X.mean(axis=0), full_matrices=False)[0][:, :8] * np.sqrt(len(ds.X))
+    paths = ds.paths.copy()
+    paths[::10] = -1
+    found = cell_guides(whitened, h, paths, np.random.default_rng(0))
+    assert np.isnan(found.values[::10]).all()
+    assert found.has_guides
+    assert not found.trust.any()
+    assert not found.kept.any()
+    for column in (0, 2):  # x, and the variable of the first switch
+        known = ~np.isnan(found.values[:, column])
+        np.testing.assert_array_equal(known[paths >= 0], ~np.isnan(ds.codes[paths >= 0, column]))
+        assert correlations(found.values[known][:, [column]], ds.codes[known][:, [column]])[0, 0] > 0.9

@@ -12,7 +12,8 @@ from sklearn.base import clone
 from disentree.cofhae import constants
 from disentree.cofhae.algorithm2 import Settings
 from disentree.cofhae.targets import Targets, align_targets, fit_subspaces, given_targets, leaf_targets
-from disentree.cofhae.unrolling import guides
+from disentree.cofhae.unrolling import cell_guides, guides
+from disentree.geometry.linear_maps import is_tree
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.representation.autoencoder import autoencoder_representation
 from disentree.mimosa.representation.base import Representation
@@ -61,6 +62,8 @@ def find_targets(
     curved = np.flatnonzero(targets.trust == 0)
     if not len(curved) or not model.guided:
         return align_targets(targets, Z, paths, hierarchy, model.matches_)
+    if layer.network is None and not is_tree(hierarchy.root):
+        return cell_guides(Z, hierarchy, paths, rng)
     smooth = Z
     if layer.network is not None:
         smooth = np.concatenate([layer.prepare(block).cpu().numpy() for block in source.blocks()])

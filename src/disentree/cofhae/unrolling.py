@@ -25,6 +25,7 @@ from disentree.cofhae import constants
 from disentree.cofhae.targets import Targets
 from disentree.geometry.charts import n_quadratic_terms, quadratic_terms
 from disentree.geometry.leaf_factors import fast_ica
+from disentree.geometry.linear_maps import fit_linear_maps
 from disentree.hierarchy import Hierarchy
 
 
@@ -154,6 +155,25 @@ def guides(
                 values[rows, column] = guide.factors[:, j]
                 (kept if j < guide.firm else guided)[path.index, column] = 1
     return Targets(values, targets.trust, kept, guided)
+
+
+def cell_guides(
+    geometry: Float[np.ndarray, "n r"],
+    hierarchy: Hierarchy,
+    paths: Int[np.ndarray, " n"],
+    rng: np.random.Generator,
+) -> Targets:
+    """Guides for the cells of a product of which some are curved: the variables of one linear map for all of them.
+
+    A cell has too few rows, and too many dimensions, to be laid out on its own. That a variable is shared by half
+    of the cells makes up for what a linear map gets wrong, and it means the same in each of them.
+    """
+    known = np.flatnonzero(paths >= 0)
+    maps, _ = fit_linear_maps(geometry[known], hierarchy, paths[known], rng)
+    values = np.full((len(geometry), hierarchy.n_variables), np.nan)
+    values[known] = np.where(hierarchy.is_categorical, np.nan, maps.encode(geometry[known], paths[known]))
+    trust, none = np.zeros(len(hierarchy.paths)), np.zeros((len(hierarchy.paths), hierarchy.n_variables))
+    return Targets(values, trust, none, np.ones_like(none))
 
 
 def _whole_guide(

@@ -171,7 +171,7 @@ def _fit_both(
     clouds = clouds_of(Y, hierarchy, paths)
     on = np.sort(np.concatenate([cloud.rows for cloud in clouds.values()]))
     rows, own_paths = Y[on], paths[on]
-    free = _free_maps(Y, hierarchy, clouds, items, rng) if _is_tree(hierarchy.root) else None
+    free = _free_maps(Y, hierarchy, clouds, items, rng) if is_tree(hierarchy.root) else None
     if free is None:
         additive = fit_additive(rows, own_paths, items)
         z = solve_variables(rows, own_paths, additive.means(items), additive.directions, items)
@@ -201,10 +201,10 @@ def _fit_both(
     return out
 
 
-def _is_tree(group: Group) -> bool:
+def is_tree(group: Group) -> bool:
     """Whether no group has more than one categorical."""
     below = (option for categorical in group.categoricals for option in categorical.options)
-    return len(group.categoricals) <= 1 and all(map(_is_tree, below))
+    return len(group.categoricals) <= 1 and all(map(is_tree, below))
 
 
 def _free_maps(
