@@ -75,7 +75,7 @@ SLACK = 0.25  # standard deviations; codes that close to the layout of a curved 
 SHARP_CHANNELS, SHARP_DEPTH = (64, 32, 32), 2
 # Small minibatches: what counts is the number of steps. On Spaceshapes 120,000 rows in minibatches of 64, 32 and
 # 16 end at an R2 of .972, .982 and .990 in about the same time.
-SHARP_BATCH, SHARP_RATE = 16, 4e-3
+SHARP_BATCH, SHARP_RATE, SHARP_RISE = 16, 4e-3, 0.1
 SHARP_ROWS = 120  # rows of this training for each of `max_steps`: 480,000 by default, three minutes on a core
 SHARP_EPOCHS = 100  # of few images, however many rows that would be
 SHARP_SMALLEST = 8  # pixels of a side; smaller images have no edges to speak of

@@ -12,6 +12,7 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -209,7 +210,7 @@ def fit_pixels(
     state = State.start(
         decoder,
         learning_rate=constants.SHARP_RATE,
-        schedule=one_cycle,
+        schedule=partial(one_cycle, rise=constants.SHARP_RISE),
         steps=steps,
         generator=generator_of(seed),
     )

@@ -42,7 +42,7 @@ def one_cycle(
     return OneCycleLR(
         optimizer,
         highest,
-        total_steps=max(steps, _FEWEST_STEPS),
+        total_steps=max(steps, _FEWEST_STEPS, math.ceil(2 / rise)),
         pct_start=rise,
         final_div_factor=1 / last_over_first,
         cycle_momentum=cycle_momentum,
