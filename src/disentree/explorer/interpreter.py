@@ -16,7 +16,7 @@ from disentree.cofhae.linear import PathDecoder, PathEncoder
 from disentree.explorer.program import NotInBrowser, Op, Tensors, program_of
 
 TOLERANCE = 1e-5  # of the range of the data
-HALF_A_LEVEL = 2e-3  # of 256 levels of gray; the same for pages with weights of fewer bits
+LEVEL = 4e-3  # of 256 levels of gray: the same for pages with weights of fewer bits
 SAME_CODES, SIMILAR_CODES = 1e-3, 0.02  # of the largest code, without and with weights of fewer bits
 _SAME_OPTIONS = 0.9  # of rows: a logit may be a tie
 
@@ -123,7 +123,7 @@ def _agreeing_program(
     start = torch.from_numpy(flat_codes(model.hierarchy_, codes))
     decoded = run(program["decode"], start, weights).reshape(X.shape).numpy()
     spread = max(float(np.ptp(X)), 1e-9 * float(np.abs(X).max()), 1e-300)
-    if not np.abs(decoded - X).max(initial=0) <= (HALF_A_LEVEL if compact else TOLERANCE) * spread:
+    if not np.abs(decoded - X).max(initial=0) <= (LEVEL if compact else TOLERANCE) * spread:
         return None
     same_codes = SIMILAR_CODES if compact else SAME_CODES
     if program["encode"] is not None and not _encodes_the_same(model, program, weights, X, same_codes):
