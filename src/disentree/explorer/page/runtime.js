@@ -33,10 +33,20 @@ export class Runtime {
 // Numbers of 32 bits, of 16, and of 8 with a scale for each row.
 const READ = {
   f4: (buffer, offset, size) => new Float32Array(buffer, offset, size),
-  f2: (buffer, offset, size) => Float32Array.from(new Uint16Array(buffer, offset, size), half),
+  f2: (buffer, offset, size) => {
+    const from = new Uint16Array(buffer, offset, size);
+    const out = new Float32Array(size);
+    for (let i = 0; i < size; i++) out[i] = half(from[i]);
+    return out;
+  },
   i1: (buffer, offset, size, scales) => {
+    const from = new Int8Array(buffer, offset, size);
+    const out = new Float32Array(size);
     const columns = size / scales.length;
-    return Float32Array.from(new Int8Array(buffer, offset, size), (v, i) => v * scales[Math.floor(i / columns)]);
+    for (let row = 0, i = 0; row < scales.length; row++) {
+      for (const end = i + columns; i < end; i++) out[i] = from[i] * scales[row];
+    }
+    return out;
   },
 };
 
@@ -168,17 +178,20 @@ function conv(x, op, runtime) {
   const out = image([n, Math.floor((h + 2 * p - kh) / s) + 1, Math.floor((width + 2 * p - kw) / s) + 1]);
   const [, oh, ow] = out.shape;
   fillBias(out, runtime.tensor(op.b)?.data);
+  const columns = Array.from({ length: kw }, (_, kx) => inside(kx - p, s, width, ow));
+  const lines = Array.from({ length: kh }, (_, ky) => inside(ky - p, s, h, oh));
+  const [given, sums] = [x.data, out.data];
   for (let o = 0, at = 0; o < n; o++) {
     for (let i = 0; i < c; i++) {
       for (let ky = 0; ky < kh; ky++) {
+        const [y0, y1] = lines[ky];
         for (let kx = 0; kx < kw; kx++, at++) {
           const weight = w[at];
-          const [x0, x1] = inside(kx - p, s, width, ow);
-          const [y0, y1] = inside(ky - p, s, h, oh);
+          const [x0, x1] = columns[kx];
           for (let y = y0; y < y1; y++) {
             let from = (i * h + y * s + ky - p) * width + x0 * s + kx - p;
             for (let to = (o * oh + y) * ow + x0, end = to + x1 - x0; to < end; to++, from += s) {
-              out.data[to] += weight * x.data[from];
+              sums[to] += weight * given[from];
             }
           }
         }
