@@ -139,7 +139,8 @@ class COFHAESearch(BaseEstimator):
         seed = pick_seed(self.random_state)
         given = check_structure(hierarchy, paths, source.n_rows)
         found = (*given, None) if given is not None else find_structure(base, source, seed)
-        structure, self.mimosa_ = found[:2], found[2]
+        self.mimosa_ = found[2]
+        structure = (*found[:2], list(getattr(self.mimosa_, "matches_", [])))
 
         seeds = [int(s.generate_state(1)[0]) for s in np.random.SeedSequence(seed).spawn(self.n_restarts)]
         combinations = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
@@ -193,7 +194,7 @@ def select(results: list[dict[str, Any]]) -> int:
 def _trial(
     model: COFHAE,
     X: Any,
-    structure: tuple[Hierarchy, np.ndarray],
+    structure: tuple[Hierarchy, np.ndarray, list[list[int]]],
     data: list[str],
     folder: str | os.PathLike[str] | None,
     one_thread: bool,
@@ -212,7 +213,7 @@ def _trial(
     try:
         if one_thread:
             torch.set_num_threads(1)
-        model.fit(X, hierarchy=structure[0], paths=structure[1])
+        model.fit(X, hierarchy=structure[0], paths=structure[1], matches=structure[2])
         if model.interrupted_:
             raise KeyboardInterrupt
         seconds = sum(record["seconds"] for record in model.history_)
