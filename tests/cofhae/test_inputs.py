@@ -151,3 +151,11 @@ def test_channels_are_last_unless_only_the_first_axis_can_be_channels(shape, exp
     np.testing.assert_allclose(layer.restore(prepared - layer.as_image(layer.mean[None])), X, atol=1e-5)
     if len(shape) == 3 and shape[0] == 10:
         torch.testing.assert_close(prepared[:, 1 % shape[2]], torch.from_numpy(X[:, :, :, 1 % shape[2]]))
+
+
+def test_images_in_units_of_their_own_are_not_cut():
+    X = np.random.default_rng(0).uniform(-2, 16, (60, 8, 8))
+    seen = autoencoder_representation(X, np.random.SeedSequence(0), steps=5)
+    for layer in (embedding_layer(ArraySource(X), seen), fit(X, "pca", "gaussian")):
+        again = layer.restore(1e3 * layer.prepare(X[:20]))  # far beyond all images
+        assert (again.min(), again.max()) == pytest.approx((X.min(), X.max()), rel=1e-4)

@@ -57,6 +57,8 @@ class InputLayer(nn.Module):
         self.variance: float = config["variance"]  # total, of X / pixel_scale
         self.is_image = len(self.shape) > 1
         self.in_pixels = self.kind == "image" or self.likelihood == "bernoulli"
+        low, high = config.get("range", (0.0, 1.0))  # of pixels over pixel_scale; not in older models
+        self.range: tuple[float, float] = (low, high)
         self.unit: float = config.get("unit", 1.0)  # of an embedding
         weights = {name[8:]: array for name, array in arrays.items() if name.startswith("network.")}
         self.network = Autoencoder.from_weights(weights) if weights else None
@@ -162,7 +164,7 @@ class InputLayer(nn.Module):
         if self.kind == "image":
             flat = flat.transpose(0, *channels_first(self.shape)[1])
         if self.is_image:
-            flat = flat.clip(0, 1)
+            flat = flat.clip(*self.range)
         X = flat.reshape(len(flat), *self.shape) * self.pixel_scale
         return X.astype(np.float64 if self.config["dtype"] == "float64" else np.float32)
 
@@ -224,8 +226,9 @@ def embedding_layer(source: Source, representation: Representation) -> InputLaye
         )
     mean, weights = representation.mean.astype(np.float64), representation.weights.astype(np.float64)
     pixel_scale = representation.pixel_scale
-    total, features = np.zeros_like(mean), []
+    total, features, low, high = np.zeros_like(mean), [], 0.0, 1.0
     for block in source.blocks():
+        low, high = min(low, float(block.min()) / pixel_scale), max(high, float(block.max()) / pixel_scale)
         flat = block.reshape(len(block), -1)
         total += ((flat / pixel_scale - mean) ** 2).sum(axis=0) / source.n_rows
         features.append(representation.transform(flat))
@@ -238,6 +241,7 @@ def embedding_layer(source: Source, representation: Representation) -> InputLaye
         "dtype": str(source.dtype),
         "pixel_scale": pixel_scale,
         "variance": float(total.sum()),
+        "range": [low, high],
         "unit": unit,
     }
     network = {f"network.{name}": value.numpy() for name, value in representation.network.state_dict().items()}
@@ -309,6 +313,7 @@ def fit_input_layer(source: Source, kind: str, likelihood: str, rng: np.random.G
         "dtype": str(source.dtype),
         "pixel_scale": pixel_scale,
         "variance": float(variance.sum()),
+        "range": [min(low / pixel_scale, 0.0), 1.0],
     }
     rest = mean - mean.astype(np.float32)
     arrays = {

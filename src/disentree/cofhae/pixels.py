@@ -42,8 +42,8 @@ class PixelDecoder(nn.Module):
     Parameters
     ----------
     config : dict
-        "shape" and "dtype" of rows of X, "pixel_scale", "likelihood" ("bernoulli" or "gaussian") and "n_items",
-        how many numbers it is given for a row.
+        "shape" and "dtype" of rows of X, "pixel_scale", "likelihood" ("bernoulli" or "gaussian"), "low", the least
+        pixel over `pixel_scale` or 0, and "n_items", how many numbers it is given for a row.
     """
 
     shift: Tensor  # (items): subtracted first
@@ -56,6 +56,7 @@ class PixelDecoder(nn.Module):
         self.shape: tuple[int, ...] = tuple(config["shape"])
         self.pixel_scale: float = config["pixel_scale"]
         self.likelihood: str = config["likelihood"]
+        self.low: float = config.get("low", 0.0)
         image, n_items = cast(tuple[int, int, int], channels_first(self.shape)[0]), config["n_items"]
         self.network = ImageDecoder(image, n_items, constants.SHARP_CHANNELS, depth=constants.SHARP_DEPTH)
         self.register_buffer("shift", torch.zeros(n_items))
@@ -78,7 +79,7 @@ class PixelDecoder(nn.Module):
     def decode(self, items: Float[Tensor, "batch items"]) -> Float[np.ndarray, "batch ..."]:
         """Images in the shape and units of X."""
         out = self(items)
-        out = out.sigmoid() if self.likelihood == "bernoulli" else out.clamp(0, 1)
+        out = out.sigmoid() if self.likelihood == "bernoulli" else out.clamp(self.low, 1)
         image = out.cpu().numpy().transpose(0, *channels_first(self.shape)[1]).reshape(len(items), *self.shape)
         dtype = np.float64 if self.config["dtype"] == "float64" else np.float32
         return image.astype(dtype) * self.pixel_scale
@@ -149,6 +150,7 @@ def make_decoder(layer: InputLayer, images: Images, dtype: str, seed: int) -> Pi
         "dtype": dtype,
         "pixel_scale": images.pixel_scale,
         "likelihood": "bernoulli" if is_binary else "gaussian",
+        "low": min(0.0, low / images.pixel_scale),
         "n_items": images.items.shape[1],
     }
     with torch.random.fork_rng(devices=[]):

@@ -216,7 +216,7 @@ def _(module, tensors):
         {"op": "scale", "t": tensors.add(module.scale)},
         *ops_of(module.network, tensors),
         {"op": "plus", "t": tensors.add(module.mean), "rest": None},
-        {"op": "sigmoid"} if module.likelihood == "bernoulli" else {"op": "clip", "low": 0.0, "high": 1.0},
+        {"op": "sigmoid"} if module.likelihood == "bernoulli" else {"op": "clip", "low": module.low, "high": 1.0},
     ]
     ops += [{"op": "channels_last"}] if channels_first(module.shape)[1] != (1, 2, 3) else []
     return ops + ([{"op": "times", "by": module.pixel_scale}] if module.pixel_scale != 1 else [])
@@ -274,7 +274,7 @@ def ops_after(layer: InputLayer, tensors: Tensors) -> list[Op]:
     if layer.kind == "image" and channels_first(layer.shape)[1] != (1, 2, 3):
         ops.append({"op": "channels_last"})
     if layer.is_image:
-        ops.append({"op": "clip", "low": 0.0, "high": 1.0})
+        ops.append({"op": "clip", "low": layer.range[0], "high": layer.range[1]})
     return ops + ([{"op": "times", "by": layer.pixel_scale}] if layer.pixel_scale != 1 else [])
 
 
