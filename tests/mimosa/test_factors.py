@@ -73,6 +73,17 @@ def test_support_of_factors_counts_resamples():
     assert "pool: came back in 50% of resamples" in product_summary(TWO, LABELS, result)
 
 
+def test_rare_combinations_do_not_make_another_product():
+    labels = np.concatenate([np.repeat([0, 1, 2], 20), [3]])
+    again = labels.copy()
+    again[-1] = 1  # the only row with both
+    found = Found(TWO, labels, [None] * 4)
+    assert compare(found, Found(TWO, again, [None] * 4))["same_tree"] is True
+    wider = product("pool", "deck", "shed")  # a choice more, that no row uses
+    assert compare(found, Found(wider, 2 * labels, [None] * 8))["same_tree"] is False
+    assert compare(found, Found(product("deck"), labels // 2, [None] * 2))["same_tree"] is False
+
+
 def test_a_factor_of_which_a_resample_has_one_option_does_not_count():
     found = Found(TWO, np.array([0, 0, 1, 1]), [None] * 4)
     record = compare(found, found)
@@ -139,6 +150,7 @@ def test_a_choice_that_no_column_tells_is_told_by_what_varies():
     assert re.search(
         r"Where on, these vary more: x2 \((8|9)\.\d times the variance\)\.$", found.factors[0]["text"]
     )
+    assert found.factors[0]["text"].endswith(found.factors[0]["reason"])
     assert {leaf["name"] for leaf in found.leaves} == {
         f"deck = {d}, pool = {p}" for d in ("off", "on") for p in ("off", "on")
     }

@@ -53,8 +53,8 @@ class Explanation:
         Rows that shares and accuracies were measured on: reasons were looked for in the others.
     factors : list of dict
         One for each of the categoricals that are chosen independently of each other at the root: `name`, `column`,
-        `options`, `variables` (how many each option adds), `columns` and `text`. The reasons for its options are
-        among `splits`. Empty if there are fewer than two.
+        `options`, `variables` (how many each option adds), `columns`, `reason` and `text`. The reasons for its
+        options are among `splits`. Empty if there are fewer than two.
     lost : list of str
         What the tree does not show: leaves that enclose several others, and variables that are the same.
     """

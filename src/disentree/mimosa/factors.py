@@ -48,7 +48,8 @@ def describe_factors(
     -------
     list of dict
         `name`, `column`, `options`, `variables` (how many each option adds), `columns` (those that the reasons for
-        its options name) and `text`; empty if the tree is not a product.
+        its options name), `reason` (what varies with it, if they name none) and `text`; empty if the tree is not a
+        product.
     """
     columns, out = factor_columns(hierarchy), []
     for column in columns:
@@ -57,11 +58,12 @@ def describe_factors(
         below = [_opened(hierarchy, column, k) for k in range(variable.n_options)]
         options = [f"{s['name']} ({s['share']:.1%}) {_adds(b)}" for s, b in zip(own, below, strict=True)]
         told = list(dict.fromkeys(name for split in own for name in split["columns"]))
-        text = ""
+        reason = ""
         if not told and (varying := what_varies(column)):
             told = [name for name, _, _ in varying]
             more = ", ".join(f"{name} ({times:.1f} times the variance)" for name, _, times in varying)
-            text = f" Where {own[varying[0][1]]['name']}, these vary more: {more}."
+            reason = f"Where {own[varying[0][1]]['name']}, these vary more: {more}."
+        parts = ", ".join(options)
         beside = f"{len(columns) - 1} other{'s' * (len(columns) > 2)}"
         out.append(
             {
@@ -70,7 +72,8 @@ def describe_factors(
                 "options": list(variable.options),
                 "variables": [kinds.count("continuous") for kinds in below],
                 "columns": told,
-                "text": f"{variable.name}, chosen independently of {beside}: {', '.join(options)}.{text}",
+                "reason": reason,
+                "text": f"{variable.name}, chosen independently of {beside}: {parts}. {reason}".strip(),
             }
         )
     return out

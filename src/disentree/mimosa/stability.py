@@ -93,7 +93,7 @@ class Stability:
         is none of the components.
     tree : float
         The share of resamples with the same tree: as many leaves, all of which came back, with the same dimensions
-        and parents.
+        and parents; of a product, the same choices with the same numbers of variables, all of which came back.
     branch_support : array of shape (n_branches,)
         As `support`, for every option of every categorical in the order of `branches`: the rows of all leaves
         below it.
@@ -357,6 +357,10 @@ def compare(found: Found, again: Found) -> dict[str, Any]:
         and parents == list(found.parents)
         and dimensions == [path.dimension for path in found.hierarchy.paths]
     )
+    factors = factor_likeness(found.hierarchy, again.hierarchy, both)
+    if factors:  # rare combinations do not decide whether a product is the same
+        alike = all(likeness is None or likeness >= SAME for likeness in factors)
+        same = alike and found.hierarchy.canonical() == again.hierarchy.canonical()
     through = both.sum(axis=1) @ found.on_branch > 0
     likest_branch = branches.max(axis=1, initial=0.0)
     return {
@@ -366,7 +370,7 @@ def compare(found: Found, again: Found) -> dict[str, Any]:
         "dimensions": [int(d) if ok else None for d, ok in zip(dimensions, there, strict=True)],
         "parents": parents,
         "branches": [float(j) if ok else None for j, ok in zip(likest_branch, through, strict=True)],
-        "factors": factor_likeness(found.hierarchy, again.hierarchy, both),
+        "factors": factors,
     }
 
 

@@ -55,6 +55,13 @@ def verdict(structure: dict[str, Any], findings: Findings, n_leaves: int) -> str
     return verdict_of(findings.hierarchy)
 
 
+def _note(findings: Findings, categorical: str) -> str:
+    """What is said of a choice whose options have no reasons."""
+    if not findings.reasons:
+        return ""
+    return findings.factors.get(categorical, {}).get("reason") or "No column by itself tells these groups apart."
+
+
 def saving(structure: dict[str, Any]) -> dict[str, str] | None:
     """How much better the tree describes new rows than a model without groups.
 
@@ -106,7 +113,7 @@ def tree_nodes(findings: Findings, labels: Int[np.ndarray, " n"]) -> dict[str, A
     -------
     dict
         The root: ``free`` and ``more_free`` (variables with and without a telling name), and ``splits``, one for
-        each categorical: ``name``, ``untold`` (no column tells its groups apart), ``support`` and ``weak`` (of an
+        each categorical: ``name``, ``note`` (if no column tells its groups apart), ``support`` and ``weak`` (of an
         independent choice) and ``options``, which are
         such dicts with ``name``, ``share``, ``n_rows``, ``reason``, ``rule``, ``support``, ``weak`` and ``leaf``.
         ``folded`` says whether the splits inside are shown on request only.
@@ -136,7 +143,7 @@ def tree_nodes(findings: Findings, labels: Int[np.ndarray, " n"]) -> dict[str, A
                     {
                         "name": name,
                         "options": options,
-                        "untold": bool(findings.reasons) and not any(option["reason"] for option in options),
+                        "note": "" if any(option["reason"] for option in options) else _note(findings, v.name),
                         "support": support,
                         "weak": support is not None and support < HALF,
                     }

@@ -226,6 +226,7 @@ class _ExplainedLeaf(_Schema):
 class _ExplainedFactor(_Schema):
     name: str
     text: str
+    reason: str = ""
     columns: list[str] = []
 
 

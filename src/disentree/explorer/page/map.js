@@ -23,7 +23,7 @@ export class TreeMap {
     const root = { share: 1, depth: 0, parent: null, option: null, name: "all rows" };
     const height = this.#measure(root);
     this.depth = Math.max(...this.nodes.map((n) => n.depth));
-    const width = (this.depth + 1) * COLUMN - 16;
+    const width = (this.depth + 1) * COLUMN;
     this.picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
     Object.assign(this.picture.style, { maxWidth: `${1.2 * width}px`, minWidth: `${0.76 * width}px` });
     this.#draw(root, 0);
