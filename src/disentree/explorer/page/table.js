@@ -36,7 +36,7 @@ export class Table {
     if (kind === "date") return new Date(Math.round(cell * DAY)).toISOString().slice(0, 10);
     const size = Math.abs(cell);
     if (kind !== "integer" && (size < 1e4 || size >= 1e9)) return number(cell, digits);
-    return Math.round(cell).toLocaleString("en", { useGrouping: size >= 1e4 }).replace("-", "−"); // 1990 is a year
+    return (Math.round(cell) + 0).toLocaleString("en", { useGrouping: size >= 1e4 }).replace("-", "−"); // 1990 is a year
   }
 
   // Features of a row of texts, one for each column.
