@@ -26,6 +26,7 @@ STUDIES = (
     "runtimes",
     "qualitative",
     "structure",
+    "products",
     "mimosa-defaults",
 )
 

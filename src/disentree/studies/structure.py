@@ -40,7 +40,7 @@ FETCHED = ("minerals",)  # by the user's pip, when first asked for
 def plan(options: Options) -> list[Task]:
     return [
         make_task(
-            {"dataset": dataset, "options": _words(data_options), "method": method},
+            {"dataset": dataset, "options": words_for(data_options), "method": method},
             dataset=dataset,
             seed=seed,
             n_samples=_rows(dataset, options.scale),
@@ -60,7 +60,8 @@ def _rows(dataset: str, scale: str) -> int | None:
     return rows if rows is None or scale != "quick" else min(rows, QUICK)
 
 
-def _words(data_options: dict[str, Any]) -> str:
+def words_for(data_options: dict[str, Any]) -> str:
+    """Options of a data set, for a table."""
     shown = {name: value for name, value in data_options.items() if name != "numeric"}
     return ", ".join(f"{name} {value:g}" for name, value in shown.items()) or "as it is"
 
@@ -71,9 +72,9 @@ def report(results: Results) -> list[Section]:
 
 def _found(results: Results) -> Section:
     rows = []
-    for dataset, words in _cases(results):
+    for dataset, words in cases_in(results):
         if found := results.where(dataset=dataset, options=words, method="mimosa"):
-            errors, seconds = results.values("h_error", **_columns(dataset, words)), _seconds(results, found)
+            errors, seconds = results.values("h_error", **case_of(dataset, words)), _seconds(results, found)
             rows.append(
                 [
                     dataset,
@@ -81,8 +82,8 @@ def _found(results: Results) -> Section:
                     _list(found[0].get("true_dimensions")) or str(found[0].get("true_components", "")),
                     "; ".join(dict.fromkeys(_list(row.get("dimensions")) for row in found)),
                     spread(errors, 1) if errors else "",
-                    spread(results.values("purity", **_columns(dataset, words))),
-                    spread(results.values("saved_bits", **_columns(dataset, words)), 2),
+                    spread(results.values("purity", **case_of(dataset, words))),
+                    spread(results.values("saved_bits", **case_of(dataset, words)), 2),
                     "; ".join(dict.fromkeys(row.get("finder", "") for row in found)),
                     "; ".join(dict.fromkeys(_runner_up(row) for row in found)),
                     spread(seconds, 1),
@@ -112,7 +113,7 @@ def _found(results: Results) -> Section:
 def _compared(results: Results) -> Section:
     methods = ["mimosa", *RIVALS]
     rows = []
-    for dataset, words in _cases(results):
+    for dataset, words in cases_in(results):
         cells = []
         for method in methods:
             found = results.where(dataset=dataset, options=words, method=method)
@@ -128,11 +129,13 @@ def _compared(results: Results) -> Section:
     return Section("Beside its rivals", text, header, rows)
 
 
-def _cases(results: Results) -> list[tuple[str, str]]:
+def cases_in(results: Results) -> list[tuple[str, str]]:
+    """Data sets with their options, in the order of the runs."""
     return list(dict.fromkeys((task.columns["dataset"], task.columns["options"]) for task in results.tasks))
 
 
-def _columns(dataset: str, words: str) -> dict[str, str]:
+def case_of(dataset: str, words: str) -> dict[str, str]:
+    """What the runs of MIMOSA on one case have in common."""
     return {"dataset": dataset, "options": words, "method": "mimosa"}
 
 
