@@ -146,8 +146,8 @@ def find(
         return None
     center = Z.mean(axis=0)
     to_scale = np.diag(1 / Z.std(axis=0))
-    if noise is not None:  # in units of the noise, as large as the data
-        to_scale = noise.weights / noise.deviation * np.median(noise.deviation)
+    if noise is not None:
+        to_scale = noise.weights
     equations = find_equations((Z - center) @ to_scale, rng)
     equations = [_in(e, center, to_scale) for e in equations]
     if len(equations) < 2:
