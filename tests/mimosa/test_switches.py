@@ -82,4 +82,4 @@ def test_one_switch_is_no_product():
 
 
 def test_too_few_rows_are_not_searched():
-    assert found_in(plane_with_switches(200))[1] is None
+    assert found_in(plane_with_switches(150))[1] is None

@@ -32,7 +32,7 @@ from disentree.mimosa.products import (
 
 MOST_DIMENSIONS = 20
 MOST_PATHS = 512
-FEWEST = 500  # rows
+FEWEST = 400  # rows
 EXACT = 1e-6  # scatter of equations that hold up to rounding, in deviations of the data
 LARGEST = 8  # combinations that tell whether rows fill their dimensions
 FEWEST_INSIDE, INSIDE_OF = 100, 500  # rows of them
