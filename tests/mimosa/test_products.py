@@ -202,24 +202,3 @@ def test_curved_leaves_are_factored():
     m = MIMOSA(random_state=0).fit(ds.X)
     assert ds.hierarchy is not None
     assert h_error(m.hierarchy_, ds.hierarchy) == 0
-
-
-def test_areas_of_houses_are_questions_of_yes_or_no():
-    columns = [
-        "Lot.Area",
-        "Mas.Vnr.Area",
-        "BsmtFin.SF.1",
-        "Total.Bsmt.SF",
-        "X1st.Flr.SF",
-        "X2nd.Flr.SF",
-        "Garage.Area",
-    ]
-    houses = load_dataset("ames-sample").X[[*columns, "Wood.Deck.SF"]].dropna()
-    m = MIMOSA(random_state=0).fit(houses)
-    told = {option for factor in m.factors_ for option in factor["options"]}
-    assert {"X2nd.Flr.SF = 0", "Wood.Deck.SF = 0", "Mas.Vnr.Area = 0"} <= told
-    leaves = next(row for row in m.candidates_ if row["finder"] == "subspaces")
-    assert m.description_length_ < leaves["bits"]
-    without = m.factors_[[f["name"] for f in m.factors_].index("by Wood.Deck.SF")]["column"]
-    off = [p.index for p in m.hierarchy_.paths if (without, 0) in p.choices]
-    assert (np.isin(m.labels_, off) == (houses["Wood.Deck.SF"] == 0)).mean() > 0.99

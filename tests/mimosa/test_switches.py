@@ -83,3 +83,15 @@ def test_one_switch_is_no_product():
 
 def test_too_few_rows_are_not_searched():
     assert found_in(plane_with_switches(150))[1] is None
+
+
+def test_areas_of_houses_are_questions_of_yes_or_no():
+    names = ["Mas.Vnr.Area", "BsmtFin.SF.1", "Total.Bsmt.SF", "X1st.Flr.SF", "X2nd.Flr.SF", "Wood.Deck.SF"]
+    houses = load_dataset("ames-sample").X[names].dropna()
+    X = houses.to_numpy(float)
+    Z, found = found_in(X / X.std(axis=0))
+    assert found is not None
+    on = np.array([cell.on for cell in found.components])[found.posteriors(Z).argmax(axis=1)]
+    for name in ("Mas.Vnr.Area", "X2nd.Flr.SF", "Wood.Deck.SF"):
+        has_it = (houses[name] > 0).to_numpy()
+        assert max((on[:, s] == has_it).mean() for s in range(on.shape[1])) > 0.99, name
