@@ -10,6 +10,7 @@ from disentree.datasets import load_dataset
 from disentree.metrics import h_error, purity_score
 from disentree.mimosa.products import (
     Choice,
+    are_independent,
     arrange,
     cells_of,
     direct_parents,
@@ -202,3 +203,11 @@ def test_curved_leaves_are_factored():
     m = MIMOSA(random_state=0).fit(ds.X)
     assert ds.hierarchy is not None
     assert h_error(m.hierarchy_, ds.hierarchy) == 0
+
+
+def test_choices_that_tell_each_other_are_not_independent():
+    on = independent()
+    assert are_independent(arrange(on), on)
+    beside = [Choice([-1, i], [[], []]) for i in range(3)]
+    on[:, 1] = np.where(np.random.default_rng(1).random(len(on)) < 0.2, on[:, 1], on[:, 0])
+    assert not are_independent(beside, on)

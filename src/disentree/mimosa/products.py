@@ -21,6 +21,7 @@ from disentree.hierarchy.tree import Categorical, Continuous, Group
 INSIDE = 0.1  # exceptions to a rule between two switches, relative to what chance would give
 EXPECTED = 5.0  # exceptions that chance would give, for their absence to mean something
 RARE = 0.01  # the same as a share of all rows: rarer exceptions are not worth another shape of the tree
+DEPENDENT = 0.2  # of the bits of a choice that another one beside it tells, at most
 MISSING = 0.2  # share of the rows that combinations which do not occur would have by chance, at most
 OCCURS = 5  # rows of a combination that is no error
 
@@ -92,6 +93,35 @@ def is_product(choices: Sequence[Choice]) -> bool:
     groups = [choices, *(inner for choice in all_choices(choices) for inner in choice.below)]
     beside = [group for group in groups if len(group) > 1]
     return bool(beside) and all(-1 in choice.switches for group in beside for choice in group)
+
+
+def are_independent(choices: Sequence[Choice], on: Bool[np.ndarray, "n s"]) -> bool:
+    """Whether choices beside each other say little about each other, in the rows in which they are open."""
+
+    def taken(choice: Choice, rows: Bool[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
+        out = np.full(int(rows.sum()), -1)
+        for i in choice.switches:
+            if i >= 0:
+                out[on[rows, i]] = i
+        return out
+
+    def check(group: Sequence[Choice], rows: Bool[np.ndarray, " n"]) -> bool:
+        values = [taken(choice, rows) for choice in group]
+        for a, b in itertools.combinations(values, 2):
+            alone, other, both = _entropy(a), _entropy(b), _entropy(a * (on.shape[1] + 2) + b)
+            if alone + other - both > DEPENDENT * min(alone, other):
+                return False
+        inner = [
+            (below, rows & on[:, i]) for c in group for i, below in zip(c.switches, c.below, strict=True) if i >= 0
+        ]
+        return all(check(below, there) for below, there in inner if below)
+
+    return check(choices, np.ones(len(on), bool))
+
+
+def _entropy(values: Int[np.ndarray, " m"]) -> float:
+    share = np.unique(values, return_counts=True)[1] / max(len(values), 1)
+    return float(-(share * np.log2(share)).sum())
 
 
 def hierarchy_of(
@@ -186,11 +216,10 @@ def saved_by_product(
     cells = cells_of(on, paths)
     counts = np.bincount(cells[cells >= 0], minlength=len(paths))
     n = int(counts.sum())
-    there = np.flatnonzero(counts >= OCCURS)
-    if n < 2 or len(there) < 2:
-        return 0.0
     chance = expected_shares(choices, on, paths)
-    if chance[counts < OCCURS].sum() > MISSING:
+    occurs = counts >= np.maximum(OCCURS, INSIDE * n * chance)
+    there = np.flatnonzero(occurs)
+    if n < 2 or len(there) < 2 or chance[~occurs].sum() > MISSING:
         return 0.0
     a_number = 0.5 * np.log2(n)
     entropy = -(counts[there] * np.log2(counts[there] / n)).sum()
@@ -285,7 +314,7 @@ def factored_leaves(
         of_leaf[c, list(switches)] = True
     rows = of_leaf[labels]
     choices = arrange(rows)
-    if not is_product(choices):
+    if not is_product(choices) or not are_independent(choices, rows):
         return None
     hierarchy, paths = hierarchy_of(choices, dimensions[bottom], sizes)
     path_of = cells_of(of_leaf, paths)

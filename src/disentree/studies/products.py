@@ -52,7 +52,7 @@ def report(results: Results) -> list[Section]:
             [
                 dataset,
                 words,
-                str(len(found[0]["true_dimensions"])) if found else "",
+                str(len(found[0].get("true_dimensions", []))) if found else "",
                 f"{sum(error == 0 for error in errors)} of {len(errors)}",
                 spread(errors, 1),
                 spread(results.values("ari", **where)),

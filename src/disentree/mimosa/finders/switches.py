@@ -22,6 +22,7 @@ from disentree.mimosa.finders.subspaces import FILLED
 from disentree.mimosa.products import (
     Choice,
     all_choices,
+    are_independent,
     arrange,
     cells_of,
     expected_shares,
@@ -154,7 +155,7 @@ def find(
         return None
     on = np.stack([~e.holds(Z) for e in equations], axis=1)
     equations, on, choices = _limited(equations, on)
-    if not is_product(choices):
+    if not is_product(choices) or not are_independent(choices, on):
         return None
     space, base = _space(Z, precision, equations, on)
     sizes = [e.size for e in equations]
