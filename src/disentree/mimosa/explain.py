@@ -205,7 +205,6 @@ def _rule_sentence(split: Mapping[str, Any]) -> str:
     return f"Rule: {rule['text']} ({shares}; accuracy {right})."
 
 
-@np.errstate(over="ignore", invalid="ignore")  # numbers of 1e300 have no variance
 def with_lost(
     found: Explanation, hierarchy: Hierarchy, lost: Sequence[dict[str, Any]], matches: Sequence[Sequence[int]]
 ) -> Explanation:
@@ -218,6 +217,7 @@ def with_lost(
     return replace(found, lost=lost_in_words(hierarchy, lost, matches, name_of))
 
 
+@np.errstate(over="ignore", invalid="ignore")  # numbers of 1e300 have no variance
 def explain_tree(
     X: Any,
     hierarchy: Hierarchy,
