@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.component import Component
 from disentree.mimosa.explain import Explanation, explain_tree, tree_names, with_lost
+from disentree.mimosa.factors import factors_of
 from disentree.mimosa.inputs import as_observations, is_frame
 from disentree.mimosa.lost import lost_enclosures, lost_in_words, lost_variables
 from disentree.mimosa.naming import renamed, with_names
@@ -180,20 +181,7 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         each of them opens. Empty if there are not two of them.
         """
         check_is_fitted(self)
-        variables = self.hierarchy_.variables
-        tops = [v for v in variables if v.kind == "categorical" and v.parent is None]
-        if len(tops) < 2:
-            return []
-        opened = [[v for v in variables if v.parent == top.index and v.kind == "continuous"] for top in tops]
-        return [
-            {
-                "name": top.name,
-                "column": top.index,
-                "options": list(top.options),
-                "variables": [sum(v.option == k for v in own) for k in range(top.n_options)],
-            }
-            for top, own in zip(tops, opened, strict=True)
-        ]
+        return factors_of(self.hierarchy_)
 
     def explain(self, X: Any = None) -> Explanation:
         """Why the tree branches where it does, in terms of the columns of the data.

@@ -28,6 +28,32 @@ def factor_columns(hierarchy: Hierarchy) -> list[int]:
     return found if len(found) > 1 else []
 
 
+def factors_of(hierarchy: Hierarchy) -> list[dict[str, Any]]:
+    """The factors of a product as they stand in its hierarchy.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+
+    Returns
+    -------
+    list of dict
+        `name`, `column`, `options` and `variables` (how many each option adds); empty if it is not a product.
+    """
+    return [
+        {
+            "name": hierarchy.variables[column].name,
+            "column": column,
+            "options": list(hierarchy.variables[column].options),
+            "variables": [
+                _opened(hierarchy, column, k).count("continuous")
+                for k in range(hierarchy.variables[column].n_options)
+            ],
+        }
+        for column in factor_columns(hierarchy)
+    ]
+
+
 def describe_factors(
     hierarchy: Hierarchy,
     splits: Mapping[tuple[int, int], Mapping[str, Any]],
@@ -51,8 +77,9 @@ def describe_factors(
         its options name), `reason` (what varies with it, if they name none) and `text`; empty if the tree is not a
         product.
     """
-    columns, out = factor_columns(hierarchy), []
-    for column in columns:
+    factors, out = factors_of(hierarchy), []
+    for factor in factors:
+        column = factor["column"]
         variable = hierarchy.variables[column]
         own = [splits[column, k] for k in range(variable.n_options)]
         below = [_opened(hierarchy, column, k) for k in range(variable.n_options)]
@@ -64,13 +91,10 @@ def describe_factors(
             more = ", ".join(f"{name} ({times:.1f} times the variance)" for name, _, times in varying)
             reason = f"Where {own[varying[0][1]]['name']}, these vary more: {more}."
         parts = ", ".join(options)
-        beside = f"{len(columns) - 1} other{'s' * (len(columns) > 2)}"
+        beside = f"{len(factors) - 1} other{'s' * (len(factors) > 2)}"
         out.append(
             {
-                "name": variable.name,
-                "column": column,
-                "options": list(variable.options),
-                "variables": [kinds.count("continuous") for kinds in below],
+                **factor,
                 "columns": told,
                 "reason": reason,
                 "text": f"{variable.name}, chosen independently of {beside}: {parts}. {reason}".strip(),

@@ -34,7 +34,6 @@ from disentree.mimosa.products import (
 MOST_DIMENSIONS = 20
 MOST_PATHS = 512
 FEWEST = 400  # rows
-EXACT = 1e-6  # scatter of equations that hold up to rounding, in deviations of the data
 LARGEST = 8  # combinations that tell whether rows fill their dimensions
 FEWEST_INSIDE, INSIDE_OF = 100, 500  # rows of them
 LEAST = 0.02  # of the eigenvalues of correlations between variables
@@ -160,8 +159,7 @@ def find(
     space, base = _space(Z, precision, equations, on)
     sizes = [e.size for e in equations]
     _, paths = hierarchy_of(choices, base, sizes)
-    saved = saved_by_product(choices, on, paths, base, sizes, Z.shape[1])
-    if saved <= 0:
+    if saved_by_product(choices, on, paths, base, sizes, Z.shape[1]) <= 0:
         return None
     cells = cells_of(on, paths)
     chance = expected_shares(choices, on, paths)
@@ -170,15 +168,11 @@ def find(
     shares = (counts + prior * chance) / (counts.sum() + prior)
     dims = base + paths @ np.array(sizes)
     components = [Cell(int(d), row.tolist()) for d, row in zip(dims, paths, strict=True)]
-    scale = np.mean([np.linalg.norm(e.weights, axis=0).min() for e in equations]) * Z.std()
     details = {
         "space": space,
         "choices": choices,
         "base": base,
         "sizes": sizes,
-        "saved": saved / len(Z),
-        "gains": [e.gain for e in equations],
-        "exact": bool(1 / scale < EXACT),
         "needless": ["atlas", "mixture"] if _is_filled(space, components, cells, Z, rng) else [],
     }
     return ProductCandidate("switches", components, shares, details)
@@ -238,23 +232,21 @@ def _space(
     deviations = np.sqrt(np.maximum(values[::-1], 0))
     # The scatter of equations is the noise of the data: directions no wider than that are nothing else.
     scatter = np.median(1 / np.linalg.norm(own, axis=0))
-    wide = deviations > np.maximum(REACH * scatter, 0)
+    wide = deviations > REACH * scatter
     weights = np.concatenate([own, rest], axis=1)
     offset = np.concatenate([offsets, -center @ rest])
     owner = [i for i, e in enumerate(equations) for _ in range(e.size)] + [-1 if w else -2 for w in wide]
     Y = Z @ weights + offset
     least = np.sqrt((precision**2) @ weights**2)
     fixed = np.concatenate([np.ones(own.shape[1]), deviations])
-    for j, i in enumerate(owner):
-        if i >= 0:  # equations that hold exactly are tried to a scatter that is larger than it is
-            fixed[j] = np.sqrt(np.mean(Y[~on[:, i], j] ** 2))
     active = np.ones((len(Z), D), bool)
     for j, i in enumerate(owner):
-        if i >= 0:
+        if i >= 0:  # equations that hold exactly are tried to a scatter that is larger than theirs
+            fixed[j] = np.sqrt(np.mean(Y[~on[:, i], j] ** 2))
             active[:, j] = on[:, i]
+    fixed = np.maximum(fixed, np.maximum(least, 1e-300))
     maps = [Margins.fit(Y[active[:, j]][:, [j]], least[[j]]).maps[0] for j in range(D)]
     margins = Margins(maps)
-    space = ProductSpace(weights, offset, owner, np.maximum(fixed, np.maximum(least, 1e-300)), margins, np.eye(D))
     S = np.where(active, margins(Y)[0], 0.0)
     A = active.astype(float)
     pairs = np.maximum(A.T @ A, 1)
@@ -264,4 +256,4 @@ def _space(
     values, vectors = np.linalg.eigh(R)
     R = (vectors * np.maximum(values, LEAST)) @ vectors.T
     R /= np.sqrt(np.outer(R.diagonal(), R.diagonal()))
-    return ProductSpace(weights, offset, owner, space.scatter, margins, R), int(wide.sum())
+    return ProductSpace(weights, offset, owner, fixed, margins, R), int(wide.sum())
