@@ -117,6 +117,21 @@ def test_values_of_any_magnitude_are_standardized(tmp_path, scale):
     np.testing.assert_allclose(data.X[:, 0], (values - values.mean()) / values.std(), rtol=1e-9, atol=1e-9)
 
 
+def test_a_tree_is_looked_for_in_the_units_of_the_columns(tmp_path):
+    rng = np.random.default_rng(0)
+    a = rng.normal(10, 3, 300).round(2)
+    b = np.where(rng.random(300) < 0.5, a, rng.normal(20, 1, 300).round(2))
+    pd.DataFrame({"a": a, "b": b}).to_csv(tmp_path / "t.csv", index=False)
+    np.save(tmp_path / "t.npy", np.stack([a, b], axis=1))
+    table, array = load_file(tmp_path / "t.csv"), load_file(tmp_path / "t.npy")
+    assert np.array_equal(table.searched, np.stack([a, b], axis=1))  # where a = b, it stays so
+    assert np.allclose(array.searched, table.searched, rtol=1e-14)
+    assert np.array_equal(table.take(np.arange(5)).searched, table.searched[:5])
+    pd.DataFrame({"a": a * 1e200, "b": b}).to_csv(tmp_path / "huge.csv", index=False)
+    huge = load_file(tmp_path / "huge.csv")
+    assert huge.searched is huge.X
+
+
 def test_small_differences_of_large_values_are_kept(tmp_path):
     values = 1e15 + np.arange(300) % 7
     data = one_column(tmp_path, values)

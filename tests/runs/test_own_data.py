@@ -11,6 +11,7 @@ import pytest
 from disentree.datasets import load_dataset, save_dataset
 from disentree.errors import UserError
 from disentree.runs import Run, RunConfig, starting
+from fakes import FakeMIMOSA
 from shell import invoke
 
 
@@ -45,6 +46,17 @@ def test_an_array_of_series_is_shown_in_its_own_units(tmp_path, fakes, one_pictu
     samples = Run.open(tmp_path / "r").read_npz("samples.npz")
     assert abs(samples["X"].mean() - 1000) < 5
     assert abs(samples["X_again"].mean() - 1000) < 5
+
+
+def test_the_tree_is_found_in_the_units_of_the_columns(tmp_path, monkeypatch, fakes):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(10, 3, 300), "b": rng.normal(20, 1, 300)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    seen = []
+    monkeypatch.setattr(FakeMIMOSA, "fit", lambda self, X, fit=FakeMIMOSA.fit: (seen.append(X), fit(self, X))[1])
+    result = invoke("mimosa", tmp_path / "t.csv", "--out", tmp_path / "r")
+    assert result.exit_code == 0, result.stderr
+    assert np.isin(seen[0], frame.to_numpy()).all()
 
 
 def test_images_and_truth_from_a_written_benchmark(tmp_path, fakes):

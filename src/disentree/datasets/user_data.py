@@ -79,6 +79,20 @@ class UserData:
         """Whether true codes are known."""
         return self.codes is not None and self.hierarchy is not None
 
+    @property
+    def searched(self) -> Num[np.ndarray, "n ..."]:
+        """The rows that a tree is looked for in: vectors in their own units, anything else as `X`.
+
+        Standardized, columns that are equal in some rows (a = b) have different zeros and units. `X` is taken if
+        squares of the values, or of their differences, are not numbers that float64 can tell apart.
+        """
+        if self.center is None or self.scale is None:
+            return self.X
+        own = self.X * self.scale + self.center if self.frame is None else self.frame.to_numpy(dtype=np.float64)
+        largest, extent = np.abs(own).max(axis=0), np.ptp(own, axis=0)
+        tame = (largest >= SMALLEST_RAW) & (largest <= LARGEST_RAW) & (extent > RESOLUTION * largest)
+        return own if tame.all() else self.X
+
     def __len__(self) -> int:
         return len(self.X)
 

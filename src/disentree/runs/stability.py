@@ -31,7 +31,7 @@ def measure_stability(run: Run, options: StageOptions) -> str:
         return "not asked for"
     rows = run.read_npz("labels.npz")
     train, about = rows["train"], run.structure
-    X = run.data.X[train]
+    X = run.data.searched[train]
     codec = None
     if (run.folder / TABLE).is_file():
         X, codec = run.data.frame.iloc[train], run.data.codec

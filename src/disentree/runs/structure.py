@@ -71,7 +71,7 @@ def _run_mimosa(
 ) -> tuple[Hierarchy, Int[np.ndarray, " n"], Int[np.ndarray, " n"], Int[np.ndarray, " m"]]:
     """The tree, labels and core labels of the training rows, labels of the others; `about` gets the rest."""
     mimosa = make_mimosa(run.config, options)
-    X = run.data.X if options.embedding is None else options.embedding
+    X = run.data.searched if options.embedding is None else options.embedding
     codec = run.data.codec if run.config.structure == "mimosa" and options.embedding is None else None
     (run.folder / TABLE).unlink(missing_ok=True)
     rows_of, more = X.__getitem__, {}
