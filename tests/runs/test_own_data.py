@@ -10,7 +10,7 @@ import pytest
 
 from disentree.datasets import load_dataset, save_dataset
 from disentree.errors import UserError
-from disentree.runs import Run, RunConfig, starting
+from disentree.runs import Run, RunConfig, finish_run, start_run, starting
 from fakes import FakeMIMOSA
 from shell import invoke
 
@@ -54,8 +54,7 @@ def test_the_tree_is_found_in_the_units_of_the_columns(tmp_path, monkeypatch, fa
     frame.to_csv(tmp_path / "t.csv", index=False)
     seen = []
     monkeypatch.setattr(FakeMIMOSA, "fit", lambda self, X, fit=FakeMIMOSA.fit: (seen.append(X), fit(self, X))[1])
-    result = invoke("mimosa", tmp_path / "t.csv", "--out", tmp_path / "r")
-    assert result.exit_code == 0, result.stderr
+    finish_run(start_run(RunConfig.of(str(tmp_path / "t.csv")), tmp_path / "r"), until="structure")
     assert np.isin(seen[0], frame.to_numpy()).all()
 
 
