@@ -76,6 +76,10 @@ SHARP_CHANNELS, SHARP_DEPTH = (64, 32, 32), 2
 # Small minibatches: what counts is the number of steps. On Spaceshapes 120,000 rows in minibatches of 64, 32 and
 # 16 end at an R2 of .972, .982 and .990 in about the same time.
 SHARP_BATCH, SHARP_RATE, SHARP_RISE = 16, 4e-3, 0.1
+# From a third of the training on, the encoder learns from pixels too, at an eighth of the decoder's rate, by which
+# time the decoder's errors are those of the codes. Codes that come within a tenth of their standard deviation of
+# where they were are free; another one beyond costs a twenty-fifth of the loss of the mean image.
+SHARP_FREE, SHARP_SLOWER, SHARP_SLACK, SHARP_HOLD, SHARP_OPTIONS = 1 / 3, 1 / 8, 0.1, 0.04, 0.0125
 SHARP_ROWS = 120  # rows of this training for each of `max_steps`: 480,000 by default, three minutes on a core
 SHARP_EPOCHS = 100  # of few images, however many rows that would be
 SHARP_SMALLEST = 8  # pixels of a side; smaller images have no edges to speak of

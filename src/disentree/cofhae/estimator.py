@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
@@ -391,23 +391,29 @@ class COFHAE(AutoencoderEstimator):
         if closed is not None and not self.interrupted_ and not self._network_is_better(closed, source, held):
             self._take_closed_form(closed, source)
         if self.sharp and not self.interrupted_ and self.decoder in ("auto", "mlp") and can_be_sharp(layer):
-            self._sharpen(source, held, int(seeds[6].generate_state(1)[0]))
+            self._sharpen(source, held, int(seeds[6].generate_state(1)[0]), identity)
         return self
 
-    def _sharpen(self, source: Source, held: Int[np.ndarray, " m"], seed: int) -> None:
-        """Train the decoder to pixels, with the codes fixed, and keep it if it is better."""
+    def _sharpen(
+        self, source: Source, held: Int[np.ndarray, " m"], seed: int, identity: Mapping[str, Any]
+    ) -> None:
+        """Train the decoder to pixels, and with it the encoder, and keep both if they are better. `identity` is
+        that of the model's own training."""
         if self._has_length:
             n_rows = self._n_steps(source.n_rows) * self.batch_size
         else:
             n_rows = min(constants.SHARP_ROWS * self.max_steps, constants.SHARP_EPOCHS * source.n_rows)
 
         @torch.no_grad()
-        def encode(X: Shaped[np.ndarray, "n ..."]) -> Float[Tensor, "n items"]:
-            return torch.cat(self._encode_hard(self.input_.prepare(X)), dim=1)
+        def usual(x: Float[Tensor, "n ..."]) -> Float[np.ndarray, "n ..."]:
+            return self._images(torch.cat(self.autoencoder_.encode_hard(x), dim=1))
 
-        more = {"checkpoint": self.checkpoint, "verbose": self.verbose}
-        fit = partial(fit_pixels, self.input_, source, encode, held, n_rows, seed, **more)
-        self.pixels_, self.interrupted_ = sharper(fit, torch.no_grad()(self._images))
+        more = {"checkpoint": self.checkpoint, "identity": identity, "verbose": self.verbose}
+        fit = partial(fit_pixels, self.input_, source, self.autoencoder_, held, n_rows, seed, **more)
+        sharp, self.interrupted_ = sharper(fit, usual)
+        if sharp is not None:
+            self.pixels_, self.autoencoder_.encoder = sharp.decoder, sharp.encoder
+            self._describe_codes(source)
 
     def _read_frame(self, X: Any, hierarchy: Any, paths: Any, table: TableModel | None) -> tuple[Any, Any, Any]:
         """Features for a data frame with columns of any kind, and its structure; anything else as it is."""

@@ -1,16 +1,18 @@
 """Sharp images: a convolutional decoder from codes to pixels.
 
 Codes are learned on a few hundred principal components of the images, which is fast but blurs edges. When they are
-learned, they are fixed, and this decoder is trained on the pixels themselves: a regression on a few numbers, which
-takes a fraction of the time of training a convolutional autoencoder.
+learned, this decoder is trained on the pixels themselves: first as a regression on the codes, then together with
+the encoder, which learns from pixels what blurred images do not show. Codes are held close to where they were. It
+takes a fraction of the time of training a convolutional autoencoder from the start.
 """
 
 from __future__ import annotations
 
+import copy
 import logging
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
@@ -21,7 +23,9 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from disentree.cofhae import constants
+from disentree.cofhae.algorithm8 import HierarchicalAutoencoder
 from disentree.cofhae.inputs import InputLayer, channels_first, has_bytes
+from disentree.cofhae.losses import log_assignment_loss, target_loss
 from disentree.training.batches import TensorBatches
 from disentree.training.checkpoints import fingerprint, resume
 from disentree.training.data import Source, rows_of
@@ -43,7 +47,8 @@ class PixelDecoder(nn.Module):
     ----------
     config : dict
         "shape" and "dtype" of rows of X, "pixel_scale", "likelihood" ("bernoulli" or "gaussian"), "low", the least
-        pixel over `pixel_scale` or 0, and "n_items", how many numbers it is given for a row.
+        pixel over `pixel_scale` or 0, "n_items", how many numbers it is given for a row, and "loss_of_mean", that
+        of the mean image.
     """
 
     shift: Tensor  # (items): subtracted first
@@ -93,34 +98,80 @@ class PixelDecoder(nn.Module):
 
 @dataclass(frozen=True)
 class Images:
-    """Some rows of X as the decoder is trained on them: codes, and pixels as they are stored."""
+    """Some rows of X: what the encoder is given, and pixels as they are stored."""
 
-    items: Float[Tensor, "n items"]
+    inputs: Float[Tensor, "n ..."]
     stored: Shaped[Tensor, "n c h w"]
     pixel_scale: float
 
     @classmethod
-    def of(cls, X: Shaped[np.ndarray, "n ..."], items: Float[Tensor, "n items"], pixel_scale: float) -> Images:
+    def of(cls, X: Shaped[np.ndarray, "n ..."], inputs: Float[Tensor, "n ..."], pixel_scale: float) -> Images:
         axes = np.argsort(channels_first(X.shape[1:])[1]) + 1
         image = X[:, None] if X.ndim == 3 else X.transpose(0, *axes)
         kept = image if X.dtype == np.uint8 else image.astype(np.float32)
-        return cls(items, torch.from_numpy(np.ascontiguousarray(kept)), pixel_scale)
+        return cls(inputs, torch.from_numpy(np.ascontiguousarray(kept)), pixel_scale)
 
     def __len__(self) -> int:
-        return len(self.items)
+        return len(self.stored)
 
     def pixels(self, rows: Int[Tensor, " batch"] | slice) -> Float[Tensor, "batch c h w"]:
         """From 0 to 1."""
-        return self.stored[rows].to(self.items.device, torch.float32) / self.pixel_scale
+        return self.stored[rows].to(self.inputs.device, torch.float32) / self.pixel_scale
 
-    def error(self, decode: Callable[[Float[Tensor, "n items"]], Float[np.ndarray, "n ..."]]) -> float:
-        """The squared error of a decoder, per row, in units of `pixel_scale`."""
+    def error(self, restore: Callable[[Float[Tensor, "n ..."]], Float[np.ndarray, "n ..."]]) -> float:
+        """The squared error per row, in units of `pixel_scale`, of images made from what the encoder is given."""
         total = 0.0
         for start in range(0, len(self), constants.SHARP_BLOCK):
             some = slice(start, start + constants.SHARP_BLOCK)
-            decoded = Images.of(decode(self.items[some]), self.items[some], self.pixel_scale)
-            total += float((decoded.pixels(slice(None)) - self.pixels(some)).square().sum())
+            restored = Images.of(restore(self.inputs[some]), self.inputs[some], self.pixel_scale)
+            total += float((restored.pixels(slice(None)) - self.pixels(some)).square().sum())
         return total / len(self)
+
+
+class SharpAutoencoder(nn.Module):
+    """The encoder and the hierarchy of another autoencoder, and a decoder to pixels."""
+
+    def __init__(self, hae: HierarchicalAutoencoder, decoder: PixelDecoder):
+        super().__init__()
+        self.encoder, self.decoder = copy.deepcopy(hae.encoder).requires_grad_(True), decoder
+        self.mask = hae.mask
+
+    def items(self, x: Float[Tensor, "batch ..."]) -> Float[Tensor, "batch items"]:
+        """Hard options, and continuous variables."""
+        z_pre = self.encoder(x)
+        a, on = self.mask.harden(z_pre)
+        return torch.cat([a, z_pre[:, : self.mask.n_continuous] * on], dim=1)
+
+    @torch.no_grad()
+    def restore(self, x: Float[Tensor, "batch ..."]) -> Float[np.ndarray, "batch ..."]:
+        """Images in the shape and units of X."""
+        return self.decoder.decode(self.items(x))
+
+    def loss(
+        self,
+        x: Float[Tensor, "batch ..."],
+        image: Float[Tensor, "batch c h w"],
+        a: Float[Tensor, "batch options"],
+        target: Float[Tensor, "batch continuous"],
+        unit: Float[Tensor, " continuous"],
+        free: bool,
+    ) -> dict[str, Tensor]:
+        """The loss of pixels, in nats or squared error, with a hold on codes: options as they were, and variables
+        within a slack, in a `unit` for each, around their targets (NaN where a variable is not there).
+
+        Codes learn from pixels only if they are `free`.
+        """
+        code = self.mask(self.encoder(x), 1.0)
+        own = self.mask.with_choices(code, a)
+        z = own.z if free else own.z.detach()
+        pixels = self.decoder.loss(torch.cat([a, z], dim=1), image)
+        slack = torch.full((len(x),), constants.SHARP_SLACK, device=x.device)
+        weight = torch.ones_like(target)
+        held = target_loss(code.z_pre[:, : self.mask.n_continuous] / unit, target / unit, weight, slack)
+        options = log_assignment_loss(code, a)
+        worth = self.decoder.config["loss_of_mean"]
+        loss = pixels + worth * (constants.SHARP_HOLD * held + constants.SHARP_OPTIONS * options)
+        return {"loss": loss, "pixels": pixels, "held": held}
 
 
 def can_be_sharp(layer: InputLayer) -> bool:
@@ -131,7 +182,9 @@ def can_be_sharp(layer: InputLayer) -> bool:
     return channels <= 4 and min(sides) >= constants.SHARP_SMALLEST
 
 
-def make_decoder(layer: InputLayer, images: Images, dtype: str, seed: int) -> PixelDecoder:
+def make_decoder(
+    layer: InputLayer, images: Images, items: Float[Tensor, "n items"], dtype: str, seed: int
+) -> PixelDecoder:
     """An untrained decoder, with units, mean and likelihood from some images.
 
     Pixels are Bernoulli if their variance is most of what pixels of 0 and 1 with the same means would have:
@@ -144,39 +197,46 @@ def make_decoder(layer: InputLayer, images: Images, dtype: str, seed: int) -> Pi
         square += float(x.square().sum()) / len(images)
     low, high = float(images.stored.min()), float(images.stored.max()) / images.pixel_scale
     most = float((mean * (1 - mean)).sum())
-    is_binary = low >= 0 and high <= 1 and square - float(mean.square().sum()) > constants.BINARY_SHARE * most
+    variance = square - float(mean.square().sum())
+    is_binary = low >= 0 and high <= 1 and variance > constants.BINARY_SHARE * most
+    least = constants.PIXEL_PROBABILITY
+    p = mean.clamp(least, 1 - least)
     config = {
         "shape": list(layer.shape),
         "dtype": dtype,
         "pixel_scale": images.pixel_scale,
         "likelihood": "bernoulli" if is_binary else "gaussian",
         "low": min(0.0, low / images.pixel_scale),
-        "n_items": images.items.shape[1],
+        "n_items": items.shape[1],
+        "loss_of_mean": float(nn.functional.binary_cross_entropy(p, p, reduction="sum"))
+        if is_binary
+        else variance,
     }
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         decoder = PixelDecoder(config)
-    least = constants.PIXEL_PROBABILITY
-    decoder.mean.copy_(mean.clamp(least, 1 - least).logit() if is_binary else mean)
-    decoder.shift.copy_(images.items.mean(0))
-    decoder.scale.copy_(1 / images.items.std(0).clamp_min(1e-3))
-    return decoder.to(images.items.device)
+    decoder.mean.copy_(p.logit() if is_binary else mean)
+    decoder.shift.copy_(items.mean(0))
+    decoder.scale.copy_(1 / items.std(0).clamp_min(1e-3))
+    return decoder.to(items.device)
 
 
 def fit_pixels(
     layer: InputLayer,
     source: Source,
-    encode: Callable[[Shaped[np.ndarray, "n ..."]], Float[Tensor, "n items"]],
+    hae: HierarchicalAutoencoder,
     held: Int[np.ndarray, " m"],
     n_rows: int,
     seed: int,
     *,
     checkpoint: str | os.PathLike[str] | None = None,
+    identity: Mapping[str, Any] | None = None,
     verbose: bool = False,
-) -> tuple[PixelDecoder, Images, Outcome]:
-    """Train a decoder on `n_rows` rows, drawn again and again from those that are not held out.
+) -> tuple[SharpAutoencoder, Images, Outcome]:
+    """Train a decoder on `n_rows` rows, drawn again and again from those that are not held out, and refine the
+    encoder. `identity` is what a checkpoint must agree in to be continued.
 
-    Returns the decoder, the images to measure it on (those held out, or else some that it was trained on), and how
+    Returns both, the images to measure them on (those held out, or else some that they were trained on), and how
     the training ended.
     """
     rng = np.random.default_rng(seed)
@@ -188,33 +248,44 @@ def fit_pixels(
     measured = held if len(held) else np.sort(rng.choice(left, min(len(left), constants.MOST_HELD_OUT), False))
     scale = _scale_of(source)
     images, others = (
-        Images.of(X, _in_blocks(encode, X), scale) for X in (rows_of(source, left), rows_of(source, measured))
+        Images.of(X, _in_blocks(lambda rows: layer.to_input(layer.prepare(rows)), X), scale)
+        for X in (rows_of(source, left), rows_of(source, measured))
     )
-    decoder = make_decoder(layer, images, str(source.dtype), seed)
+    mask = hae.mask
+    with torch.no_grad():
+        a, z = (torch.cat(parts) for parts in zip(*map(hae.encode_hard, images.inputs.split(8192)), strict=True))
+    on = a @ mask.above_continuous == mask.above_continuous.sum(0)
+    target = torch.where(on, z, torch.nan)
+    unit = torch.stack([z[some, i].std() if some.sum() > 1 else z.new_ones(()) for i, some in enumerate(on.T)])
+    unit = unit.clamp_min(1e-6)
+    decoder = make_decoder(layer, images, torch.cat([a, z], dim=1), str(source.dtype), seed)
+    model = SharpAutoencoder(hae, decoder)
     batch_size = min(constants.SHARP_BATCH, len(images))
-    batches = TensorBatches(images.items, batch_size, lambda rows: (images.pixels(rows.cpu()),), drop_last=True)
+
+    def labels(rows: Int[Tensor, " batch"]) -> tuple[Tensor, ...]:
+        return images.pixels(rows.cpu()), a[rows], target[rows]
+
+    batches = TensorBatches(images.inputs, batch_size, labels, drop_last=True)
     steps = max(1, n_rows // batch_size)
 
     def step(state: State, batch: tuple[Tensor, ...], progress: float) -> dict[str, Tensor]:
-        loss = decoder.loss(*batch)
+        x, pixels, options, place = batch
+        terms = model.loss(x, pixels, options, place, unit, free=progress >= constants.SHARP_FREE)
         state.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        terms["loss"].backward()
         state.optimizer.step()
-        return {"loss": loss}
+        return terms
 
-    # the same codes of the same number of images are of the same images
-    about = {
-        "training": "pixels",
-        "codes": fingerprint([images.items.cpu().numpy()]),
-        "seed": seed,
-        "steps": steps,
-    }
+    # by the images rather than by their codes, which may differ in the last bit from one process to the next
+    pictures = fingerprint([images.stored.numpy()])
+    about = {"training": "pixels", "images": pictures, "seed": seed, "steps": steps, **(identity or {})}
     state = State.start(
-        decoder,
+        model,
         learning_rate=constants.SHARP_RATE,
         schedule=partial(one_cycle, rise=constants.SHARP_RISE),
         steps=steps,
         generator=generator_of(seed),
+        slower=(model.encoder, constants.SHARP_SLOWER),
     )
     save = (lambda state: None) if checkpoint is None else resume(state, CHECKPOINT, about, checkpoint)
     n_epochs = math.ceil(steps / batches.n_batches)
@@ -224,34 +295,35 @@ def fit_pixels(
             batches,
             step,
             steps,
-            device=images.items.device,
+            device=images.inputs.device,
             batch_size=batch_size,
             report=report,
             after_batch=after_batch,
             checkpoint=save,
         )
-    return decoder.eval().requires_grad_(False), others, outcome
+    return model.eval().requires_grad_(False), others, outcome
 
 
 def sharper(
-    fit: Callable[[], tuple[PixelDecoder, Images, Outcome]],
-    usual: Callable[[Float[Tensor, "n items"]], Float[np.ndarray, "n ..."]],
-) -> tuple[PixelDecoder | None, bool]:
-    """A decoder if its images are closer to those measured than the usual ones, and whether Ctrl-C ended it."""
+    fit: Callable[[], tuple[SharpAutoencoder, Images, Outcome]],
+    usual: Callable[[Float[Tensor, "n ..."]], Float[np.ndarray, "n ..."]],
+) -> tuple[SharpAutoencoder | None, bool]:
+    """What was fitted if its images are closer to those measured than the usual ones, and whether Ctrl-C ended
+    it."""
     try:
-        decoder, images, outcome = fit()
+        model, images, outcome = fit()
     except Diverged as error:
         log.info("the decoder to pixels %s; images are decoded from principal components", error)
         return None, False
-    ours, blurred = images.error(decoder.decode), images.error(usual)
+    ours, blurred = images.error(model.restore), images.error(usual)
     log.info("squared error of an image: %.3g by the decoder to pixels, %.3g without", ours, blurred)
-    return (decoder if ours < blurred else None), outcome.interrupted
+    return (model if ours < blurred else None), outcome.interrupted
 
 
 def _in_blocks(
-    encode: Callable[[Shaped[np.ndarray, "n ..."]], Float[Tensor, "n items"]], X: Shaped[np.ndarray, "n ..."]
-) -> Float[Tensor, "n items"]:
-    return torch.cat([encode(X[i : i + constants.SHARP_BLOCK]) for i in range(0, len(X), constants.SHARP_BLOCK)])
+    prepare: Callable[[Shaped[np.ndarray, "n ..."]], Float[Tensor, "n ..."]], X: Shaped[np.ndarray, "n ..."]
+) -> Float[Tensor, "n ..."]:
+    return torch.cat([prepare(X[i : i + constants.SHARP_BLOCK]) for i in range(0, len(X), constants.SHARP_BLOCK)])
 
 
 def _scale_of(source: Source) -> float:

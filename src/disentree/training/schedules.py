@@ -28,7 +28,7 @@ def one_cycle(
     Parameters
     ----------
     optimizer : Optimizer
-        Its learning rate is the highest of the cycle.
+        Its learning rates are the highest of the cycle.
     steps : int
         Length of the training.
     rise : float, default=0.2
@@ -38,7 +38,7 @@ def one_cycle(
     cycle_momentum : bool, default=False
         Whether Adam's first beta falls from .95 to .85 while the rate rises, and rises again.
     """
-    highest = optimizer.param_groups[0]["lr"]
+    highest = [group["lr"] for group in optimizer.param_groups]
     return OneCycleLR(
         optimizer,
         highest,
