@@ -36,6 +36,7 @@ def run_training(
     checkpoint: Callable[[State], None] = lambda state: None,
     measure: Callable[[State], dict[str, float]] = lambda state: {},
     ending: Ending | None = None,
+    work: float | None = None,
 ) -> Outcome:
     """Train, and leave the model of the last good epoch in evaluation mode whatever happens.
 
@@ -51,6 +52,8 @@ def run_training(
         Called with the record of each epoch. If it raises, so does this function.
     checkpoint : callable, optional
         Saves the state; called before the first epoch and after each.
+    work : float, optional
+        Multiplications of a minibatch, by which the number of threads is chosen, if weights are used more than once.
 
     Raises
     ------
@@ -70,7 +73,7 @@ def run_training(
 
     interrupted, diverged, problem = False, False, ""
     state.model.train()
-    with flushed_denormals(device), suitable_threads(device, batch_size * n_weights):
+    with flushed_denormals(device), suitable_threads(device, work or batch_size * n_weights):
         try:
             train(state, batches, step, steps, after_epoch, after_batch, measure, ending)
         except KeyboardInterrupt:
