@@ -53,7 +53,8 @@ def run_training(
     checkpoint : callable, optional
         Saves the state; called before the first epoch and after each.
     work : float, optional
-        Multiplications of a minibatch, by which the number of threads is chosen, if weights are used more than once.
+        Multiplications of a minibatch, by which the number of threads is chosen, where weights are used several
+        times.
 
     Raises
     ------

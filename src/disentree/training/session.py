@@ -16,8 +16,8 @@ from disentree.training.loop import Record
 from disentree.utils.files import naming
 from disentree.utils.progress import bar
 
-# Multiplications of a minibatch (rows times uses of weights) below which several threads wait for each other longer
-# than they compute; on a busy machine much longer.
+# Multiplications of a minibatch (rows times uses of weights) below which several threads wait for each other
+# longer than they compute; on a busy machine much longer.
 _WORTH_THREADS = 7e7
 
 
