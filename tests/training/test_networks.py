@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from disentree.training.networks import ACTIVATIONS, NETWORKS, ImageDecoder, build_decoder, build_encoder
+from disentree.training.networks import ACTIVATIONS, NETWORKS, build_decoder, build_encoder
 
 
 def shape_for(name):
@@ -42,10 +42,3 @@ def test_a_skip_network_starts_nearly_linear():
     bend = network(x + y) - network(x) - network(y) + network(torch.zeros(1, 5))
     assert bend.abs().mean() < 0.1 * network(x).abs().mean()
     assert any(isinstance(layer, nn.SiLU) for layer in network.modules())
-
-
-def test_multiplications_of_a_convolutional_decoder():
-    decoder = ImageDecoder((1, 32, 32), 3, channels=(4, 2, 2), hidden=5)
-    head = 4 * 5 + 6 * 16  # biases count as one more input
-    convolutions = 4 * (9 * 4 * 8) + 16 * (9 * 2 * 8) + 64 * (9 * 2 * 16)  # in a grid of 2x2, 4x4 and 8x8
-    assert decoder.multiplications == head + convolutions

@@ -300,7 +300,6 @@ def fit_pixels(
             report=report,
             after_batch=after_batch,
             checkpoint=save,
-            work=batch_size * decoder.network.multiplications,
         )
     return model.eval().requires_grad_(False), others, outcome
 

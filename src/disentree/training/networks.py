@@ -175,17 +175,6 @@ class ImageDecoder(nn.Module):
         )
         cast(Any, self).to(memory_format=torch.channels_last)
 
-    @property
-    def multiplications(self) -> int:
-        """For one image: weights of a convolution are used in every place."""
-        total, places = sum(weights.numel() for weights in self.head.parameters()), math.prod(self.grid[1:])
-        for layer in self.features:
-            if isinstance(layer, nn.Conv2d):
-                total += places * layer.weight.numel()
-            elif isinstance(layer, nn.PixelShuffle):
-                places *= layer.upscale_factor**2
-        return total
-
     def forward(self, z: Float[Tensor, "batch z"]) -> Float[Tensor, "batch c h w"]:
         grid = self.head(z).view(-1, *self.grid).contiguous(memory_format=torch.channels_last)
         return self.features(grid)[:, :, : self.shape[1], : self.shape[2]]

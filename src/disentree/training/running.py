@@ -36,7 +36,6 @@ def run_training(
     checkpoint: Callable[[State], None] = lambda state: None,
     measure: Callable[[State], dict[str, float]] = lambda state: {},
     ending: Ending | None = None,
-    work: float | None = None,
 ) -> Outcome:
     """Train, and leave the model of the last good epoch in evaluation mode whatever happens.
 
@@ -52,9 +51,6 @@ def run_training(
         Called with the record of each epoch. If it raises, so does this function.
     checkpoint : callable, optional
         Saves the state; called before the first epoch and after each.
-    work : float, optional
-        Multiplications of a minibatch, by which the number of threads is chosen, where weights are used several
-        times.
 
     Raises
     ------
@@ -74,7 +70,7 @@ def run_training(
 
     interrupted, diverged, problem = False, False, ""
     state.model.train()
-    with flushed_denormals(device), suitable_threads(device, work or batch_size * n_weights):
+    with flushed_denormals(device), suitable_threads(device, batch_size * n_weights):
         try:
             train(state, batches, step, steps, after_epoch, after_batch, measure, ending)
         except KeyboardInterrupt:

@@ -16,9 +16,9 @@ from disentree.training.loop import Record
 from disentree.utils.files import naming
 from disentree.utils.progress import bar
 
-# Multiplications of a minibatch (rows times uses of weights) below which several threads wait for each other
-# longer than they compute; on a busy machine much longer.
-_WORTH_THREADS = 7e7
+# Multiplications of a minibatch (weights times rows) below which one thread is used. Several wait for each other,
+# on a busy machine for most of the time; and those that are there already do not flush denormals.
+_WORTH_THREADS = 1e9
 
 
 def pick_device(device: str) -> torch.device:
@@ -65,9 +65,8 @@ def torch_threads(n: int | None) -> Iterator[None]:
 
 
 @contextmanager
-def suitable_threads(device: torch.device, work: float) -> Iterator[None]:
-    """One thread for networks on a CPU that are too small for several. `work`: multiplications of a
-    minibatch."""
+def suitable_threads(device: torch.device, work: int) -> Iterator[None]:
+    """One thread for networks on a CPU that are too small for several. `work`: weights times rows of a batch."""
     with torch_threads(1 if device.type == "cpu" and work < _WORTH_THREADS else None):
         yield
 

@@ -26,7 +26,7 @@ from disentree.training.checkpoints import fingerprint, resume
 from disentree.training.loop import State, train
 from disentree.training.networks import mlp
 from disentree.training.schedules import one_cycle
-from disentree.training.session import flushed_denormals, generator_of, reporter
+from disentree.training.session import flushed_denormals, generator_of, reporter, suitable_threads
 
 log = logging.getLogger("disentree.mimosa")
 
@@ -158,7 +158,12 @@ def train_autoencoder(
     }
     save = resume(state, CHECKPOINT, about)
     n_epochs = math.ceil(steps / batches.n_batches)
-    with flushed_denormals(), reporter(n_epochs, verbose, what="autoencoder: epoch") as (report, after_batch):
+    work = batches.batch_size * sum(weights.numel() for weights in network.parameters())
+    with (
+        flushed_denormals(),
+        suitable_threads(torch.device("cpu"), work),
+        reporter(n_epochs, verbose, what="autoencoder: epoch") as (report, after_batch),
+    ):
 
         def after_epoch(state: State) -> None:
             save(state)
