@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 def study(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="A study, or `report` to join finished ones; none to list them."),
+        typer.Argument(
+            metavar="[NAME]",
+            help="A study; `report` joins finished ones, `publish` fills documents in from results/; none lists "
+            "them.",
+        ),
     ] = None,
     scale: Annotated[
         str | None, typer.Option(help="quick, default, or paper for data and trainings of its size.")
@@ -40,12 +44,20 @@ def study(
         str | None, typer.Option(help="Do only these runs of the list, as 0-9,12, and write no report.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Do finished runs again.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="With publish: change nothing, and fail if anything would change.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="The folder (runs/studies/NAME-SCALE).")] = None,
 ) -> None:
     """Compute a table or figure of the paper and write a report.
 
     A study that was stopped goes on with the same command, or with --resume; finished runs are not repeated.
     """
+    if name == "publish":
+        refuse("is not an option of `disentree study publish`", *(set(given_options()) - {"name", "check"}))
+        print_published(check)
+        return
+    refuse("is an option of `disentree study publish`", "check")
     import matplotlib
 
     from disentree.studies import get_study
@@ -112,6 +124,17 @@ def print_list() -> None:
         described = get_study(name)
         print(f"{name:20} {described.reproduces}: {described.title}")
     print(f"{'report':20} all finished studies on one page")
+    print(f"{'publish':20} documents of a checkout, filled in from its results/")
+
+
+def print_published(check: bool) -> None:
+    from disentree.studies.publish import publish
+
+    changed = publish(Path(), check=check)
+    for path in changed:
+        print(f"written: {path}")
+    if not changed:
+        print("the documents are what the results say")
 
 
 def print_plan(study: Study, options: Options, folder: Path, jobs: int) -> None:

@@ -15,6 +15,7 @@ __all__ = ["STUDIES", "get_study"]
 
 STUDIES = (
     "table1",
+    "benchmarks",
     "disentanglement",
     "ablations",
     "metrics",

@@ -44,7 +44,7 @@ def report(results: Results) -> list[Section]:
                 f"{max(own):.3f}",
                 f"{max(baselines[luckiest]):.3f} ({title(luckiest)})",
                 change(*best),
-                _stated(dataset),
+                stated(dataset),
             ]
         )
     text = [_verdict("mean", by_mean), _verdict("best run", at_best), COUNTS] if leaders else []
@@ -88,7 +88,7 @@ def _verdict(of: str, rises: list[int]) -> str:
     )
 
 
-def _stated(dataset: str) -> str:
+def stated(dataset: str) -> str:
     """What the paper says of COFHAE, which is something only of its own benchmarks."""
     if dataset not in BENCHMARKS:
         return ""

@@ -36,7 +36,22 @@ def write_report(study: Study, results: Results) -> None:
     about = write_study(study, results, described)
     context = {"title": about["title"], "study": _for_template(about, results.folder)}
     _write(results.folder / "report.html", render_page("study.html", context, folder=TEMPLATES))
-    _write(results.folder / "report.md", f"# {about['title']}\n\n{_study_markdown(about, '', '##')}")
+    _write(results.folder / "report.md", report_markdown(about))
+
+
+def report_markdown(about: Mapping[str, Any]) -> str:
+    """The text of report.md.
+
+    Parameters
+    ----------
+    about : mapping
+        The contents of study.json.
+
+    Returns
+    -------
+    str
+    """
+    return f"# {about['title']}\n\n{_study_markdown(about, '', '##')}"
 
 
 def join_reports(home: Path) -> Path:
@@ -115,6 +130,7 @@ def _facts(about: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("runs", f"{len(done)} of {len(about['runs'])}, {duration(seconds)} of one core"),
         ("versions", ", ".join(f"{name} {version}" for name, version in about["versions"].items())),
         ("made", about["updated"]),
+        *([("note", about["note"])] if "note" in about else []),
     ]
 
 
@@ -165,13 +181,14 @@ def _study_markdown(about: Mapping[str, Any], prefix: str, heading: str) -> str:
         parts.append(f"{heading} {section['title']}")
         parts += section["text"]
         if section["rows"]:
-            parts.append(_table_markdown(section["header"], section["rows"], section["numbers"]))
+            parts.append(table_markdown(section["header"], section["rows"], section["numbers"]))
         for picture in section["pictures"]:
             parts.append(f"![{section['title']}]({prefix}figures/{picture['name']}.png)\n\n{picture['caption']}")
     return "\n\n".join(parts) + "\n"
 
 
-def _table_markdown(header: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int]) -> str:
+def table_markdown(header: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int]) -> str:
+    """A table; the columns in `numbers` are aligned to the right."""
     lines = [header, ["--:" if j in numbers else "---" for j in range(len(header))], *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 

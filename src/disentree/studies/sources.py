@@ -1,0 +1,116 @@
+"""Committed results as the sources of numbers: folders of studies under `results/`, read back and checked."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from disentree.errors import UserError
+from disentree.studies.folder import read_study
+from disentree.studies.results import Row
+from disentree.studies.runtimes import EPOCHS
+from disentree.utils.versions import UNKNOWN, describe_build
+
+
+class NoSource(UserError):
+    """Results that a number would be taken from do not exist."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The results of one study.
+
+    Attributes
+    ----------
+    name : str
+        The folder under `results/`.
+    about : dict
+        The contents of study.json.
+    rows : list of dict
+        The rows of table.csv and times.csv, joined, with numbers as numbers and None in empty cells. Those of
+        the study of runtimes have shares of the time: `model_share`, `training_share` (of structure).
+    """
+
+    name: str
+    about: dict[str, Any]
+    rows: list[Row]
+
+    @property
+    def build(self) -> str:
+        """The version and, if it was recorded, the commit that all runs were made by."""
+        versions = self.about["versions"]
+        if versions.get("commit", UNKNOWN) == UNKNOWN:
+            return f"{versions['disentree']} (commit not recorded)"
+        return describe_build(versions)
+
+
+def read_source(home: Path, name: str) -> Source:
+    """The source of that name; an error unless it is complete and made by one build.
+
+    Parameters
+    ----------
+    home : Path
+        The folder of all results.
+    name : str
+        The folder of the study in it.
+
+    Returns
+    -------
+    Source
+    """
+    folder = home / name
+    if not folder.is_dir():
+        raise NoSource(f"a number has no source: there is no folder {folder}")
+    about = read_study(folder)
+    for key in ("disentree", "commit"):
+        if " and " in about["versions"].get(key, ""):
+            raise UserError(
+                f"{folder} was made by more than one build ({key} {about['versions'][key]}): make all of it anew "
+                "with --force"
+            )
+    if about["versions"].get("commit", "").endswith("-dirty"):
+        raise UserError(f"{folder} was made with uncommitted changes (commit {about['versions']['commit']})")
+    if open_runs := [run["name"] for run in about["runs"] if run["status"] != "done"]:
+        raise UserError(f"{folder} is not complete: {len(open_runs)} runs are not done, the first {open_runs[0]}")
+    times = {row["index"]: row for row in _read_table(folder / "times.csv")}
+    rows = [
+        _with_shares({**times.get(row["index"], {}), **row}, about["study"])
+        for row in _read_table(folder / "table.csv")
+    ]
+    if [row["index"] for row in rows] != [run["index"] for run in about["runs"]]:
+        raise UserError(f"{folder / 'table.csv'} does not list the runs of study.json")
+    return Source(name, about, rows)
+
+
+def _with_shares(row: Row, study: str) -> Row:
+    """A row with what is derived from its times; those of trainings are multiplied as in the study of runtimes."""
+    training, structure = row.get("structure: representation"), row.get("structure_seconds")
+    model, n = row.get("model_seconds"), row.get("n")
+    if study != "runtimes" or model is None or structure is None or not n:
+        return row
+    times = EPOCHS / row["epochs"] if row.get("method") == "paper" else 1.0
+    training, model = times * (training or 0.0), times * model
+    structure += training * (1 - 1 / times)
+    return row | {
+        "training_share": training / structure,
+        "model_share": model / (structure + model),
+        "model_ms_per_row": 1000 * model / n,
+    }
+
+
+def _read_table(path: Path) -> list[Row]:
+    if not path.is_file():
+        raise UserError(f"{path} is missing")
+    with path.open(newline="", encoding="utf-8") as file:
+        return [{name: _value(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
+
+
+def _value(cell: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(cell)
+        except ValueError:
+            continue
+    return {"": None, "True": True, "False": False}.get(cell, cell)

@@ -1,0 +1,275 @@
+"""Documents from results: `publish.py`, `expressions.py`, `sources.py` and `stray.py`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from disentree.errors import UserError
+from disentree.studies.expressions import claim_problem, number, parse, value_text
+from disentree.studies.page import report_markdown
+from disentree.studies.publish import publish
+from disentree.studies.sources import NoSource, read_source
+from disentree.studies.stray import stray_numbers
+
+ROOT = Path(__file__).parents[2]
+ROWS = [  # data set, model, seed, r4c, h_error
+    ("chopsticks-depth2-inter", "cofhae", 2000, 0.90, 0),
+    ("chopsticks-depth2-inter", "cofhae", 2001, 0.92, 0),
+    ("chopsticks-depth2-inter", "ae", 2000, 0.50, 2),
+    ("chopsticks-depth2-inter", "ae", 2001, 0.60, 2),
+    ("chopsticks-depth2-inter", "vae", 2000, 0.60, 2),
+    ("chopsticks-depth2-inter", "vae", 2001, 0.70, 2),
+    ("spaceshapes", "cofhae", 2000, 0.80, 1),
+    ("spaceshapes", "cofhae", 2001, 0.70, 0),
+    ("spaceshapes", "ae", 2000, 0.75, 3),
+    ("spaceshapes", "ae", 2001, 0.70, 3),
+]
+
+
+def write_results(home, name="made", commit="a" * 40, rows=ROWS, status="done"):
+    folder = home / name
+    folder.mkdir(parents=True)
+    runs = [{"index": i, "name": f"run{i}", "status": status, "seconds": 1.0} for i in range(len(rows))]
+    about = {
+        "format": 1, "study": "disentanglement", "title": "Made up", "reproduces": "nothing", "scale": "quick",
+        "scale_means": "2 samples", "seeds": [2000, 2001], "datasets": ["spaceshapes"],
+        "command": "disentree study made", "versions": {"disentree": "1.0", "commit": commit},
+        "updated": "today", "runs": runs, "sections": [],
+    }  # fmt: skip
+    (folder / "study.json").write_text(json.dumps(about))
+    (folder / "report.md").write_text(report_markdown(about))
+    lines = [",".join(map(str, (i, *row))) for i, row in enumerate(rows)]
+    (folder / "table.csv").write_text("\n".join(["index,dataset,model,seed,r4c,h_error", *lines, ""]))
+    (folder / "times.csv").write_text("\n".join(["index,seconds", *(f"{i},{i}" for i in range(len(rows))), ""]))
+    return folder
+
+
+def checkout(tmp_path, text, tables="", scanned="[]"):
+    write_results(tmp_path / "results")
+    (tmp_path / "docs").mkdir()
+    head = f'documents = ["README.md"]\nno_other_numbers = {scanned}\n'
+    (tmp_path / "docs" / "results.toml").write_text(head + (tables or "[tables]\n"), encoding="utf-8")
+    (tmp_path / "README.md").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def read(tmp_path):
+    write_results(tmp_path)
+    return lambda name: read_source(tmp_path, name)
+
+
+def test_the_committed_documents_are_what_the_committed_results_say():
+    assert publish(ROOT, check=True) == []
+
+
+# ------------------------------------------------------------------ expressions
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("mean r4c of made where model=cofhae, dataset=spaceshapes", ".750"),
+        ("spread r4c of made where model=cofhae, dataset=spaceshapes to 2 places", ".75 ± .07"),
+        ("values h_error of made where model=cofhae, dataset=spaceshapes", "1, 0"),
+        ("count r4c of made where model=cofhae", "4"),
+        ("median seconds of made where model=cofhae", "4"),
+        ("least r4c of made where dataset=chop*", ".500"),
+        ("each mean r4c of made where model=cofhae by dataset to 2 places", ".91, .75"),
+        ("mean r4c of made where model=cofhae by dataset to 2 places", ".91, .75"),
+        ("least mean r4c of made where model=cofhae by dataset to 2 places", ".75"),
+        ("range mean r4c of made where model!=cofhae by dataset to 2 places", ".60 to .72"),
+        ("mean r4c of made where model=cofhae, dataset=chop* against model=ae|vae to 2 places", "+.26"),
+        ("higher r4c of made where model=cofhae against model!=cofhae by dataset", "1 of 2"),
+        ("published h_error of chopsticks-depth3-either", "2.40 ± .89"),
+        ("parsimony flat of example", "256"),
+        ("parsimony hierarchical of example", "61"),
+        ("mean r4c of absent|made where model=ae, dataset=spaceshapes to 2 places", ".72"),
+        ("about command of made", "`disentree study made`"),
+        ("about build of made", "1.0 (commit aaaaaaaa)"),
+    ],
+)
+def test_values(read, text, shown):
+    assert value_text(text, read) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("mean r4c", "is not of the form"),
+        ("average r4c of made", "'average'; known are"),
+        ("mean r4c of made where model", "'model' is not of the form COLUMN=VALUE"),
+        ("mean r4c of made where model=pca", "a number has no source: no run of made"),
+        ("mean r5 of made", "a number has no source"),
+        ("mean r4c of absent", "there is no folder"),
+        ("published h_error of iris", "no such number"),
+        ("higher r4c of made", "does not say against what"),
+        ("about weather of made", "about takes"),
+    ],
+)
+def test_what_has_no_value_says_why(read, text, problem):
+    with pytest.raises(UserError, match=problem):
+        value_text(text, read)
+
+
+@pytest.mark.parametrize(
+    ("claim", "true"),
+    [
+        ("higher r4c of made where model=cofhae, dataset=chop* against model=ae|vae", True),
+        ("lower r4c of made where model=cofhae, dataset=chop* against model=ae|vae", False),
+        # .75 ± .07 and .725 ± .035: higher, but not beyond the spread
+        ("higher r4c of made where model=cofhae, dataset=space* against model=ae", False),
+        ("same r4c of made where model=cofhae, dataset=space* against model=ae", True),
+        ("higher r4c of made where model=cofhae against model=ae by dataset", False),
+        ("higher r4c of made where model=cofhae against 0.69 by dataset", True),
+        ("same h_error of made where model=cofhae, dataset=chop* against 0", True),
+        ("same h_error of made where model=cofhae against 0 by dataset", False),  # 0 and 1 are not 0
+        ("same h_error of made where model=cofhae, dataset=chop* against published", True),
+        ("higher h_error of made where model=ae against published", True),
+        ("steady r4c of made where model=cofhae by dataset", True),
+        ("steady h_error of made where dataset=spaceshapes by model", False),
+    ],
+)
+def test_claims_have_to_hold_beyond_the_spread(read, claim, true):
+    problem = claim_problem(claim, read)
+    assert (problem is None) == true, problem
+    assert true or claim in problem
+
+
+def test_numbers_are_written_as_in_the_documents():
+    shown = [number(v, 2) for v in (0.934, 1.0, 0.0, -0.02, -0.001, 2.0, 12.34)]
+    assert shown == [".93", "1.00", "0", "-.02", "0", "2", "12.34"]
+    assert [number(v, 1) for v in (0.0, 0.4, 10.0)] == ["0", ".4", "10"]
+    assert parse("mean r4c of made to 2 places").places == 2
+
+
+# ------------------------------------------------------------------ sources
+
+
+def test_sources_that_prove_nothing_are_refused(tmp_path):
+    write_results(tmp_path, "dirty", commit="b" * 40 + "-dirty")
+    write_results(tmp_path, "two", commit="a and b")
+    write_results(tmp_path, "stopped", status="left")
+    (write_results(tmp_path, "cut") / "table.csv").write_text("index,dataset\n0,spaceshapes\n")
+    for name, problem in [
+        ("dirty", "uncommitted changes"),
+        ("two", "more than one build"),
+        ("stopped", "not complete: 10 runs"),
+        ("cut", "does not list the runs"),
+    ]:
+        with pytest.raises(UserError, match=problem) as found:
+            read_source(tmp_path, name)
+        assert not isinstance(found.value, NoSource)
+
+
+# ------------------------------------------------------------------ documents
+
+TABLE = """
+[tables.claims]
+header = ["claim", "ours", "verdict"]
+[[tables.claims.rows]]
+cells = ["high", "{mean r4c of made where dataset=chop*, model=cofhae to 2 places}"]
+holds = ["higher r4c of made where model=cofhae, dataset=chop* against model=ae"]
+because = "of no reason"
+[[tables.claims.rows]]
+cells = ["low", "{mean r4c of made where dataset=chop*, model=cofhae to 2 places}"]
+holds = ["lower r4c of made where model=cofhae, dataset=chop* against model=ae"]
+because = "of a reason"
+[[tables.claims.rows]]
+cells = ["trees", "{mean h_error of made where dataset=chop*, model=ae}"]
+against_paper = ["h_error of made where model=ae, dataset=chop*"]
+good = "low"
+[[tables.claims.rows]]
+cells = ["later", "{mean r4c of later}"]
+holds = ["higher r4c of later against 0"]
+optional = true
+"""
+
+
+def test_documents_are_filled_in_and_then_pass(tmp_path):
+    text = (
+        "R4c <!-- result: mean r4c of made where model=ae, dataset=space* to 2 places -->1<!-- /result --> is "
+        "<!-- claim: lower r4c of made where model=ae against 0.9 -->low<!-- /claim -->.\n\n"
+        "<!-- table: claims -->\n<!-- /table -->\n\n<!-- table: sources -->\n<!-- /table -->\n"
+    )
+    root = checkout(tmp_path, text, TABLE, '["README.md"]')
+    with pytest.raises(UserError, match=r"not what the results say: README.md"):
+        publish(root, check=True)
+    assert (root / "README.md").read_text() == text
+    assert publish(root) == [root / "README.md"]
+    filled = (root / "README.md").read_text()
+    assert (
+        "R4c <!-- result: mean r4c of made where model=ae, dataset=space* to 2 places -->.72<!-- /result -->"
+        in filled
+    )
+    for row in ("| high | .91 | same |", "| low | .91 | differs: of a reason |", "| trees | 2 | worse |",
+                "| later | not measured | not measured |"):  # fmt: skip
+        assert row in filled
+    assert "| [made](results/made/report.md) | `disentree study made` | 2 samples | 2000 to 2001 |" in filled
+    assert publish(root, check=True) == publish(root) == []
+
+    # results of another commit than the document states
+    about = json.loads((root / "results/made/study.json").read_text())
+    about["versions"]["commit"] = "c" * 40
+    (root / "results/made/study.json").write_text(json.dumps(about))
+    stated = (
+        r"states that results/made was made by 1.0 \(commit aaaaaaaa\), but it was made by 1.0 \(commit cccccccc\)"
+    )
+    with pytest.raises(UserError, match=stated):
+        publish(root, check=True)
+    publish(root)
+    assert publish(root, check=True) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("<!-- result: mean r4c of absent -->1<!-- /result -->", "README.md: a number has no source"),
+        ("<!-- claim: lower r4c of made against 0.1 -->low<!-- /claim -->", "the numbers do not say"),
+        ("<!-- result: mean r4c of made -->1", "a marker is not closed"),
+        ("<!-- table: unknown -->\n<!-- /table -->", "has no table unknown"),
+        ("It has .93.", "README.md, line 1: It has .93. has a number without a source"),
+    ],
+)
+def test_documents_that_cannot_be_filled_in_say_why_and_stay(tmp_path, text, problem):
+    root = checkout(tmp_path, text, scanned='["README.md"]')
+    for check in (True, False):
+        with pytest.raises(UserError, match=problem):
+            publish(root, check=check)
+    assert (root / "README.md").read_text() == text
+
+
+def test_a_verdict_cannot_be_typed_and_a_row_needs_its_study(tmp_path):
+    tables = '[tables.t]\nheader = ["a", "b"]\n[[tables.t.rows]]\ncells = ["x"]\nverdict = "better"\n'
+    tables += '[[tables.t.rows]]\ncells = ["y", "{mean r4c of later}"]\n'
+    root = checkout(tmp_path, "<!-- table: t -->\n<!-- /table -->\n", tables)
+    with pytest.raises(
+        UserError, match=r"x: the verdict 'better' is typed by hand(.|\n)*y: a number has no source"
+    ):
+        publish(root)
+
+
+def test_reports_are_those_of_their_study(tmp_path):
+    root = checkout(tmp_path, "nothing\n")
+    report = root / "results/made/report.md"
+    made = report.read_text()
+    report.write_text(made.replace("2 samples", "3 samples"))
+    with pytest.raises(UserError, match=r"results/made/report\.md"):
+        publish(root, check=True)
+    publish(root)
+    assert report.read_text() == made
+
+
+def test_publishing_needs_a_checkout(tmp_path):
+    with pytest.raises(UserError, match="run this in a checkout"):
+        publish(tmp_path)
+
+
+def test_stray_numbers():
+    allowed = "Python 3.11, 100,000 samples, depth 2, tau = 2/3, Figure A.8, 1-D, `0.5`, [x](a.1.md), seeds 3."
+    assert stray_numbers(allowed) == []
+    assert stray_numbers("```\n0.93\n```\nline\nfive 5 and\n.5 % more\n") == [
+        "line 5: five 5 and",
+        "line 6: .5 % more",
+    ]
