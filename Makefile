@@ -11,7 +11,7 @@ DEMO := runs/demo
 .PHONY: help demo test chromium lint bench fuzz clean
 
 help:
-	@echo "make demo    find the tree in a benchmark data set, learn its factors, write a report"
+	@echo "make demo    find the crystal systems in measured unit cells, with reasons, and write a report"
 	@echo "make test    run the test suite"
 	@echo "make lint    ruff, pyright and the import contract"
 	@echo "make bench   run the scripts in benchmarks/"
@@ -28,7 +28,7 @@ $(READY): pyproject.toml requirements/constraints.txt
 
 # Stopped, it goes on where it was; finished, it only shows the result again.
 demo: $(READY)
-	$(BIN)/disentree run chopsticks-depth2-either --out $(DEMO)
+	$(BIN)/disentree run minerals --resamples 0 --out $(DEMO)
 
 test: $(READY) chromium
 	$(BIN)/python -m pytest -n 2

@@ -1,6 +1,6 @@
 """Screenshots of the explorer for the documentation: `python docs/screenshots.py runs/demo runs/spaceshapes`.
 
-Takes the folders of finished runs of the two benchmarks, writes their pages to temporary files and looks at them
+Takes the folders of finished runs, writes their pages to temporary files and looks at them
 with Chromium: docs/figures/explorer-NAME.png in light, -dark.png, and -phone.png.
 """
 

@@ -83,6 +83,11 @@ def _slot_width(name: str) -> float:
     return max(1.0, 0.13 * len(name) + 0.35)
 
 
+def _name_width(name: str) -> float:
+    """Room for the name of an option: names stand closer together than the boxes that they lead to."""
+    return 0.12 * max(map(len, name.split("\n"))) / NAME_AT - GAP if name else 0.0
+
+
 def place(group: Group, leaf_width: float = 0.0, left: float = 0.0, level: int = 0) -> tuple[Box, float]:
     """Lay out a group and everything below it.
 
@@ -110,7 +115,11 @@ def place(group: Group, leaf_width: float = 0.0, left: float = 0.0, level: int =
     for categorical in group.categoricals:
         branch = []
         for option in categorical.options:
-            box, cursor = place(option, leaf_width, cursor, level + 1)
+            start = cursor
+            box, cursor = place(option, leaf_width, start, level + 1)
+            if (room := _name_width(option.name) - (cursor - start)) > 0:
+                _shift(box, room / 2)
+                cursor += room
             branch.append(box)
             cursor += GAP
         children.append(branch)
