@@ -84,9 +84,9 @@ class COFHAE(AutoencoderEstimator):
     discriminator_betas : sequence of float, default=(0.5, 0.9)
         Adam's betas for the adversary.
     sharp : bool, default=True
-        Whether images are decoded by a convolutional network from codes to pixels, which is trained when the codes
-        are learned, and kept if held-out images are closer to their originals than without it
-        (`disentree.cofhae.pixels`). Convolutional decoders are sharp without it.
+        Whether images are decoded by a convolutional network from codes to pixels. It is trained when the codes
+        are learned, which the encoder then refines, and kept if held-out images are closer to their originals than
+        without it (`disentree.cofhae.pixels`). Convolutional decoders are sharp without it.
     sigma : float or None, default=None
         Standard deviation of the Gaussian likelihood in units of X. None measures reconstructions against the
         variance of the data.
