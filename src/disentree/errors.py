@@ -8,6 +8,10 @@ class UserError(ValueError):
     """
 
 
+class MissingExtra(UserError, ImportError):
+    """A library that an extra of this package installs is missing; the sentence names the extra."""
+
+
 class DamagedFile(ValueError):
     """A file is cut short, or its content is not what was written."""
 

@@ -23,7 +23,8 @@ from disentree.cli.options import (
     with_data_options,
 )
 from disentree.errors import UserError
-from disentree.runs.models import names_of
+from disentree.runs.models import find_model, names_of
+from disentree.utils.extras import needing
 
 if TYPE_CHECKING:
     from disentree.runs.folder import Run
@@ -108,6 +109,8 @@ def run(
         options=data_options,
         resamples=resamples,
     )
+    with needing(f"--model {model}", "`disentree mimosa` finds the tree of a table without it"):
+        find_model(config.model).load_class()  # before any work is done
     started = start_run(config, out, force=force)
     finish_run(
         started,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from disentree.datasets.user_data import UserData, optional_module
+from disentree.datasets.user_data import UserData
 from disentree.datasets.wording import first_line, size_in_words, some_of
 from disentree.errors import UserError
 from disentree.utils.files import naming
@@ -74,7 +74,6 @@ def load_images(folder: Path, image_size: int | None) -> UserData:
     files = image_files(folder)
     if not files:
         raise UserError(f"{folder} holds no images ({', '.join(IMAGES)})")
-    optional_module("PIL.ImageOps", folder)
     seen, bad = look_at_images(files)
     policy = seen.sentences()
     (width, height), _ = seen.sizes.most_common(1)[0]
@@ -130,11 +129,12 @@ def look_at_images(files: Sequence[Path]) -> tuple[_Folder, dict[Path, str]]:
 
 def read_image(file: Path, shape: tuple[int, ...], seen: _Folder) -> UInt8[np.ndarray, "h w ..."]:
     """An image of a height and width, in color if it has three axes."""
-    ops = optional_module("PIL.ImageOps", file)
+    from PIL import ImageOps
+
     size = (shape[1], shape[0])
     with _opened(file) as picture:
         plain = _eight_bit(picture, seen, color=len(shape) == 3)
-        return np.asarray(plain if plain.size == size else ops.fit(plain, size))
+        return np.asarray(plain if plain.size == size else ImageOps.fit(plain, size))
 
 
 def _classes(folder: Path, files: Sequence[Path], policy: list[str]) -> Any:
@@ -152,21 +152,22 @@ def _classes(folder: Path, files: Sequence[Path], policy: list[str]) -> Any:
 @contextmanager
 def _opened(file: Path) -> Iterator[Any]:
     """An image; every error of a damaged file is one sentence, of which Pillow has many kinds."""
-    image = optional_module("PIL.Image", file)
+    from PIL import Image, UnidentifiedImageError
+
     try:
         with naming(file), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about metadata
-            warnings.simplefilter("error", image.DecompressionBombWarning)
-            with image.open(file, formats=FORMATS) as picture:
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(file, formats=FORMATS) as picture:
                 yield picture
     except (UserError, MemoryError):
         raise
-    except (image.DecompressionBombWarning, image.DecompressionBombError):
-        raise UserError(f"{file} has too many pixels: more than {image.MAX_IMAGE_PIXELS:,}") from None
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError):
+        raise UserError(f"{file} has too many pixels: more than {Image.MAX_IMAGE_PIXELS:,}") from None
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        if isinstance(error, image.UnidentifiedImageError):
+        if isinstance(error, UnidentifiedImageError):
             raise UserError(f"{file} cannot be read as an image: it is none of {', '.join(FORMATS)}") from None
         raise UserError(f"{file} cannot be read as an image: {first_line(error)}") from None
 
@@ -200,8 +201,9 @@ def _eight_bit(picture: Any, seen: _Folder, color: bool) -> Any:
     if getattr(picture, "n_frames", 1) > 1:
         picture.seek(0)
     if _is_deep(picture):
-        image = optional_module("PIL.Image", Path(picture.filename))
-        picture = image.fromarray(np.clip(_values(picture) * (255 / seen.top), 0, 255).astype(np.uint8))
+        from PIL import Image
+
+        picture = Image.fromarray(np.clip(_values(picture) * (255 / seen.top), 0, 255).astype(np.uint8))
     return picture.convert("RGB" if color else "L")
 
 

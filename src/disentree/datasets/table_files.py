@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from disentree.datasets.csv_style import CsvStyle, csv_style
-from disentree.datasets.user_data import optional_module
 from disentree.datasets.wording import columns_in_words, first_line
 from disentree.errors import UserError
+from disentree.utils.extras import needing
 from disentree.utils.files import naming
 
 TABLES = (".csv", ".tsv", ".parquet")
@@ -66,12 +66,14 @@ class Table:
             yield from self._parquet_frames(step) if self.is_parquet else self._csv_frames(step, as_text)
 
     def _csv_frames(self, step: int | None, as_text: Collection[str]) -> Iterator[Any]:
-        pandas = optional_module("pandas", self.path)
+        import pandas
+
         assert self.style is not None
-        given = _given_names(pandas, self.path, self.style)
+        given = _given_names(self.path, self.style)
         types = {own: str for own, name in zip(given, self.columns, strict=True) if name in as_text}
         how = {**self.style.for_pandas(), "index_col": False, "low_memory": False, "dtype": types}
-        with pandas.read_csv(self.path, chunksize=step or 2**62, **how) as frames:
+        reader: Any = pandas.read_csv(self.path, chunksize=step or 2**62, **how)
+        with reader as frames:
             while True:
                 with warnings.catch_warnings():
                     warnings.simplefilter("error", pandas.errors.ParserWarning)
@@ -108,9 +110,8 @@ def open_table(path: Path) -> Table:
 
 
 def _open_parquet(path: Path) -> Table:
-    optional_module("pandas", path)
-    optional_module("pyarrow", path)
-    from pyarrow import parquet
+    with needing(str(path)):
+        from pyarrow import parquet
 
     with parquet.ParquetFile(path) as file:
         schema = file.schema_arrow
@@ -124,10 +125,9 @@ def _open_parquet(path: Path) -> Table:
 
 
 def _open_csv(path: Path) -> Table:
-    pandas = optional_module("pandas", path)
     style = csv_style(path)
     notes = list(style.notes)
-    columns = _stripped(_given_names(pandas, path, style))
+    columns = _stripped(_given_names(path, style))
     if len(style.first) > len(style.header):
         if any(value.strip() for value in style.first[len(style.header) :]):
             raise UserError(_disagree(path, len(style.header), len(style.first)))
@@ -138,8 +138,10 @@ def _open_csv(path: Path) -> Table:
     return Table(path, columns, tuple(notes), style)
 
 
-def _given_names(pandas: Any, path: Path, style: CsvStyle) -> list[str]:
+def _given_names(path: Path, style: CsvStyle) -> list[str]:
     """The names of the columns as pandas has them, which gives names to those without and tells twins apart."""
+    import pandas
+
     return [str(name) for name in pandas.read_csv(path, nrows=0, index_col=False, **style.for_pandas()).columns]
 
 

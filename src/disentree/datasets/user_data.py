@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -216,12 +215,3 @@ def _check_range(X: Float[np.ndarray, "n d"], names: list[str], scaled: bool, pa
                 f"{path}: column {name!r} has values as far out as {outlier:.3g}, beside which half of its values "
                 f"do not differ ({first:.3g} to {third:.3g}): correct them, or leave the column out"
             )
-
-
-def optional_module(module: str, path: Path) -> Any:
-    """A module of the extra `files`, or an error that says how to install it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        package = "pillow" if module.startswith("PIL") else module
-        raise UserError(f"{path} needs {package}: pip install 'disentree[files]'") from None

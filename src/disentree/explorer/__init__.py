@@ -5,7 +5,25 @@ forms: `disentree explore RUN` serves it, and the model answers from Python; ``-
 file in which the networks run in the browser.
 """
 
-from disentree.explorer.content import Explored, from_model, from_run
-from disentree.explorer.export import Page, explore, render
+from typing import TYPE_CHECKING
+
+from disentree.utils.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from disentree.explorer.content import Explored, from_model, from_run
+    from disentree.explorer.export import Page, explore, render
 
 __all__ = ["Explored", "Page", "explore", "from_model", "from_run", "render"]
+
+# Imported when first used: they need torch.
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "Explored": "disentree.explorer.content",
+        "from_model": "disentree.explorer.content",
+        "from_run": "disentree.explorer.content",
+        "Page": "disentree.explorer.export",
+        "explore": "disentree.explorer.export",
+        "render": "disentree.explorer.export",
+    },
+)

@@ -21,6 +21,7 @@ from disentree.explorer.connections import limited_connections
 from disentree.explorer.content import Explored
 from disentree.explorer.export import MODULES, asset
 from disentree.explorer.guard import BadRequest, Guard, is_loopback
+from disentree.utils.extras import needing
 
 log = logging.getLogger(__name__)
 
@@ -187,10 +188,8 @@ def serve(explored: Explored, host: str = "127.0.0.1", port: int = 8765, *, brow
     browser : bool, default=True
         Whether to open the page in a browser.
     """
-    try:
+    with needing("the explorer's server"):
         import uvicorn  # noqa: F401
-    except ImportError:
-        raise UserError("the explorer's server needs uvicorn: pip install 'disentree[explorer]'") from None
 
     token = None if is_loopback(host) else secrets.token_urlsafe(16)
     app = make_app(explored, host, token)

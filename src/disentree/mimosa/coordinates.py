@@ -12,6 +12,7 @@ from disentree.geometry.pca import principal_axes
 from disentree.mimosa.finders.structureless import Columns
 from disentree.mimosa.precision import precision_of
 from disentree.mimosa.representation.base import Representation, as_float, as_rows
+from disentree.utils.extras import needing
 
 REPRESENTATIONS = ("auto", "linear", "autoencoder")
 IMAGES = 2_000  # rows of images from which an autoencoder is worth its training
@@ -51,7 +52,8 @@ def choose_coordinates(
     """Line 1 of the paper's Algorithm 1: "linear", "autoencoder", or "auto" for an autoencoder of images, if they
     are many, and principal components of everything else."""
     if choice == "autoencoder" or (choice == "auto" and X.ndim > 2 and len(X) >= IMAGES):
-        from disentree.mimosa.representation.autoencoder import autoencoder_representation
+        with needing("MIMOSA's autoencoder", 'representation="linear" does without it'):
+            from disentree.mimosa.representation.autoencoder import autoencoder_representation
 
         found = autoencoder_representation(X, seed, verbose)
         return Coordinates(found, LATENT_PRECISION * found.transform(X[:IMAGES]).std(axis=0), None)

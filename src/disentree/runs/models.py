@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from disentree.errors import UserError
+from disentree.utils.extras import needing
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class Model:
 
     def load_class(self) -> Any:
         """The class itself."""
-        return getattr(import_module(self.module), self.class_name)
+        with needing(self.title):
+            return getattr(import_module(self.module), self.class_name)
 
 
 _BASELINES, _ABLATIONS = "disentree.baselines", "disentree.baselines.ablations"

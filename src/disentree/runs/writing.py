@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from disentree.errors import UserError
+from disentree.utils.extras import needing
 from disentree.utils.files import atomic_path, naming
 
 CODE_DTYPE, PATH_DTYPE = np.dtype("<f8"), np.dtype("<i8")
@@ -127,11 +127,9 @@ def _csv_writer(stack: ExitStack, temporary: Path, keep: list[str], leaves: Any,
 
 
 def _parquet_writer(stack: ExitStack, temporary: Path, keep: list[str], leaves: Any, names: list[str]) -> Write:
-    try:
+    with needing("a parquet file"):
         import pyarrow
         from pyarrow import parquet
-    except ImportError:
-        raise UserError("parquet files need pyarrow: pip install 'disentree[files]'") from None
     text, number = pyarrow.string(), pyarrow.float64()
     kinds = [*((name, text) for name in keep), ("path", pyarrow.int64()), ("leaf", text)]
     schema = pyarrow.schema([*kinds, *((name, number) for name in ("probability", "error", *names))])

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from disentree.training.loop import Record
+from disentree.utils.extras import needing
 from disentree.utils.files import naming
 from disentree.utils.progress import bar
 
@@ -127,12 +128,8 @@ def _write_line(file: Any, path: str | os.PathLike[str], record: Mapping[str, An
 
 @contextmanager
 def _tensorboard(folder: str | os.PathLike[str]) -> Iterator[Callable[[Record], None]]:
-    try:
+    with needing("tensorboard="):
         from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise ValueError(
-            "tensorboard= needs the package tensorboard: pip install 'disentree[tensorboard]'"
-        ) from None
     writer = SummaryWriter(os.fspath(folder))
 
     def after_epoch(record: Record) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from disentree.utils.extras import needing
+
 
 def lazy_exports(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The functions ``__getattr__`` and ``__dir__`` of a package (PEP 562).
@@ -26,7 +28,8 @@ def lazy_exports(package: str, modules: Mapping[str, str]) -> tuple[Callable[[st
     def get_attribute(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(modules[name]), name)
+        with needing(name):
+            return getattr(import_module(modules[name]), name)
 
     def list_attributes() -> list[str]:
         return sorted({*vars(import_module(package)), *modules})

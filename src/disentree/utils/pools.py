@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from typing import Any, Protocol, runtime_checkable
 
 from disentree.errors import UserError
+from disentree.utils.extras import needing
 
 _NAMES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 THREADS = dict.fromkeys(_NAMES, "1")
@@ -142,11 +143,9 @@ class DaskPool:
     """
 
     def __init__(self, jobs: int, address: str | None) -> None:
-        try:
+        with needing("--engine dask"):
             import dask.config
             import distributed
-        except ImportError:
-            raise UserError("--engine dask needs Dask: pip install 'disentree[dask]'") from None
         self._cluster = None
         self._running: set[Any] = set()
         if address is None:

@@ -26,6 +26,7 @@ from disentree.mimosa.paper.algorithm7_construct_hierarchy import construct_hier
 from disentree.mimosa.representation.base import Representation
 from disentree.mimosa.tree import in_order
 from disentree.utils.dask import is_dask, over_blocks
+from disentree.utils.extras import needing
 
 
 class PaperMIMOSA(TreeEstimator):
@@ -264,7 +265,8 @@ class PaperMIMOSA(TreeEstimator):
 
     def _represent(self, X: Shaped[np.ndarray, "n ..."], seed: np.random.SeedSequence) -> Representation:
         """Line 1."""
-        from disentree.mimosa.paper.autoencoder import flat_autoencoder, given  # torch is slow to import
+        with needing("MIMOSA.paper"):  # torch is slow to import
+            from disentree.mimosa.paper.autoencoder import flat_autoencoder, given
 
         if self.representation == "given":
             if (dims := int(np.prod(X.shape[1:]))) >= self.num_nearest_neighbors:
@@ -354,6 +356,7 @@ class PaperMIMOSA(TreeEstimator):
 
     @classmethod
     def _load_representation(cls, path: Path) -> Representation:
-        from disentree.mimosa.paper.autoencoder import load_latent  # torch is slow to import
+        with needing("MIMOSA.paper"):  # torch is slow to import
+            from disentree.mimosa.paper.autoencoder import load_latent
 
         return load_latent(path)

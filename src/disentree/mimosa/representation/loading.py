@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from disentree.mimosa.representation.base import Representation
+from disentree.utils.extras import needing
 
 
 def load_representation(path: str | os.PathLike[str]) -> Representation:
@@ -17,6 +18,7 @@ def load_representation(path: str | os.PathLike[str]) -> Representation:
 
 
 def _autoencoder(weights: Mapping[str, np.ndarray], about: Mapping[str, Any]) -> Any:
-    from disentree.mimosa.representation.autoencoder import Autoencoder
+    with needing("MIMOSA's autoencoder"):
+        from disentree.mimosa.representation.autoencoder import Autoencoder
 
     return Autoencoder.from_weights(weights)
