@@ -2,6 +2,7 @@
 covers `estimator.py`."""
 
 import json
+import sys
 import warnings
 
 import numpy as np
@@ -296,7 +297,8 @@ def test_divergence_stops_with_a_sentence_and_the_last_good_model(sticks):
 
 
 def test_tensorboard_is_an_extra(sticks, tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "torch.utils.tensorboard", None)
+    monkeypatch.delitem(sys.modules, "torch.utils.tensorboard", raising=False)
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
     with pytest.raises(ValueError, match=r"pip install 'disentree\[tensorboard\]'"):
         fit_small(sticks, tensorboard=tmp_path)
 
