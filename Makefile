@@ -8,12 +8,13 @@ READY := $(VENV)/.ready
 DEMO := runs/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test chromium lint bench fuzz clean
+.PHONY: help demo test chromium lint dist-check bench fuzz clean
 
 help:
 	@echo "make demo    find the crystal systems in measured unit cells, with reasons, and write a report"
 	@echo "make test    run the test suite"
 	@echo "make lint    ruff, pyright and the import contract"
+	@echo "make dist-check   build the distributions, and use them in fresh environments"
 	@echo "make bench   run the scripts in benchmarks/"
 	@echo "make fuzz    random files, run folders and requests, for SECONDS=60 and with fresh seeds"
 	@echo "make clean   remove .venv, caches and the demo"
@@ -50,6 +51,10 @@ lint: $(READY)
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
+# ARGS=--core leaves out the environment with torch.
+dist-check: $(READY)
+	$(BIN)/python .ci/dist_check.py $(ARGS)
+
 bench: $(READY)
 	@for script in benchmarks/*.py; do \
 	  if [ -e "$$script" ]; then echo "== $$script"; $(BIN)/python "$$script" || exit 1; fi; done
@@ -60,5 +65,5 @@ fuzz: $(READY)
 	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m fuzz --seconds $(SECONDS) $(ARGS)
 
 clean:
-	rm -rf $(VENV) $(DEMO) .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(DEMO) dist .pytest_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
