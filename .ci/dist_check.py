@@ -2,9 +2,9 @@
 
     python .ci/dist_check.py [--core]
 
-First without extras: torch is not there, and the README's example of a table runs. Then with all extras: `disentree
-run penguins` makes a report and `disentree explore --export` a page. ``--core`` leaves out the second part, which
-installs torch. The distributions stay in ``dist/``.
+First without extras: torch is not there, and the README's example of a table runs. Then with all extras:
+`disentree run penguins` makes a report and `disentree explore --export` a page. ``--core`` leaves out the second
+part, which installs torch. The distributions stay in ``dist/``.
 """
 
 from __future__ import annotations
