@@ -340,17 +340,22 @@ def test_parameters_of_base_and_model_are_one_list(cls):
     assert cls.paper().encoder == "plain-mlp"
 
 
+@pytest.mark.parametrize("network", ["conv", "sharp"])
 @pytest.mark.parametrize("cls", [VAE, CascadeVAE])
-def test_images(cls):
+def test_images(cls, network, tmp_path):
     rng = np.random.default_rng(0)
     images = np.zeros((64, 16, 16), dtype=np.float32)
     for image, s in zip(images, rng.integers(0, 12, 64), strict=True):
         image[4:8, s : s + 4] = 1
     own = {"categories": 2} if cls is CascadeVAE else {}
-    model = small(cls, **own, n_continuous=2, epochs=3, encoder="conv", decoder="conv").fit(images)
-    again = model.inverse_transform(model.transform(images))
+    model = small(cls, **own, n_continuous=2, epochs=3, encoder=network, decoder=network).fit(images)
+    assert model.input_.likelihood == "bernoulli"
+    codes = model.transform(images)
+    again = model.inverse_transform(codes)
     assert again.shape == images.shape
     assert 0 <= again.min() <= again.max() <= 1
+    model.save(tmp_path)
+    np.testing.assert_array_equal(cls.load(tmp_path, device="cpu").transform(images), codes)
 
 
 @checks_of(JointVAE(categories=2, n_continuous=2, epochs=1, hidden=(4,), device="cpu"))

@@ -6,6 +6,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 from sklearn.decomposition import PCA
 
 from disentree import COFHAE, Hierarchy, metrics
+from disentree.cofhae import constants
 from disentree.cofhae.linear import are_enough
 from disentree.datasets import load_dataset
 from disentree.geometry.linear_maps import HeldOut
@@ -84,6 +85,15 @@ def test_training_ends_when_the_held_out_loss_has_settled():
     model = COFHAE(**QUICK, maps="network", hidden=(16,), guided=0.0, penalty="none", warm_up=0.0)
     model.fit(X, hierarchy=leaves(1, 1), paths=paths)
     assert len(model.history_) < 0.8 * 4000 / 4  # four minibatches of the nine tenths that are trained on
+
+
+@pytest.mark.parametrize("shape", [(6,), (8, 8)])
+def test_few_rows_are_not_seen_without_end(shape):
+    """An epoch of 60 rows is one minibatch: 4000 steps would be as many epochs."""
+    X = np.random.default_rng(0).uniform(size=(60, *shape))
+    plain = {"input": "raw", "maps": "network", "sharp": False, "hidden": (4,), "device": "cpu"}
+    model = COFHAE(**plain).fit(X, hierarchy=Hierarchy.flat(1), paths=np.zeros(60, dtype=int))
+    assert len(model.history_) <= constants.MOST_EPOCHS
 
 
 def test_a_settled_training_goes_on_bit_for_bit(tmp_path):

@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch import nn
 
-from disentree.training.networks import ACTIVATIONS, NETWORKS, build_decoder, build_encoder
+from disentree.training.networks import ACTIVATIONS, CONVOLUTIONAL, NETWORKS, build_decoder, build_encoder
 
 
 def shape_for(name):
-    return (2, 64, 64) if name in ("conv", "burgess") else (5,)
+    return (2, 64, 64) if name in CONVOLUTIONAL else (5,)
 
 
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
@@ -24,10 +24,11 @@ def test_every_network_uses_the_activation_that_was_asked_for(name, activation):
     assert decoder(torch.zeros(2, 3)).shape == (2, *shape)
 
 
+@pytest.mark.parametrize("name", ["conv", "sharp"])
 @pytest.mark.parametrize("shape", [(1, 12, 20), (3, 16, 16), (2, 65, 40)])
-def test_convolutional_networks_take_images_of_any_size(shape):
-    assert build_encoder("conv", shape, 4, (), "silu")(torch.zeros(2, *shape)).shape == (2, 4)
-    assert build_decoder("conv", 4, shape, (), "silu")(torch.zeros(2, 4)).shape == (2, *shape)
+def test_convolutional_networks_take_images_of_any_size(name, shape):
+    assert build_encoder(name, shape, 4, (), "silu")(torch.zeros(2, *shape)).shape == (2, 4)
+    assert build_decoder(name, 4, shape, (), "silu")(torch.zeros(2, 4)).shape == (2, *shape)
 
 
 def test_the_papers_networks_are_for_64_by_64():

@@ -63,16 +63,13 @@ LESS_APART = 0.01  # of left-out rows; a network that puts so many more on anoth
 # ------------------------------------------------------------------ training (algorithm2.py)
 
 MANY_ROWS = 20_000  # from which a training has a fixed length: its loss does not settle within `max_steps`
-MOST_EPOCHS = 200  # of a table, however few its rows: seen so often, they are known by heart
+MOST_EPOCHS = 200  # however few the rows: seen so often, they are known by heart
 FEWEST_HELD_OUT, MOST_HELD_OUT = 200, 2000  # rows; a fifth of them where they are few
 
 SLACK = 0.25  # standard deviations; codes that close to the layout of a curved leaf are not penalized
 
 # ------------------------------------------------------------------ sharp images (pixels.py)
 
-# Channels at a sixteenth, an eighth and a quarter of the image's size, and fully connected layers before them. It
-# takes two thirds of the time of (48, 48, 48), for the same error.
-SHARP_CHANNELS, SHARP_DEPTH = (64, 32, 32), 2
 # Small minibatches: what counts is the number of steps. On Spaceshapes 120,000 rows in minibatches of 64, 32 and
 # 16 end at an R2 of .972, .982 and .990 in about the same time.
 SHARP_BATCH, SHARP_RATE, SHARP_RISE = 16, 4e-3, 0.1

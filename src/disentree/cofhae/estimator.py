@@ -515,8 +515,7 @@ class COFHAE(AutoencoderEstimator):
         return self.steps is not None or self.epochs is not None
 
     def _most_steps(self, per_epoch: int, longer: int) -> int:
-        epochs = math.ceil(longer * self.max_steps / per_epoch)
-        return per_epoch * (epochs if self.input_.is_image else min(epochs, constants.MOST_EPOCHS))
+        return per_epoch * min(math.ceil(longer * self.max_steps / per_epoch), constants.MOST_EPOCHS)
 
     def _closed_form(
         self, source: Source, rng: np.random.Generator, held: Int[np.ndarray, " m"]

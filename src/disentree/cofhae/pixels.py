@@ -30,7 +30,7 @@ from disentree.training.batches import TensorBatches
 from disentree.training.checkpoints import fingerprint, resume
 from disentree.training.data import Source, rows_of
 from disentree.training.loop import Diverged, State
-from disentree.training.networks import ImageDecoder
+from disentree.training.networks import sharp_decoder
 from disentree.training.running import Outcome, run_training
 from disentree.training.schedules import one_cycle
 from disentree.training.session import generator_of, reporter
@@ -63,7 +63,7 @@ class PixelDecoder(nn.Module):
         self.likelihood: str = config["likelihood"]
         self.low: float = config.get("low", 0.0)
         image, n_items = cast(tuple[int, int, int], channels_first(self.shape)[0]), config["n_items"]
-        self.network = ImageDecoder(image, n_items, constants.SHARP_CHANNELS, depth=constants.SHARP_DEPTH)
+        self.network = sharp_decoder(image, n_items)
         self.register_buffer("shift", torch.zeros(n_items))
         self.register_buffer("scale", torch.ones(n_items))
         self.register_buffer("mean", torch.zeros(image))

@@ -19,10 +19,11 @@ ENTRIES = {
         schedule : {"one-cycle", "steps", "constant"}, default="one-cycle"
             "one-cycle" raises the learning rate for a fifth of training and then lowers it along a cosine;
             "steps" is the paper's, a tenth after half of training and again after three quarters.
-        encoder, decoder : {"auto", "mlp", "plain-mlp", "conv", "burgess"} or Module, default="auto"
+        encoder, decoder : {"auto", "mlp", "plain-mlp", "conv", "sharp", "burgess"} or Module, default="auto"
             "mlp" is the sum of a perceptron and a linear map, "plain-mlp" a perceptron, "conv" a convolutional
-            network made for CPUs, "burgess" the paper's for images of 64x64; "auto" is "mlp". A module of your
-            own is copied; its input is what `input_` makes of a row.
+            network made for CPUs, "sharp" the one that COFHAE decodes images with and its mirror image, "burgess"
+            the paper's for images of 64x64; "auto" is "mlp". A module of your own is copied; its input is what
+            `input_` makes of a row.
         hidden : sequence of int, default=(256, 256)
             Hidden widths of the perceptrons; those of an "embedding" are twice as wide.
         activation : {"softplus", "silu", "relu", "tanh", "gelu"}, default="silu"

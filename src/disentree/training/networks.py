@@ -25,8 +25,12 @@ ACTIVATIONS: dict[str, Activation] = {
     "tanh": nn.Tanh,
     "gelu": nn.GELU,
 }
-CONVOLUTIONAL = ("conv", "burgess")
+CONVOLUTIONAL = ("conv", "sharp", "burgess")
 NETWORKS = ("auto", "mlp", "plain-mlp", *CONVOLUTIONAL)
+
+# Of "sharp", the network that COFHAE decodes images with: channels at a sixteenth, an eighth and a quarter of the
+# image's size, and fully connected layers. It takes two thirds of the time of (48, 48, 48), for the same error.
+SHARP_CHANNELS, SHARP_DEPTH = (64, 32, 32), 2
 
 
 def build_encoder(
@@ -36,10 +40,10 @@ def build_encoder(
 
     Parameters
     ----------
-    name : {"auto", "mlp", "plain-mlp", "conv", "burgess"}
+    name : {"auto", "mlp", "plain-mlp", "conv", "sharp", "burgess"}
         "auto" is "mlp".
     shape : tuple of int
-        Of the input: (columns,), or (channels, height, width) for "conv" and "burgess".
+        Of the input: (columns,), or (channels, height, width) for convolutional networks.
     n_out : int
         Numbers that it returns for a row.
     hidden : tuple of int
@@ -49,7 +53,7 @@ def build_encoder(
     """
     function = ACTIVATIONS[activation]
     if name in CONVOLUTIONAL:
-        build = ImageEncoder if name == "conv" else burgess_encoder
+        build = {"conv": ImageEncoder, "sharp": SharpEncoder, "burgess": burgess_encoder}[name]
         return build(cast(ImageShape, shape), n_out, activation=function)
     return _perceptron(name, shape[0], n_out, hidden, function)
 
@@ -60,7 +64,7 @@ def build_decoder(
     """A decoder by its name, from `n_in` numbers to the shape of its output. See `build_encoder`."""
     function = ACTIVATIONS[activation]
     if name in CONVOLUTIONAL:
-        build = ImageDecoder if name == "conv" else burgess_decoder
+        build = {"conv": ImageDecoder, "sharp": sharp_decoder, "burgess": burgess_decoder}[name]
         return build(cast(ImageShape, shape), n_in, activation=function)
     return _perceptron(name, n_in, shape[0], hidden, function)
 
@@ -140,6 +144,30 @@ class ImageEncoder(nn.Module):
         return self.head(self.features(x))
 
 
+class SharpEncoder(ImageEncoder):
+    """The mirror image of `sharp_decoder`: (batch, c, h, w) -> (batch, n_out)."""
+
+    def __init__(self, shape: ImageShape, n_out: int, hidden: int = 256, activation: Activation = nn.SiLU):
+        nn.Module.__init__(self)
+        c, h, w = shape
+        self.pad, (rows, columns) = _padding(h, w)
+        last, second, first = SHARP_CHANNELS
+        self.features = nn.Sequential(
+            nn.PixelUnshuffle(4),
+            nn.Conv2d(16 * c, first, 3, padding=1),
+            activation(),
+            nn.PixelUnshuffle(2),
+            nn.Conv2d(4 * first, second, 3, padding=1),
+            activation(),
+            nn.PixelUnshuffle(2),
+            nn.Conv2d(4 * second, last, 3, padding=1),
+            activation(),
+            nn.Flatten(),
+        )
+        self.head = mlp(last * (rows // 16) * (columns // 16), n_out, (hidden,) * SHARP_DEPTH, activation)
+        cast(Any, self).to(memory_format=torch.channels_last)
+
+
 class ImageDecoder(nn.Module):
     """(batch, n_in) -> (batch, c, h, w), logits or means.
 
@@ -178,6 +206,11 @@ class ImageDecoder(nn.Module):
     def forward(self, z: Float[Tensor, "batch z"]) -> Float[Tensor, "batch c h w"]:
         grid = self.head(z).view(-1, *self.grid).contiguous(memory_format=torch.channels_last)
         return self.features(grid)[:, :, : self.shape[1], : self.shape[2]]
+
+
+def sharp_decoder(shape: ImageShape, n_in: int, activation: Activation = nn.SiLU) -> ImageDecoder:
+    """The network with which COFHAE decodes images."""
+    return ImageDecoder(shape, n_in, SHARP_CHANNELS, activation=activation, depth=SHARP_DEPTH)
 
 
 def _padding(h: int, w: int) -> tuple[tuple[int, int, int, int], tuple[int, int]]:
