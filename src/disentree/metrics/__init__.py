@@ -4,6 +4,7 @@ Every score of a representation takes ``(V, Z, v_hierarchy, z_hierarchy)``: true
 hierarchy of each.
 """
 
+from disentree.metrics.classes import dendrogram_purity, matching_accuracy
 from disentree.metrics.dci import DCI, dci_score, dci_scores
 from disentree.metrics.dependence import PathDependence, dependence_score, dependence_scores
 from disentree.metrics.evaluate import METRICS, evaluate
@@ -25,11 +26,13 @@ __all__ = [
     "coverage_score",
     "dci_score",
     "dci_scores",
+    "dendrogram_purity",
     "dependence_score",
     "dependence_scores",
     "evaluate",
     "factor_vae_score",
     "h_error",
+    "matching_accuracy",
     "mig_score",
     "purity_score",
     "r4_score",

@@ -32,7 +32,7 @@ def purity_score(true_paths: ArrayLike, labels: ArrayLike) -> float:
     >>> purity_score([0, 0, 1, 1, 1], [7, 7, 3, 3, -1])
     1.0
     """
-    truth, found = _as_labels(true_paths, "true_paths"), _as_labels(labels, "labels")
+    truth, found = as_labels(true_paths, "true_paths"), as_labels(labels, "labels")
     if len(truth) != len(found):
         raise ValueError(f"true_paths and labels must have the same length, got {len(truth)} and {len(found)}")
     counted = (truth >= 0) & (found >= 0)
@@ -63,11 +63,12 @@ def coverage_score(labels: ArrayLike) -> float:
     >>> coverage_score([0, 2, -1, 1])
     0.75
     """
-    found = _as_labels(labels, "labels")
+    found = as_labels(labels, "labels")
     return float((found >= 0).mean())
 
 
-def _as_labels(values: ArrayLike, name: str) -> Int[np.ndarray, " n"]:
+def as_labels(values: ArrayLike, name: str) -> Int[np.ndarray, " n"]:
+    """Whole numbers from -1, or a ValueError that names the argument."""
     array = np.asarray(values)
     if array.ndim != 1 or not len(array):
         raise ValueError(f"{name} must be one-dimensional with at least one entry, got shape {array.shape}")

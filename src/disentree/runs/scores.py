@@ -41,7 +41,7 @@ def score_run(run: Run, options: StageOptions) -> str:
         if hierarchy == run.hierarchy:
             result["scores"] |= structure_scores(data.hierarchy.path_of(data.codes[train]), rows)
     if data.labels is not None and hierarchy == run.hierarchy:
-        result["scores"] |= class_scores(data.labels[train], rows)
+        result["scores"] |= class_scores(data.labels[train], rows, hierarchy)
         result["classes"] = classes_of_leaves(data.labels[train], rows["labels"], hierarchy)
     own = result["scores_without_truth"] = reconstruction_errors(X, reconstructed)
     if hierarchy == run.hierarchy:  # flat models do not know the paths
@@ -106,17 +106,26 @@ def structure_scores(true_paths: Int[np.ndarray, " n"], rows: dict[str, np.ndarr
     }
 
 
-def class_scores(labels: Any, rows: dict[str, np.ndarray]) -> dict[str, float]:
+def class_scores(labels: Any, rows: dict[str, np.ndarray], hierarchy: Hierarchy) -> dict[str, float]:
     """How well the structure agrees with known classes of the training rows, which no stage has seen."""
-    from sklearn.metrics import adjusted_mutual_info_score
+    from sklearn.metrics import adjusted_mutual_info_score, normalized_mutual_info_score
+
+    from disentree.metrics import dendrogram_purity, matching_accuracy
 
     known = labels != ""
     if not known.any():
         return {}
     classes = np.unique(labels[known], return_inverse=True)[1]
     mine = {name: rows[name][known] for name in ("labels", "core_labels")}
-    agreement = adjusted_mutual_info_score(classes, mine["labels"])
-    return {"class_agreement": float(agreement), **structure_scores(classes, mine)}
+    leaves = mine["labels"]
+    purity = dendrogram_purity(classes, leaves, hierarchy)
+    return {
+        "class_agreement": float(adjusted_mutual_info_score(classes, leaves)),
+        "class_nmi": float(normalized_mutual_info_score(classes, leaves)),
+        "class_accuracy": matching_accuracy(classes, leaves),
+        **({"dendrogram_purity": purity} if np.isfinite(purity) else {}),
+        **structure_scores(classes, mine),
+    }
 
 
 def classes_of_leaves(labels: Any, paths: Int[np.ndarray, " n"], hierarchy: Hierarchy) -> list[dict[str, Any]]:

@@ -1,0 +1,102 @@
+"""Agreement of a tree with known classes, by the scores of work on hierarchical clustering: dendrogram purity and
+the accuracy of the best matching of leaves to classes."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Int
+from numpy.typing import ArrayLike
+
+from disentree.hierarchy import Hierarchy
+from disentree.metrics.purity import as_labels
+
+MOST_PATHS = 300  # of which every pair is looked at
+
+
+def dendrogram_purity(classes: ArrayLike, paths: ArrayLike, hierarchy: Hierarchy) -> float:
+    """The mean over pairs of rows of one class of how pure the smallest subtree with both of them is.
+
+    The purity of a subtree for a class is the share of its rows that have the class (Heller and Ghahramani 2005).
+    The smallest subtree of two leaves has all leaves with the choices that these two share: of a tree without
+    inner branches all of it, unless both rows are on the same leaf.
+
+    Parameters
+    ----------
+    classes : array-like of int, shape (n,)
+        Class of every row. Rows with -1 (unknown) do not count.
+    paths : array-like of int, shape (n,)
+        Leaf of every row, an index into ``hierarchy.paths``. Rows with -1 do not count.
+    hierarchy : Hierarchy
+        The tree.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 1 is best. NaN if no class has two rows, or leaves with rows are more than 300.
+
+    Examples
+    --------
+    >>> from disentree import Hierarchy
+    >>> tree = Hierarchy.flat(0, (2,))  # two leaves
+    >>> dendrogram_purity([0, 0, 1, 1], [0, 0, 1, 1], tree)
+    1.0
+    >>> dendrogram_purity([0, 0, 1, 1], [0, 1, 0, 1], tree)
+    0.5
+    """
+    counts, leaves = _counts(classes, paths)
+    n_pairs = float((counts.sum(axis=0) * (counts.sum(axis=0) - 1) / 2).sum())
+    if not n_pairs or len(leaves) > MOST_PATHS:
+        return float("nan")
+    choices = [frozenset(hierarchy.paths[int(leaf)].choices) for leaf in leaves]
+    total = 0.0
+    for i, mine in enumerate(choices):
+        for j in range(i + 1):
+            shared = mine & choices[j]
+            below = counts[[shared <= other for other in choices]].sum(axis=0)
+            pairs = counts[i] * counts[j] if i != j else counts[i] * (counts[i] - 1) / 2
+            total += float((pairs * below).sum() / max(below.sum(), 1))
+    return total / n_pairs
+
+
+def matching_accuracy(classes: ArrayLike, leaves: ArrayLike) -> float:
+    """The share of rows on the leaf of their class, by the best matching of one leaf to each class.
+
+    Parameters
+    ----------
+    classes : array-like of int, shape (n,)
+        Class of every row. Rows with -1 (unknown) do not count.
+    leaves : array-like of int, shape (n,)
+        Leaf of every row, in any numbering. Rows with -1 do not count.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 1 is best. 0 if nothing is assigned. With fewer leaves than classes, the rows of some
+        classes are all wrong.
+
+    Examples
+    --------
+    >>> matching_accuracy([0, 0, 1, 1, 1], [7, 7, 3, 3, 4])
+    0.8
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    counts, _ = _counts(classes, leaves)
+    if not counts.size:
+        return 0.0
+    rows, columns = linear_sum_assignment(counts, maximize=True)
+    return float(counts[rows, columns].sum() / counts.sum())
+
+
+def _counts(
+    classes: ArrayLike, leaves: ArrayLike
+) -> tuple[Int[np.ndarray, "leaves classes"], Int[np.ndarray, " leaves"]]:
+    """Rows of each class on each leaf that has any, and which leaves these are."""
+    truth, found = as_labels(classes, "classes"), as_labels(leaves, "leaves")
+    if len(truth) != len(found):
+        raise ValueError(f"classes and leaves must have the same length, got {len(truth)} and {len(found)}")
+    counted = (truth >= 0) & (found >= 0)
+    names, truth = np.unique(truth[counted], return_inverse=True)
+    which, found = np.unique(found[counted], return_inverse=True)
+    flat = np.bincount(found * len(names) + truth, minlength=len(which) * len(names))
+    return flat.reshape(len(which), len(names)), which
