@@ -31,7 +31,7 @@ def test_everything_is_in_the_folder(finished):
     stages = json.loads((folder / "stages.json").read_text())
     assert list(stages) == [*STAGE_NAMES, "sha256"]
     del stages["sha256"]
-    assert all(stage["seconds"] >= 0 for stage in stages.values())
+    assert all(stage["seconds"] >= 0 and stage["cpu_seconds"] >= 0 for stage in stages.values())
     assert starts(folder) == list(STAGE_NAMES)
 
 

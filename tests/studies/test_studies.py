@@ -75,6 +75,19 @@ def test_the_papers_scale_is_the_papers():
             assert task.config.structure_settings == {**MIMOSA_SETTINGS[task.config.source], "epochs": 50}
 
 
+def test_baselines_on_images_have_equal_budgets():
+    study = get_study("images")
+    options = study.options("default")
+    assert options.seeds == (2000, 2001, 2002)
+    *tasks, _, _, own = planned(study, options)
+    assert {task.config.model for task in tasks} == {"vae", "tcvae", "factorvae", "jointvae", "cascadevae"}
+    budgets = {(c.epochs, c.n_samples, str(c.model_settings)) for c in (task.config for task in tasks)}
+    assert len(tasks) == 15
+    assert len(budgets) == 1
+    assert own.columns == {"dataset": "spaceshapes", "model": "cofhae", "seed": 2002}
+    assert own.config.structure == "mimosa"
+
+
 def test_published_settings_fit_the_benchmarks():
     for name in BENCHMARKS:
         largest = max(path.dimension for path in dataset_info(name).hierarchy.paths)

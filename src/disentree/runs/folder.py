@@ -296,7 +296,7 @@ class Run:
                 if event["event"] == "start":
                     found.pop(event["stage"], None)
                 elif event["event"] == "done" and "files" in event:
-                    found[event["stage"]] = {"seconds": event.get("seconds"), "files": event["files"]}
+                    found[event["stage"]] = {key: event.get(key) for key in ("seconds", "cpu_seconds", "files")}
         stages = {}
         for name, record in found.items() if isinstance(found, dict) else ():
             try:

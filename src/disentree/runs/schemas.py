@@ -22,6 +22,7 @@ class StageRecord(_Schema):
     """A finished stage in ``stages.json``."""
 
     seconds: Seconds
+    cpu_seconds: Seconds | None = None  # of this process, since it began or continued; none in older runs
     files: dict[str, str] = {}  # by name: the SHA-256 of its content; none in runs of older versions
 
 

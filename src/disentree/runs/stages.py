@@ -214,6 +214,7 @@ def finish_run(
 
 def _do(run: Run, stage: Stage, options: StageOptions) -> None:
     run.log_event("start", stage=stage.name)
+    cpu_began = time.process_time()
     began = time.perf_counter() - (seconds_in_checkpoint(run) if stage.name == "model" else 0.0)
     try:
         result = stage.function(run, options)
@@ -224,16 +225,16 @@ def _do(run: Run, stage: Stage, options: StageOptions) -> None:
         if isinstance(error, KeyboardInterrupt):
             log.info("stopped in stage %r", stage.name)
         raise
-    seconds = round(time.perf_counter() - began, 3)
+    seconds, cpu = (round(t, 3) for t in (time.perf_counter() - began, time.process_time() - cpu_began))
     files = record_files(run.folder, (*stage.files, *stage.optional_files))
     before = run.stages
     if stage.same_result(before.get(stage.name, {}).get("files", {}), files):  # so are those after it
         kept = before
     else:
         kept = {name: before[name] for name in STAGE_NAMES[: STAGE_NAMES.index(stage.name)] if name in before}
-    marks = {**kept, stage.name: {"seconds": seconds, "files": files}}
+    marks = {**kept, stage.name: {"seconds": seconds, "cpu_seconds": cpu, "files": files}}
     run.write_sealed("stages.json", {name: marks[name] for name in STAGE_NAMES if name in marks})
-    run.log_event("done", stage=stage.name, seconds=seconds, files=files)
+    run.log_event("done", stage=stage.name, seconds=seconds, cpu_seconds=cpu, files=files)
     log.info("%s: %.1f s%s", stage.name, seconds, f", {result}" if result else "")
 
 

@@ -28,6 +28,7 @@ STUDIES = (
     "qualitative",
     "structure",
     "products",
+    "images",
     "mimosa-defaults",
 )
 

@@ -125,12 +125,13 @@ def _do(task: Task, folder: Path, study: Path) -> dict[str, Any]:
         )
         values = _values(run, task)
         stages = {name: stage["seconds"] for name, stage in run.stages.items()}
+        cpu = {name: stage["cpu_seconds"] for name, stage in run.stages.items()}
     except NoComponentFound:
         if task.until != "structure":
             raise
         values = _nothing_found(run)
-        stages = {"structure": round(time.perf_counter() - began, 3)}
-    return _result(task, values, stages, _structure_timings(run))
+        stages, cpu = {"structure": round(time.perf_counter() - began, 3)}, {}
+    return _result(task, values, stages, _structure_timings(run), cpu)
 
 
 def _label(task: Task) -> dict[str, Any]:
@@ -142,7 +143,11 @@ def _label(task: Task) -> dict[str, Any]:
 
 
 def _result(
-    task: Task, values: dict[str, Any], stages: Mapping[str, float], structure: Mapping[str, float]
+    task: Task,
+    values: dict[str, Any],
+    stages: Mapping[str, float],
+    structure: Mapping[str, float],
+    cpu: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     return {
         "task": task.model_dump(mode="json"),
@@ -150,6 +155,7 @@ def _result(
         "seconds": {
             "total": round(sum(stages.values()), 3),  # of all the times that it was stopped and went on
             "stages": stages,
+            "cpu": dict(cpu or {}),  # processor time of each stage
             "structure": structure,
         },
         "versions": build_versions(),
