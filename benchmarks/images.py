@@ -22,9 +22,9 @@ from disentree import __version__
 from disentree.runs import RunConfig, finish_run, start_run
 
 RUNS = "runs.jsonl"
-ABOUT = """A line for each run of `python benchmarks/images.py --seed SEED`, with `--style paper` and `--binarize` where
-it says so. R4c and its factors are those of the metrics; R² and overlap (intersection over union of pixels above one
-half) are of held-out images that were encoded and decoded."""
+ABOUT = """A line for each run of `python benchmarks/images.py --seed SEED`, with `--style paper` and `--binarize`
+where it says so. R4c and its factors are those of the metrics; R² and overlap (intersection over union of pixels
+above one half) are of held-out images that were encoded and decoded."""
 STAGES = ("data", "structure", "model", "scores", "figures", "report")
 
 
@@ -84,15 +84,7 @@ def main() -> None:
 def write_report(folder: Path) -> None:
     """A table of all runs, with means over seeds for each kind of images."""
     lines = [json.loads(line) for line in (folder / RUNS).read_text(encoding="utf-8").splitlines()]
-    text = [
-        "# Spaceshapes from end to end",
-        "",
-        "A line for each run of `python benchmarks/images.py --seed SEED`;",
-    ]
-    text += [
-        "R² and overlap (intersection over union of pixels above one half) are of decoded held-out images.",
-        "",
-    ]
+    text = ["# Spaceshapes from end to end", "", ABOUT, ""]
     for kind in dict.fromkeys(map(kind_of, lines)):
         runs = sorted((line for line in lines if kind_of(line) == kind), key=lambda line: line["seed"])
         factors = list(runs[0]["factors"])
