@@ -17,6 +17,7 @@ from scipy.special import gammaln
 
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.tree import Categorical, Continuous, Group
+from disentree.mimosa.tree import directly_enclosed
 
 INSIDE = 0.1  # exceptions to a rule between two switches, relative to what chance would give
 EXPECTED = 5.0  # exceptions that chance would give, for their absence to mean something
@@ -249,9 +250,8 @@ def direct_parents(hierarchy: Hierarchy) -> list[tuple[int, ...]]:
         owns[path.index, list(path.continuous)] = True
     sizes = owns.sum(axis=1)
     shared = owns.astype(np.int64) @ owns.T
-    inside = (shared == sizes[None]) & (sizes[None] < sizes[:, None])  # row encloses column
-    between = (inside.astype(np.int64) @ inside) > 0
-    return [tuple(sorted(np.flatnonzero(row).tolist(), key=lambda c: (-sizes[c], c))) for row in inside & ~between]
+    inside = (shared == sizes[:, None]) & (sizes[:, None] < sizes)  # column encloses row
+    return directly_enclosed(np.broadcast_to(-sizes[:, None].astype(float), inside.shape), inside)
 
 
 @dataclass(frozen=True)

@@ -52,12 +52,11 @@ def directly_enclosed(
     ratios: Float[np.ndarray, "c c"], encloses: Bool[np.ndarray, "c c"]
 ) -> list[tuple[int, ...]]:
     """For each component those that it encloses with no other between, the one with the lowest ratio first."""
-    out = []
-    for high in range(len(encloses)):
-        inside = np.flatnonzero(encloses[:, high]).tolist()
-        direct = [low for low in inside if not any(encloses[low, mid] and encloses[mid, high] for mid in inside)]
-        out.append(tuple(sorted(direct, key=lambda low: (ratios[low, high], low))))
-    return out
+    between = (encloses.astype(np.int64) @ encloses) > 0
+    columns = enumerate((encloses & ~between).T)
+    return [
+        tuple(sorted(np.flatnonzero(c).tolist(), key=lambda low: (ratios[low, high], low))) for high, c in columns
+    ]
 
 
 def nearest_parents(direct: Sequence[Sequence[int]]) -> list[int | None]:

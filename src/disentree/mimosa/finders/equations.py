@@ -101,14 +101,7 @@ def _look(
     rows: list[Bool[np.ndarray, " n"]],
 ) -> None:
     """Add equations that some hyperplanes lead to, and that do not follow from those which are known."""
-    seen: list[np.ndarray] = []
-    for w, scatter in zip(*planes, strict=True):
-        held = np.abs(Y @ w[:-1] + w[-1]) <= REACH * scatter
-        if any(_alike(held, other) >= SAME for other in seen):
-            continue
-        seen.append(held)
-        if len(seen) > KEPT:
-            break
+    for w, scatter in _distinct(Y, planes, KEPT):
         whole = _whole_equation(Y, w, scatter)
         if whole is None or _beside(whole, _wider(whole.holds(Y), found, rows)) is None:
             continue
@@ -117,6 +110,21 @@ def _look(
             if not any(_alike(held, other) >= SAME for other in rows):
                 found.append(equation)
                 rows.append(held)
+
+
+def _distinct(
+    Y: Float[np.ndarray, "n D"], planes: tuple[Float[np.ndarray, "h D1"], Float[np.ndarray, " h"]], most: int
+) -> Iterator[tuple[Float[np.ndarray, " D1"], float]]:
+    """Hyperplanes, and how far rows scatter about them, of which no two hold the same rows."""
+    seen: list[np.ndarray] = []
+    for w, scatter in zip(*planes, strict=True):
+        held = np.abs(Y @ w[:-1] + w[-1]) <= REACH * scatter
+        if any(_alike(held, other) >= SAME for other in seen):
+            continue
+        if len(seen) == most:
+            return
+        seen.append(held)
+        yield w, float(scatter)
 
 
 def _deeper(
@@ -139,14 +147,8 @@ def _deeper(
         if rest.shape[1] < 2:
             continue
         own = Y[inside] @ rest
-        seen: list[np.ndarray] = []
-        for v, scatter in zip(*hyperplanes(own, rng, random_hyperplanes(own, rng, STARTS // 4)), strict=True):
-            on_it = np.abs(own @ v[:-1] + v[-1]) <= REACH * scatter
-            if any(_alike(on_it, other) >= SAME for other in seen):
-                continue
-            seen.append(on_it)
-            if len(seen) > DEEPER:
-                break
+        planes = hyperplanes(own, rng, random_hyperplanes(own, rng, STARTS // 4))
+        for v, _ in _distinct(own, planes, DEEPER):
             out.append(_extended(Y, np.append(rest @ v[:-1], v[-1]), known, held, patterns[i], rng)[None])
     return np.concatenate(out)
 
