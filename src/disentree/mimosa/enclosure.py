@@ -11,6 +11,7 @@ from scipy.spatial import KDTree
 
 from disentree.mimosa.candidate import Candidate
 from disentree.mimosa.finders.leaf_density import Leaf
+from disentree.mimosa.finders.sheets import SheetLeaf
 from disentree.mimosa.inner_leaf import InnerLeaf
 
 UNLIKELY = 0.02  # rows that are further out than all but this share of a leaf's own are not in its reach
@@ -19,6 +20,10 @@ SAMPLE = 500  # rows of a leaf that are looked at
 # Rows of the larger leaf that are this near to the smaller one, in deviations of its noise, look as if on it
 # (the density of noise falls to 1e-8 of its peak), so that a leaf along an edge has a strip of its own.
 STRIP = 6.0
+# A row beside the core rows of a sheet continues it if it is less than half as far off it as from them (of ships
+# without a jet nine in ten are, beside those with one; of moons and stars one in forty), and is not farther from
+# them than half as far again as they are from each other.
+BESIDE, FARTHER = 0.5, 1.5
 
 
 def enclosures(
@@ -35,7 +40,7 @@ def enclosures(
         lower = [low for low in range(k) if dims[low] < dims[high] and len(some[low])]
         if len(rows[high]) < 2 or not lower:
             continue
-        limits = [np.quantile(values, 1 - UNLIKELY) for values in outwardness(leaf, Z[some[high]])]
+        limits = limits_of(leaf, Z[some[high]])
         own = _along(leaf, Z[rows[high]])
         tree = KDTree(own)
         spacing = np.asarray(tree.query(_along(leaf, Z[some[high]]), 2)[0])[:, 1].mean()
@@ -86,11 +91,22 @@ def noise_of(leaf: Any) -> float:
     return float(np.sqrt(shares @ squares / shares.sum()))
 
 
+def limits_of(leaf: Any, Z: Float[np.ndarray, "n D"]) -> list[float]:
+    """How large the `outwardness` of a row in reach of a leaf is at most, from rows of its own."""
+    limits = [float(np.quantile(values, 1 - UNLIKELY)) for values in outwardness(leaf, Z)]
+    if isinstance(leaf, SheetLeaf):
+        off, apart = limits
+        return [max(off, BESIDE), FARTHER * apart]
+    return limits
+
+
 def outwardness(leaf: Any, Z: Float[np.ndarray, "n D"]) -> tuple[Float[np.ndarray, " n"], ...]:
     """What grows with the distance from a leaf: along it and across it, or the unlikelihood if its density knows
     no such directions. Charts reach over gaps between their rows; a smaller leaf may well be in the gap."""
     if isinstance(leaf, InnerLeaf):
         return *outwardness(leaf.leaf, leaf.frame(Z)), (leaf.frame.across(Z) ** 2).sum(axis=1)
+    if isinstance(leaf, SheetLeaf):
+        return leaf.distances(Z)
     return leaf.squares(Z) if isinstance(leaf, Leaf) else (-leaf.log_density(Z),)
 
 

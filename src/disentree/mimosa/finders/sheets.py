@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
+from scipy.spatial import KDTree
 
 from disentree.mimosa.assign import Sheet, log_likelihood
 from disentree.mimosa.candidate import Candidate
@@ -33,8 +34,17 @@ class SheetLeaf:
 
     def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
         """Along the sheets by the distance of the nearest core rows, across them Gaussian."""
-        sheet = Sheet(self.points, self.bases, self.curved, self.noise)
-        return log_likelihood(sheet, Z, self.tolerance)[0] - np.log(len(self.points))
+        return log_likelihood(self._sheet, Z, self.tolerance)[0] - np.log(len(self.points))
+
+    def distances(self, Z: Float[np.ndarray, "n D"]) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+        """How far rows are off the sheet, relative to the distance of its core rows there; and that of the nearest
+        core row but one, which may be the row itself."""
+        nearest = np.asarray(KDTree(self.points).query(Z, min(2, len(self.points)))[0]).reshape(len(Z), -1)
+        return log_likelihood(self._sheet, Z, self.tolerance)[1], nearest[:, -1]
+
+    @property
+    def _sheet(self) -> Sheet:
+        return Sheet(self.points, self.bases, self.curved, self.noise)
 
 
 def find(
