@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 DEMO := runs/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test chromium lint dist-check bench fuzz clean
+.PHONY: help demo test chromium lint dist-check bench fuzz docs docs-check gallery clean
 
 help:
 	@echo "make demo    find the crystal systems in measured unit cells, with reasons, and write a report"
@@ -17,6 +17,8 @@ help:
 	@echo "make dist-check   build the distributions, and use them in fresh environments"
 	@echo "make bench   run the scripts in benchmarks/"
 	@echo "make fuzz    random files, run folders and requests, for SECONDS=60 and with fresh seeds"
+	@echo "make docs    build the site into build/site; make docs-check looks at its pages in Chromium"
+	@echo "make gallery execute the scripts of the gallery that have changed"
 	@echo "make clean   remove .venv, caches and the demo"
 
 # The environment is made again from where it stood when pyproject.toml or the constraints change.
@@ -64,6 +66,21 @@ SECONDS ?= 60
 fuzz: $(READY)
 	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m fuzz --seconds $(SECONDS) $(ARGS)
 
+DOCS_READY := $(VENV)/.docs-ready
+$(DOCS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements/constraints.txt -e '.[docs]'
+	@touch $(DOCS_READY)
+
+# Warnings are errors. The gallery's pages are in the repository: make gallery makes them.
+docs: $(DOCS_READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+docs-check: docs chromium
+	$(BIN)/python docs/check_site.py build/site
+
+gallery: $(READY)
+	$(BIN)/python docs/build_gallery.py
+
 clean:
-	rm -rf $(VENV) $(DEMO) dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(DEMO) dist build/site .pytest_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

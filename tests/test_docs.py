@@ -1,6 +1,7 @@
 """Whatever the documentation shows has to work: doctests, Python blocks and command lines."""
 
 import doctest
+import hashlib
 import importlib
 import inspect
 import re
@@ -15,7 +16,8 @@ import pytest
 import disentree
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+GALLERY = sorted((ROOT / "docs" / "gallery").glob("*.py"))  # executed by docs/build_gallery.py
 SOURCE = Path(disentree.__file__).parent
 MODULES = [
     ".".join(("disentree", *path.relative_to(SOURCE).with_suffix("").parts))
@@ -58,7 +60,26 @@ def test_doctests(name):
     assert result.attempted > 0
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("script", GALLERY, ids=lambda script: script.name)
+def test_the_gallery_shows_what_its_scripts_do(script):
+    page = script.with_suffix(".md").read_text(encoding="utf-8")
+    digest = hashlib.sha256(script.read_bytes()).hexdigest()[:16]
+    assert f"(sha256 {digest})" in page, f"{script.name} has changed: make gallery"
+    pictures = re.findall(r"figures/[\w-]+\.png", page)
+    assert pictures
+    assert all((script.parent / name).is_file() for name in pictures)
+
+
+def test_the_site_has_all_pages():
+    config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in PAGES[1:]:
+        assert f": {page.relative_to(ROOT / 'docs').as_posix()}\n" in config, page
+
+
+PROSE = [*PAGES, *(script.with_suffix(".md") for script in GALLERY), ROOT / "CONTRIBUTING.md"]
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\((?!https?://)([^)#]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
