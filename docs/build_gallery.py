@@ -34,7 +34,7 @@ LARGEST = 2_000_000  # bytes of an embedded page
 
 def digest(script: Path) -> str:
     """What a page says about the script that made it."""
-    return hashlib.sha256(script.read_bytes()).hexdigest()[:16]
+    return hashlib.sha256(script.read_text(encoding="utf-8").encode()).hexdigest()[:16]
 
 
 def is_current(script: Path) -> bool:

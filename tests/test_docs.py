@@ -16,8 +16,9 @@ import pytest
 import disentree
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "guide").glob("*.md"))]
-GALLERY = sorted((ROOT / "docs" / "gallery").glob("*.py"))  # executed by docs/build_gallery.py
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "guide").glob("*.md"))]
+GALLERY = sorted((DOCS / "gallery").glob("*.py"))  # executed by docs/build_gallery.py
 SOURCE = Path(disentree.__file__).parent
 MODULES = [
     ".".join(("disentree", *path.relative_to(SOURCE).with_suffix("").parts))
@@ -63,7 +64,7 @@ def test_doctests(name):
 @pytest.mark.parametrize("script", GALLERY, ids=lambda script: script.name)
 def test_the_gallery_shows_what_its_scripts_do(script):
     page = script.with_suffix(".md").read_text(encoding="utf-8")
-    digest = hashlib.sha256(script.read_bytes()).hexdigest()[:16]
+    digest = hashlib.sha256(script.read_text(encoding="utf-8").encode()).hexdigest()[:16]
     assert f"(sha256 {digest})" in page, f"{script.name} has changed: make gallery"
     pictures = re.findall(r"figures/[\w-]+\.png", page)
     assert pictures
@@ -73,7 +74,7 @@ def test_the_gallery_shows_what_its_scripts_do(script):
 def test_the_site_has_all_pages():
     config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for page in PAGES[1:]:
-        assert f": {page.relative_to(ROOT / 'docs').as_posix()}\n" in config, page
+        assert f": {page.relative_to(DOCS).as_posix()}\n" in config, page
 
 
 PROSE = [*PAGES, *(script.with_suffix(".md") for script in GALLERY), ROOT / "CONTRIBUTING.md"]
