@@ -206,7 +206,7 @@ def test_documents_are_filled_in_and_then_pass(tmp_path):
     for row in ("| high | .91 | same |", "| low | .91 | differs: of a reason |", "| trees | 2 | worse |",
                 "| later | not measured | not measured |"):  # fmt: skip
         assert row in filled
-    assert "| [made](results/made/report.md) | `disentree study made` | 2 samples | 2000 to 2001 |" in filled
+    assert "| [made](results/made/report.md) | `disentree study made` | 2 samples | 2000, 2001 |" in filled
     assert publish(root, check=True) == publish(root) == []
 
     # results of another commit than the document states

@@ -7,15 +7,19 @@ import json
 import math
 import re
 import shutil
+from collections import Counter
 
 import pytest
 
+from disentree.cofhae.search import PAPER_GRID
 from disentree.datasets import dataset_info
 from disentree.errors import UserError
 from disentree.studies import STUDIES, get_study, published, structures
 from disentree.studies.cost import estimate
-from disentree.studies.folder import read_study, write_study
-from disentree.studies.page import join_reports, write_report
+from disentree.studies.folder import command_of, read_study, write_study
+from disentree.studies.page import describe_seeds, join_reports, write_report
+from disentree.studies.paper_grid import GRID
+from disentree.studies.progress import time_for
 from disentree.studies.published import BENCHMARKS, MIMOSA_SETTINGS, TABLE1
 from disentree.studies.results import Results, change, deviation, mean, rise, spread, write_tables
 from disentree.studies.study import planned
@@ -31,6 +35,7 @@ def made_up(study, options, folder):
     for i, task in enumerate(tasks):
         values = dict.fromkeys(scores, 0.5 + 0.01 * (i % 40))
         values |= {"h_error": i % 3, "components": 2, "dimensions": [1, 2], "factors": {"slope1": 0.9}}
+        values |= {"assignment_agreement": 0.9 + 0.001 * i, "reconstruction_mse": 1e-4}
         versions = {"disentree": "0.1", "torch": "2.1" if i else "2.0"}
         stages = {"data": 0.1, "structure": 1.0 + i, "model": 2.0, "scores": 0.5}
         seconds = {"total": 3.6, "stages": stages, "structure": {"components": 0.5}}
@@ -47,7 +52,7 @@ def made_up(study, options, folder):
 
 
 @pytest.mark.parametrize("name", STUDIES)
-@pytest.mark.parametrize("scale", ["quick", "paper"])
+@pytest.mark.parametrize("scale", ["quick", "medium", "paper"])
 def test_runs_are_told_apart_and_described(name, scale):
     study = get_study(name)
     tasks = planned(study, study.options(scale))
@@ -68,7 +73,7 @@ def test_the_papers_scale_is_the_papers():
     study = get_study("table1")
     options = study.options("paper")
     assert options.datasets == BENCHMARKS
-    assert options.seeds == (0, 1, 2, 3, 4)
+    assert options.seeds == (2000, 2001, 2002, 2003, 2004)
     for task in planned(study, options):
         assert task.config.n_samples == 100_000
         if task.columns["method"] == "paper":
@@ -99,13 +104,64 @@ def test_names_and_options():
     with pytest.raises(UserError, match="there is no study 'tabel1'; did you mean 'table1'"):
         get_study("tabel1")
     study = get_study("noise")
-    with pytest.raises(UserError, match="--scale must be quick, default or paper, got 'huge'"):
+    with pytest.raises(UserError, match="--scale must be quick, default, medium or paper, got 'huge'"):
         study.options("huge")
+    with pytest.raises(UserError, match="--first-seed must be 0 or more, got -1"):
+        study.options("quick", 1, first_seed=-1)
     with pytest.raises(UserError, match="--seeds must be 1 or more, got 0"):
         study.options("quick", 0)
     with pytest.raises(ValueError, match="there is no data set 'chopstick'"):
         study.options("quick", 1, ["chopstick"])
     assert study.options("quick", 2, ["spaceshapes", "spaceshapes"]).datasets == ("spaceshapes",)
+
+
+def test_reported_seeds_are_those_that_nothing_was_developed_on():
+    for name in STUDIES:
+        study = get_study(name)
+        assert study.options("default").seeds[0] == 2000
+        assert "--first-seed" not in command_of(study, study.options("default"))
+    older = study.options("quick", 2, first_seed=0)
+    assert older.seeds == (0, 1)
+    assert command_of(study, older).endswith("--scale quick --seeds 2 --first-seed 0")
+    assert describe_seeds(older.seeds) == "0, 1 (settings were developed on seeds below 1000)"
+    assert describe_seeds((2000, 2001, 2002)) == "2000 to 2002"
+
+
+def test_medium_is_what_two_cores_do_in_hours():
+    """Of the table five seeds, of its Spaceshapes three and one of the paper's; the paper's trainings in full."""
+    for name in STUDIES:
+        study = get_study(name)
+        options = study.options("medium")
+        hours = time_for([estimate(task) for task in planned(study, options)], 2) / 3600
+        assert hours < 7, name
+        assert "{" not in study.scale_means(options)
+    table1 = get_study("table1")
+    tasks = planned(table1, table1.options("medium"))
+    count = Counter((task.config.source, task.columns["method"]) for task in tasks)
+    assert {count[name, method] for name in BENCHMARKS[:-1] for method in ("default", "paper")} == {5}
+    assert (count["spaceshapes", "default"], count["spaceshapes", "paper"]) == (3, 1)
+    assert {t.config.structure_settings.get("epochs") for t in tasks} == {None, 50}
+
+
+def test_the_model_of_the_grid_is_chosen_by_the_papers_rule():
+    assert GRID == PAPER_GRID
+    study = get_study("paper-grid")
+    tasks = planned(study, study.options("medium"))
+    assert len(tasks) == 28
+    assert {task.config.model_settings["lambda2"] for task in tasks[1:]} == {1.0, 10.0, 100.0}
+    row = {"dataset": "d", "seed": 2000, "method": "cofhae"}
+    quality = [(0.9, 1e-9), (0.99, 3e-3), (0.99, 2e-3), (0.5, 1e-9), (0.98, 1e-4), (0.97, 1e-5)]
+    rows = [{**row, "assignment_agreement": a, "reconstruction_mse": m} for a, m in quality]
+    chosen = [r["chosen"] for r in study.derive([{**row, "method": "paper"}, *rows])]
+    assert chosen == [False, False, False, True, False, False, False]
+
+
+def test_latents_are_shared_by_all_powers_of_whitening():
+    study = get_study("conditioning")
+    tasks = planned(study, study.options("medium"))
+    assert [task.config.structure_settings.get("whiten") for task in tasks[:3]] == [None, 0.5, 1.0]
+    assert [task.embedding_from for task in tasks[:3]] == [None, tasks[0].name, tasks[0].name]
+    assert tasks[0].extras == ("representation",)
 
 
 # ------------------------------------------------------------------ numbers
@@ -146,7 +202,7 @@ def test_who_leads_is_decided_by_mean_and_by_best_run(tmp_path):
     datasets = ("chopsticks-depth2-both", "spaceshapes", "chopsticks-depth1-either")
 
     def score(columns):
-        return scores[columns["model"]][columns["seed"]] if columns["model"] in scores else None
+        return scores[columns["model"]][columns["seed"] - 2000] if columns["model"] in scores else None
 
     section = with_scores("disentanglement", score, tmp_path, 2, datasets)[1]
     row = section.rows[0]
@@ -163,7 +219,7 @@ def test_a_missing_weakest_penalty_decides_nothing(tmp_path):
     def score(columns):
         if columns["model"] in ("structure", "cofhae"):
             return 0.9
-        return None if columns["model"] == "tcvae" and columns["value"] == 1 else 0.9 / columns["value"]
+        return None if columns["model"] == "tcvae" and columns["value"] == 1 else 0.9 / (1 + columns["value"])
 
     section = with_scores("baseline-hypers", score, tmp_path, 1)[0]
     assert "in 3 of 3 cases and higher in 0." in section.text[1]
@@ -238,7 +294,8 @@ def test_every_study_reports(name, tmp_path):
     drawn = [picture for section in about["sections"] for picture in section["pictures"]]
     assert page.images == len(drawn)
     # pictures of the first are those of its runs; the others are tables
-    assert drawn or name in ("qualitative", "structure", "products", "mimosa-defaults")
+    tables = ("benchmarks", "conditioning", "paper-grid", "structure", "products", "mimosa-defaults")
+    assert drawn or name in ("qualitative", *tables)
     assert all(len(row) == len(s["header"]) for s in about["sections"] for row in s["rows"])
     assert about["command"].startswith(f"disentree study {name} --scale quick --seeds 2")
     text = (tmp_path / "report.md").read_text()
@@ -257,7 +314,7 @@ def test_a_report_says_what_the_runs_were_made_with_and_which_diverged(tmp_path)
     write_report(study, results)
     page = (tmp_path / "report.md").read_text()
     assert "versions: disentree 0.1, torch 2.0 and 2.1" in page
-    assert "the training of run 1 (chopsticks-depth2-slope_paper_seed0) diverged" in page
+    assert "the training of run 1 (chopsticks-depth2-slope_paper_seed2000) diverged" in page
     assert str(tmp_path) not in page + (tmp_path / "study.json").read_text()
     before = read_study(tmp_path)
     assert write_study(study, results)["sections"] == before["sections"] != []
@@ -279,7 +336,7 @@ def test_tables_have_the_scores_of_single_variables(tmp_path):
 def test_pictures_of_runs_are_taken_as_they_are(tmp_path):
     study = get_study("qualitative")
     results = made_up(study, study.options("quick", 1, ["chopsticks-depth2-slope"]), tmp_path)
-    drawn = tmp_path / "runs" / "chopsticks-depth2-slope_cofhae_seed0" / "figures" / "mimosa.png"
+    drawn = tmp_path / "runs" / "chopsticks-depth2-slope_cofhae_seed2000" / "figures" / "mimosa.png"
     drawn.parent.mkdir(parents=True)
     drawn.write_bytes(b"a picture")
     write_report(study, results)
@@ -319,7 +376,7 @@ def test_the_list_and_the_plan(tmp_path):
     result = invoke("study", "table1", "--scale", "quick", "--datasets", "spaceshapes", "--dry-run", "--n-jobs", 2)
     assert result.exit_code == 0, result.stderr
     assert "2 runs, 0 finished, about" in result.stdout
-    assert "0 spaceshapes default seed 0" in result.stdout
+    assert "0 spaceshapes default seed 2000" in result.stdout
     lines = invoke(
         "study",
         "table1",
@@ -372,7 +429,7 @@ def test_a_real_one_from_the_command_line(tmp_path, monkeypatch):
     out = tmp_path / "a"
     args = ["study", "activations", "--scale", "quick", "--datasets", "chopsticks-depth1-either", "--n-jobs", 0]
     assert invoke(*args, "--only", "1", "--out", out).exit_code == 0
-    first = out / "runs" / "chopsticks-depth1-either_paper_softplus_seed0" / "result.json"
+    first = out / "runs" / "chopsticks-depth1-either_paper_softplus_seed2000" / "result.json"
     kept = first.stat().st_mtime_ns
     result = invoke(*args, "--out", out)
     assert result.exit_code == 0, result.stderr

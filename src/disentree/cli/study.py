@@ -27,9 +27,12 @@ def study(
         ),
     ] = None,
     scale: Annotated[
-        str | None, typer.Option(help="quick, default, or paper for data and trainings of its size.")
+        str | None, typer.Option(help="quick, default, medium, or paper for data and trainings of its size.")
     ] = None,
-    seeds: Annotated[int | None, typer.Option(help="Restarts, with the seeds 0, 1, 2, ...")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Restarts, each with a seed of its own.")] = None,
+    first_seed: Annotated[
+        int | None, typer.Option(help="The first of the seeds (2000: nothing was developed on those from there).")
+    ] = None,
     datasets: Annotated[
         list[str] | None, typer.Option(help="Benchmarks, with commas or as several options.")
     ] = None,
@@ -80,13 +83,13 @@ def study(
     names = [word.strip() for given in datasets or () for word in given.split(",") if word.strip()]
     folder = out or default_folder(name, scale or "default")
     if resume:
-        if seeds is not None or names:
+        if seeds is not None or first_seed is not None or names:
             raise UserError("--resume goes on with what was begun; leave --seeds and --datasets out")
         options = resumed_options(chosen, folder)
         if scale is not None and scale != options.scale:
             raise UserError(f"{folder} was begun at scale {options.scale}, not {scale}")
     else:
-        options = chosen.options(scale or "default", seeds, names or None)
+        options = chosen.options(scale or "default", seeds, names or None, first_seed)
     if engine != "dask":
         refuse("is that of a Dask scheduler and needs --engine dask", "address")
     workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

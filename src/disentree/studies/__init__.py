@@ -24,6 +24,8 @@ STUDIES = (
     "noise",
     "alternatives",
     "activations",
+    "conditioning",
+    "paper-grid",
     "runtimes",
     "qualitative",
     "structure",

@@ -51,10 +51,10 @@ STUDY = Study(
     title="ReLU and softplus in the initial autoencoder",
     reproduces="Figure A.4",
     datasets=dict.fromkeys(
-        ("quick", "default", "paper"),
+        ("quick", "default", "medium", "paper"),
         ("chopsticks-depth1-either", "chopsticks-depth2-either", "chopsticks-depth3-slope"),
     ),
-    seeds={"quick": 1, "default": 2, "paper": 5},
+    seeds={"quick": 1, "default": 2, "medium": 3, "paper": 5},
     scale_descriptions=STEPS_MEAN,
     plan=plan,
     report=report,

@@ -87,9 +87,10 @@ STUDY = Study(
     datasets={
         "quick": ("chopsticks-depth2-both",),
         "default": ("chopsticks-depth2-slope", "chopsticks-depth2-both", "chopsticks-depth2-either"),
+        "medium": ("chopsticks-depth2-slope", "chopsticks-depth2-both", "chopsticks-depth2-either"),
         "paper": ("chopsticks-depth2-slope", "chopsticks-depth2-both", "chopsticks-depth2-either"),
     },
-    seeds={"quick": 1, "default": 2, "paper": 5},
+    seeds={"quick": 1, "default": 2, "medium": 3, "paper": 5},
     scale_descriptions={
         "quick": f"{STEPS_MEAN['quick']}; COFHAE by its quick preset",
         "default": f"{STEPS_MEAN['default']}; COFHAE by its default preset",

@@ -61,7 +61,7 @@ def report(results: Results) -> list[Section]:
         "paper's R4c",
     ]
     return [
-        Section("Scores", [WHAT], [*header, "paper's R4c"], rows, numbers=range(2, 8)),
+        Section("Scores", [WHAT], header, rows, numbers=range(2, 8)),
         Section("Each true variable", [], ["data set", "variable", "R4c", "R4"], factors, numbers=[2, 3]),
     ]
 

@@ -51,6 +51,15 @@ def structure_seconds(config: RunConfig, trains: bool = True) -> float:
 
 # Seconds for a step of 256 rows of 64 values, and of 256 images.
 STEP = {"ae": 0.004, "vae": 0.005, "tcvae": 0.009, "factorvae": 0.02, "jointvae": 0.006, "cascadevae": 0.02}
+# With the paper's networks; its discriminators have up to six layers of 1000.
+PAPER_STEP = {
+    **dict.fromkeys(("ae", "vae", "jointvae", "flat", "hier", "hier-a", "hier-a-z"), 0.01),
+    "cascadevae": 0.03,
+    "tcvae": 0.035,
+    "factorvae": 0.39,
+    "hier-a-tc": 0.12,
+}
+PAPER_OTHER = 0.4  # COFHAE's, with its conditional penalty
 IMAGE_STEP = 0.3
 STEPS = {"quick": 1000, "default": 4000}
 
@@ -64,7 +73,8 @@ def model_seconds(config: RunConfig) -> float:
         steps = 50 * batches
     else:
         steps = batches * math.ceil(STEPS[config.preset] / batches)
-    step = STEP.get(config.model, 0.012 if config.preset != "paper" else 0.06)
+    known, other = (PAPER_STEP, PAPER_OTHER) if config.preset == "paper" else (STEP, 0.012)
+    step = known.get(config.model, other)
     return 3 + steps * (IMAGE_STEP + step if images else step)
 
 

@@ -25,9 +25,9 @@ from typing import Any
 from disentree._version import __version__
 from disentree.errors import UserError
 from disentree.studies import STUDIES
-from disentree.studies.options import Options
+from disentree.studies.options import FIRST_SEED, Options
 from disentree.studies.results import Results
-from disentree.studies.task import Study
+from disentree.studies.task import Study, at_scale
 from disentree.utils.files import write_json
 
 FORMAT = 1
@@ -64,7 +64,9 @@ def resumed_options(study: Study, folder: Path) -> Options:
 def command_of(study: Study, options: Options) -> str:
     """The command that repeats a study."""
     words = ["disentree", "study", study.name, "--scale", options.scale, "--seeds", str(len(options.seeds))]
-    if options.datasets != tuple(study.datasets[options.scale]):
+    if options.seeds[0] != FIRST_SEED:
+        words += ["--first-seed", str(options.seeds[0])]
+    if options.datasets != tuple(at_scale(study.datasets, options.scale)):
         words += ["--datasets", ",".join(options.datasets)]
     return shlex.join(words)
 

@@ -81,9 +81,10 @@ STUDY = Study(
     datasets={
         "quick": ("chopsticks-depth2-both", "chopsticks-depth2-either"),
         "default": ("chopsticks-depth2-both", "chopsticks-depth3-either"),
+        "medium": ("chopsticks-depth2-both", "chopsticks-depth3-either"),
         "paper": ("chopsticks-depth2-both", "spaceshapes"),
     },
-    seeds={"quick": 1, "default": 3, "paper": 5},
+    seeds={"quick": 1, "default": 3, "medium": 3, "paper": 5},
     scale_descriptions={
         "quick": "{samples}, quick presets; the paper does not name its two data sets",
         "default": "{samples}, default presets; the paper does not name its two data sets",

@@ -159,10 +159,10 @@ STUDY = Study(
     title="Sensitivity of the paper's MIMOSA to its settings",
     reproduces="Figure A.5",
     datasets=dict.fromkeys(
-        ("quick", "default", "paper"),
+        ("quick", "default", "medium", "paper"),
         ("chopsticks-depth2-both", "chopsticks-depth2-either", "chopsticks-depth3-slope"),
     ),
-    seeds={"quick": 1, "default": 1, "paper": 5},
+    seeds={"quick": 1, "default": 1, "medium": 3, "paper": 5},
     scale_descriptions={
         "quick": "{samples}, 20 epochs of the initial autoencoder; the paper does not name its data sets",
         "default": "{samples}, 10 epochs of the initial autoencoder; the paper does not name its data sets",

@@ -10,6 +10,8 @@ from disentree.studies.task import Study, Task
 
 LEVELS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1)  # standard deviation; intercepts lie within ±.2
 
+HALF = "paper, half whitened"  # right without noise where the paper's latent as it is does not suffice
+
 
 def plan(options: Options) -> list[Task]:
     return [
@@ -17,13 +19,14 @@ def plan(options: Options) -> list[Task]:
             options,
             dataset,
             seed,
-            method,
-            {"noise": level},
+            "paper" if method == HALF else method,
+            {"noise": level, "method": method},
             data_options={"noise": level},
+            settings={"whiten": 0.5} if method == HALF else None,
             extras=("embedding",) if seed == options.seeds[0] else (),
         )
         for dataset in options.datasets
-        for method in ("default", "paper")
+        for method in ("default", "paper", *((HALF,) if options.scale in ("medium", "paper") else ()))
         for level in LEVELS
         for seed in options.seeds
     ]
@@ -103,8 +106,10 @@ STUDY = Study(
     name="noise",
     title="MIMOSA on noisy data",
     reproduces="Figure A.1",
-    datasets=dict.fromkeys(("quick", "default", "paper"), ("chopsticks-depth2-slope", "chopsticks-depth2-either")),
-    seeds={"quick": 1, "default": 2, "paper": 5},
+    datasets=dict.fromkeys(
+        ("quick", "default", "medium", "paper"), ("chopsticks-depth2-slope", "chopsticks-depth2-either")
+    ),
+    seeds={"quick": 1, "default": 2, "medium": 3, "paper": 5},
     scale_descriptions=STEPS_MEAN,
     plan=plan,
     report=report,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Scale = Literal["quick", "default", "paper"]
-SCALES: tuple[Scale, ...] = ("quick", "default", "paper")
+Scale = Literal["quick", "default", "medium", "paper"]
+SCALES: tuple[Scale, ...] = ("quick", "default", "medium", "paper")
+# Nothing was developed on data of these seeds, so results that are reported have them.
+FIRST_SEED = 2000
 
 
 @dataclass(frozen=True)
@@ -15,7 +17,7 @@ class Options:
 
     Attributes
     ----------
-    scale : {"quick", "default", "paper"}
+    scale : {"quick", "default", "medium", "paper"}
         How much is computed.
     seeds : tuple of int
         Every run is repeated with each of them.

@@ -11,6 +11,7 @@ from typing import Any
 from disentree.errors import UserError
 from disentree.runs.page import Picture, render_page
 from disentree.studies.folder import find_studies, write_study
+from disentree.studies.options import FIRST_SEED
 from disentree.studies.results import Results, Section
 from disentree.studies.task import Study
 from disentree.utils.files import atomic_path
@@ -125,13 +126,19 @@ def _facts(about: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("reproduces", about["reproduces"]),
         ("scale", f"{about['scale']}: {about['scale_means']}"),
-        ("seeds", ", ".join(map(str, seeds))),
+        ("seeds", describe_seeds(seeds)),
         ("data sets", ", ".join(about["datasets"])),
         ("runs", f"{len(done)} of {len(about['runs'])}, {duration(seconds)} of one core"),
         ("versions", ", ".join(f"{name} {version}" for name, version in about["versions"].items())),
         ("made", about["updated"]),
         *([("note", about["note"])] if "note" in about else []),
     ]
+
+
+def describe_seeds(seeds: Sequence[int]) -> str:
+    """The seeds, and whether settings were chosen while looking at data of such seeds."""
+    shown = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 2 else ", ".join(map(str, seeds))
+    return shown if min(seeds) >= FIRST_SEED else f"{shown} (settings were developed on seeds below 1000)"
 
 
 def _problems(about: Mapping[str, Any]) -> list[str]:

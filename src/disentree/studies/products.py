@@ -87,5 +87,4 @@ STUDY = Study(
     },
     plan=plan,
     report=report,
-    first_seed=2000,
 )

@@ -19,7 +19,7 @@ from typing import Any
 
 from disentree.errors import UserError
 from disentree.studies.expressions import claim_problem, compared, parse, pick, value_text
-from disentree.studies.page import report_markdown, table_markdown
+from disentree.studies.page import describe_seeds, report_markdown, table_markdown
 from disentree.studies.sources import NoSource, Source, read_source
 from disentree.studies.stray import blank, stray_numbers
 from disentree.utils.files import atomic_path
@@ -178,10 +178,10 @@ class _Document:
         rows = []
         for name, source in sorted(self._used.items()):
             about = source.about
-            seeds = about["seeds"]
-            shown = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"{seeds[0]}"
             link = f"[{name}]({self._up}results/{name}/report.md)"
-            rows.append([link, f"`{about['command']}`", about["scale_means"], shown, source.build])
+            rows.append(
+                [link, f"`{about['command']}`", about["scale_means"], describe_seeds(about["seeds"]), source.build]
+            )
         return self._block("sources", table_markdown(header, rows, ()))
 
 

@@ -10,8 +10,13 @@ from disentree.studies.options import Options, Scale
 CHOPSTICKS = tuple(f"chopsticks-depth{d}-{v}" for d in (2, 3) for v in ("inter", "slope", "both", "either"))
 BENCHMARKS = (*CHOPSTICKS, "spaceshapes")
 
-N_SAMPLES: dict[Scale, int] = {"quick": 20_000, "default": 100_000, "paper": 100_000}
-SPACESHAPES_SAMPLES: dict[Scale, int] = {"quick": 20_000, "default": 60_000, "paper": 100_000}
+N_SAMPLES: dict[Scale, int] = {"quick": 20_000, "default": 100_000, "medium": 100_000, "paper": 100_000}
+SPACESHAPES_SAMPLES: dict[Scale, int] = {
+    "quick": 20_000,
+    "default": 60_000,
+    "medium": 60_000,
+    "paper": 100_000,
+}
 
 # The settings of MIMOSA that the paper took from the truth, one set for each data set.
 MIMOSA_SETTINGS: dict[str, dict[str, Any]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from disentree.studies.models import model_task, title
 from disentree.studies.options import Options
@@ -21,6 +22,7 @@ PICTURES = {
 
 def plan(options: Options) -> list[Task]:
     tasks = []
+    preset: dict[str, Any] = {"preset": "default"} if options.scale == "medium" else {}
     compared = "spaceshapes" if "spaceshapes" in options.datasets else options.datasets[0]
     for dataset in options.datasets:
         for seed in options.seeds:
@@ -36,7 +38,7 @@ def plan(options: Options) -> list[Task]:
                 )
             )
             if dataset == compared:
-                tasks += [model_task(options, dataset, seed, model, until="report") for model in FLAT]
+                tasks += [model_task(options, dataset, seed, model, until="report", **preset) for model in FLAT]
     return tasks
 
 
@@ -89,11 +91,12 @@ STUDY = Study(
     name="qualitative",
     title="What was found, in pictures",
     reproduces="Figures 3, A.8, A.9 and A.11 to A.17",
-    datasets={"quick": CHOPSTICKS, "default": CHOPSTICKS, "paper": BENCHMARKS},
-    seeds={"quick": 1, "default": 1, "paper": 5},
+    datasets={"quick": CHOPSTICKS, "default": CHOPSTICKS, "medium": BENCHMARKS, "paper": BENCHMARKS},
+    seeds={"quick": 1, "default": 1, "medium": 1, "paper": 5},
     scale_descriptions={
         "quick": "{samples}, quick presets",
         "default": "{samples}, default presets",
+        "medium": "{samples}, default presets",
         "paper": "{samples}; COFHAE's default preset, the paper's for the flat models",
     },
     plan=plan,

@@ -6,16 +6,22 @@ import math
 
 from disentree.studies.options import Options
 from disentree.studies.published import mimosa_settings, short
-from disentree.studies.results import Picture, Results, Section, mean
+from disentree.studies.results import Picture, Results, Row, Section, mean
 from disentree.studies.task import Study, Task, make_task
 
 SIZES = {
     "quick": (5_000, 10_000, 20_000),
     "default": (12_500, 25_000, 50_000, 100_000, 200_000),
+    "medium": (12_500, 25_000, 50_000, 100_000, 200_000),
     "paper": (12_500, 25_000, 50_000, 100_000, 200_000),
 }
 EPOCHS = 50  # of the paper's networks; fewer are measured, and their time multiplied
-MEASURED = {"quick": 1, "default": 2, "paper": 50}  # at the largest size; at the smaller ones no more than 2
+MEASURED = {
+    "quick": 1,
+    "default": 2,
+    "medium": 5,
+    "paper": 50,
+}  # at the largest size; at the smaller ones no more than 2
 STAGES = {"structure": "MIMOSA", "model": "COFHAE", "scores": "scores"}
 
 
@@ -86,6 +92,22 @@ def report(results: Results) -> list[Section]:
             numbers=[2, 3, 4],
         ),
     ]
+
+
+def with_shares(rows: list[Row]) -> list[Row]:
+    """Rows with shares of the time, in which those of trainings are multiplied."""
+    return [_with_shares(row) for row in rows]
+
+
+def _with_shares(row: Row) -> Row:
+    times = EPOCHS / row["epochs"] if row["method"] == "paper" else 1.0
+    training = times * (row.get("structure: representation") or 0.0)
+    structure, model = row["structure_seconds"] + training * (1 - 1 / times), times * row["model_seconds"]
+    return row | {
+        "training_share": training / structure,
+        "model_share": model / (structure + model),
+        "model_ms_per_row": 1000 * model / row["n"],
+    }
 
 
 def _times(results: Results, row: dict) -> float:
@@ -159,17 +181,21 @@ STUDY = Study(
     datasets={
         "quick": ("chopsticks-depth2-either",),
         "default": ("chopsticks-depth2-either", "chopsticks-depth3-both"),
+        "medium": ("chopsticks-depth2-either", "chopsticks-depth3-both"),
         "paper": ("chopsticks-depth2-either", "chopsticks-depth3-both", "spaceshapes"),
     },
-    seeds={"quick": 1, "default": 1, "paper": 5},
+    seeds={"quick": 1, "default": 1, "medium": 1, "paper": 5},
     scale_descriptions={
         "quick": "5,000 to 20,000 samples, the quick preset of COFHAE; one epoch of the paper's networks, "
         "multiplied by 50",
         "default": "12,500 to 200,000 samples; two epochs of the paper's networks, at 25,000 to 100,000 samples, "
         "multiplied by 25",
+        "medium": "12,500 to 200,000 samples; five epochs of the paper's networks at 100,000 samples, multiplied "
+        "by 10, and two at 25,000 and 50,000, multiplied by 25",
         "paper": "12,500 to 200,000 samples; the paper's networks for 50 epochs at 100,000 samples, and for two "
         "at 25,000 and 50,000, multiplied by 25",
     },
     plan=plan,
     report=report,
+    derive=with_shares,
 )

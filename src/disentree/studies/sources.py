@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from disentree.errors import UserError
+from disentree.studies import get_study
 from disentree.studies.folder import read_study
 from disentree.studies.results import Row
-from disentree.studies.runtimes import EPOCHS
 from disentree.utils.versions import UNKNOWN, describe_build
 
 
@@ -29,8 +29,8 @@ class Source:
     about : dict
         The contents of study.json.
     rows : list of dict
-        The rows of table.csv and times.csv, joined, with numbers as numbers and None in empty cells. Those of
-        the study of runtimes have shares of the time: `model_share`, `training_share` (of structure).
+        The rows of table.csv and times.csv, joined, with numbers as numbers and None in empty cells, and
+        the columns that the study derives.
     """
 
     name: str
@@ -75,29 +75,10 @@ def read_source(home: Path, name: str) -> Source:
     if open_runs := [run["name"] for run in about["runs"] if run["status"] != "done"]:
         raise UserError(f"{folder} is not complete: {len(open_runs)} runs are not done, the first {open_runs[0]}")
     times = {row["index"]: row for row in _read_table(folder / "times.csv")}
-    rows = [
-        _with_shares({**times.get(row["index"], {}), **row}, about["study"])
-        for row in _read_table(folder / "table.csv")
-    ]
+    rows = [{**times.get(row["index"], {}), **row} for row in _read_table(folder / "table.csv")]
     if [row["index"] for row in rows] != [run["index"] for run in about["runs"]]:
         raise UserError(f"{folder / 'table.csv'} does not list the runs of study.json")
-    return Source(name, about, rows)
-
-
-def _with_shares(row: Row, study: str) -> Row:
-    """A row with what is derived from its times; those of trainings are multiplied as in the study of runtimes."""
-    training, structure = row.get("structure: representation"), row.get("structure_seconds")
-    model, n = row.get("model_seconds"), row.get("n")
-    if study != "runtimes" or model is None or structure is None or not n:
-        return row
-    times = EPOCHS / row["epochs"] if row.get("method") == "paper" else 1.0
-    training, model = times * (training or 0.0), times * model
-    structure += training * (1 - 1 / times)
-    return row | {
-        "training_share": training / structure,
-        "model_share": model / (structure + model),
-        "model_ms_per_row": 1000 * model / n,
-    }
+    return Source(name, about, get_study(about["study"]).derive(rows))
 
 
 def _read_table(path: Path) -> list[Row]:

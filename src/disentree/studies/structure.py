@@ -174,5 +174,4 @@ STUDY = Study(
     },
     plan=plan,
     report=report,
-    first_seed=2000,
 )

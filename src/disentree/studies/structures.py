@@ -14,7 +14,7 @@ NAMES = {"purity": "purity", "coverage": "coverage", "h_error": "H-error"}
 PLACES = {"purity": 4, "coverage": 4, "h_error": 2}
 # Of the paper's initial autoencoder, which trains for 50. With 20,000 samples 20 epochs are 1420 steps, with
 # 100,000 samples 10 epochs are 3520.
-EPOCHS = {"quick": 20, "default": 10, "paper": 50}
+EPOCHS = {"quick": 20, "default": 10, "medium": 50, "paper": 50}
 STEPS_MEAN = {
     "quick": "{samples}; the paper's initial autoencoder is trained for 20 epochs instead of 50",
     "default": "{samples}; the paper's initial autoencoder is trained for 10 epochs instead of 50",
@@ -32,8 +32,10 @@ def mimosa_task(
     data_options: dict[str, Any] | None = None,
     settings: dict[str, Any] | None = None,
     extras: Sequence[Extra] = (),
+    shared: Task | None = None,
 ) -> Task:
-    """MIMOSA on a benchmark: `method` is "default", or "paper" with the paper's settings for it."""
+    """MIMOSA on a benchmark: `method` is "default", or "paper" with the paper's settings for it. It can share the
+    initial representation of another run."""
     more: dict[str, Any] = {}
     if method == "paper":
         own = {**mimosa_settings(dataset), "epochs": EPOCHS[options.scale], **(settings or {})}
@@ -46,6 +48,7 @@ def mimosa_task(
         until="structure",
         options=data_options or {},
         extras=extras,
+        embedding_from=shared,
         **more,
     )
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from disentree.datasets import dataset_info
 from disentree.errors import UserError
 from disentree.runs.config import RunConfig
-from disentree.studies.options import SCALES, Options
+from disentree.studies.options import FIRST_SEED, SCALES, Options
 from disentree.studies.published import describe_samples
 
 if TYPE_CHECKING:
     from disentree.studies.results import Results, Section
 
+T = TypeVar("T")
 Extra = Literal["metrics", "embedding", "picture", "representation"]
 
 
@@ -79,7 +80,7 @@ class Study:
     reproduces : str
         The table or figure of the paper.
     datasets : mapping of str to sequence of str
-        Data sets by scale.
+        Data sets by scale; medium is as paper where it is left out, here and below.
     seeds : mapping of str to int
         Number of seeds by scale.
     scale_descriptions : mapping of str to str
@@ -88,8 +89,8 @@ class Study:
         From `Options` to the list of `Task`.
     report : callable
         From `Results` to the list of `Section`.
-    first_seed : int
-        The seeds of data that nothing was developed on begin at 2000.
+    derive : callable
+        From the rows of its table to rows with columns that are computed from them, for documents.
     """
 
     name: str
@@ -100,39 +101,53 @@ class Study:
     scale_descriptions: Mapping[str, str]  # what is computed at each scale; {samples} stands for their number
     plan: Callable[[Options], list[Task]]
     report: Callable[[Results], list[Section]]
-    first_seed: int = 0
+    derive: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] = list
 
     def options(
-        self, scale: str = "default", seeds: int | None = None, datasets: Sequence[str] | None = None
+        self,
+        scale: str = "default",
+        seeds: int | None = None,
+        datasets: Sequence[str] | None = None,
+        first_seed: int | None = None,
     ) -> Options:
         """Check choices from the command line and fill in the others.
 
         Parameters
         ----------
         scale : str, default="default"
-            quick, default or paper.
+            quick, default, medium or paper.
         seeds : int, default=None
             Number of seeds; None takes that of the scale.
         datasets : sequence of str, default=None
             Names of data sets; None takes those of the scale.
+        first_seed : int, default=None
+            The first of the seeds; None takes 2000, from which on nothing was developed.
 
         Returns
         -------
         Options
         """
         if scale not in SCALES:
-            raise UserError(f"--scale must be quick, default or paper, got {scale!r}")
+            raise UserError(f"--scale must be quick, default, medium or paper, got {scale!r}")
         if seeds is not None and seeds < 1:
             raise UserError(f"--seeds must be 1 or more, got {seeds}")
+        first = FIRST_SEED if first_seed is None else first_seed
+        if first < 0:
+            raise UserError(f"--first-seed must be 0 or more, got {first}")
         for name in datasets or ():
             dataset_info(name)
-        chosen = tuple(dict.fromkeys(datasets or self.datasets[scale]))
-        first = self.first_seed
-        return Options(scale, tuple(range(first, first + (seeds or self.seeds[scale]))), chosen)
+        chosen = tuple(dict.fromkeys(datasets or at_scale(self.datasets, scale)))
+        return Options(scale, tuple(range(first, first + (seeds or at_scale(self.seeds, scale)))), chosen)
 
     def scale_means(self, options: Options) -> str:
         """What is computed with these options, in a sentence."""
-        return self.scale_descriptions[options.scale].replace("{samples}", describe_samples(options))
+        said = at_scale(self.scale_descriptions, options.scale)
+        return said.replace("{samples}", describe_samples(options))
+
+
+def at_scale(by_scale: Mapping[str, T], scale: str) -> T:
+    """What a study has for a scale; medium is as paper unless it is given."""
+    return by_scale[scale] if scale in by_scale or scale != "medium" else by_scale["paper"]
 
 
 def make_task(

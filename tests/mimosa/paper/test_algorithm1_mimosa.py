@@ -39,6 +39,25 @@ def test_given_representation(name):
     assert np.mean(labels[known] == m.labels_[:500][known]) >= 0.95
 
 
+def test_the_representation_can_be_whitened_or_half(tmp_path):
+    """The paper's rules depend on the scale of the latent: one stretched by 30 has other neighborhoods."""
+    ds, Z = whitened("chopsticks-depth2-slope", 3000)
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(2, 2)))[0]
+    stretched = (Z / Z.std(axis=0) * [30.0, 1.0] + 5.0) @ turn
+    conditions = []
+    for power in (0.0, 0.5, 1.0):
+        m = MIMOSA.paper(representation="given", whiten=power).fit(stretched)
+        s = np.linalg.svd(m.embedding_ - m.embedding_.mean(axis=0), compute_uv=False)
+        conditions.append(s[0] / s[-1])
+        np.testing.assert_allclose(m.representation_.transform(stretched[:5]), m.embedding_[:5])
+    np.testing.assert_allclose(conditions, [30, 30**0.5, 1], rtol=0.02)
+    np.testing.assert_allclose(np.cov(m.embedding_.T), np.eye(2), atol=1e-3)
+    assert h_error(ds.hierarchy, m.hierarchy_) == 0
+    m.save(tmp_path / "m")
+    loaded = PaperMIMOSA.load(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.representation_.transform(stretched), m.embedding_)
+
+
 def test_with_its_own_autoencoder():
     ds = load_dataset("chopsticks-depth2-inter", n_samples=800, seed=0)
     before = torch.random.get_rng_state()
@@ -85,6 +104,7 @@ def test_published_settings():
         "min_size_init": 0.0002,
         "min_size_merged": 0.02,
         "neighbor_lengthscale_mult": 10,
+        "whiten": 0,
         "epochs": 50,
         "batch_size": 256,
         "learning_rate": 1e-3,
@@ -116,6 +136,7 @@ def test_times_of_the_steps_add_up():
         ({"eig_decay_thresh": "much"}, "eig_decay_thresh must be 1 or more, got 'much'"),
         ({"epochs": 2.5}, r"epochs must be a whole number, 1 or more, got 2\.5"),
         ({"min_common_edge_frac": -1}, "min_common_edge_frac must be 0 or more, got -1"),
+        ({"whiten": 2}, "whiten must be between 0 and 1, got 2"),
         ({"n_jobs": 0}, "n_jobs must be None, -1 or a whole number, 1 or more, got 0"),
     ],
 )

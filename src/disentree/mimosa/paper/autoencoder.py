@@ -35,20 +35,33 @@ class Latent(Representation):
     """A representation by an encoder alone; without one, the data represents itself."""
 
     encoder: dict[str, Any] | None = None  # of its network: shape of a row, n_latent and activation
+    whitening: dict[str, Any] | None = None  # of the latent: its mean, and the matrix that it is multiplied by
 
     def _block(self, rows: np.ndarray) -> np.ndarray:
         values = as_float(rows, self.pixel_scale)
         if self.network is None:
-            return values.astype(np.float64)
-        with torch.no_grad(), flushed_denormals():
-            return self.network(torch.from_numpy(values.astype(np.float32))).double().numpy()
+            Z = values.astype(np.float64)
+        else:
+            with torch.no_grad(), flushed_denormals():
+                Z = self.network(torch.from_numpy(values.astype(np.float32))).double().numpy()
+        if self.whitening is None:
+            return Z
+        return (Z - np.array(self.whitening["mean"])) @ np.array(self.whitening["matrix"])
+
+    def whitened(self, Z: Float[np.ndarray, "n D"], power: float) -> Latent:
+        """Whose principal components, as `Z` has them, are divided by that power of their deviations."""
+        mean = Z.mean(axis=0)
+        _, s, axes = np.linalg.svd(Z - mean, full_matrices=False)
+        kept = s > np.finfo(np.float64).eps * len(Z) * s[0]  # a constant coordinate has nothing to divide
+        matrix = axes[kept].T * (s[kept] / math.sqrt(len(Z))) ** -power
+        return replace(self, whitening={"mean": mean.tolist(), "matrix": matrix.tolist()})
 
     def _about(self) -> dict[str, Any]:
-        return {**super()._about(), "encoder": self.encoder}
+        return {**super()._about(), "encoder": self.encoder, "whitening": self.whitening}
 
     @classmethod
     def _extra_fields(cls, about: Mapping[str, Any]) -> dict[str, Any]:
-        return {"encoder": about["encoder"]}
+        return {"encoder": about["encoder"], "whitening": about.get("whitening")}  # not in the first files
 
 
 def load_latent(path: str | os.PathLike[str]) -> Latent:
