@@ -158,3 +158,15 @@ def test_the_encoder_learns_from_pixels_what_it_did_not_know():
 
     assert unexplained(after) < 0.9 * unexplained(before)  # the same if it does not learn
     assert np.corrcoef(after, before)[0, 1] > 0.98
+
+
+def test_kinds_of_images_in_which_nothing_varies():
+    rng = np.random.default_rng(0)
+    paths = rng.integers(0, 2, 200)
+    X = np.where(paths[:, None, None] == 1, np.eye(16), np.eye(16)[::-1]) * 200 + rng.uniform(0, 20, (200, 16, 16))
+    kinds = [{"name": name, "variables": []} for name in "ab"]
+    hierarchy = Hierarchy.from_dict({"variables": [{"kind": "categorical", "name": "kind", "options": kinds}]})
+    model = COFHAE(max_steps=30, device="cpu").fit(X.astype(np.uint8), hierarchy=hierarchy, paths=paths)
+    codes = model.transform(X.astype(np.uint8))
+    assert (codes[:, 0] == paths).mean() > 0.9
+    assert np.abs(model.inverse_transform(codes) - X).mean() < 30

@@ -256,8 +256,10 @@ def fit_pixels(
         a, z = (torch.cat(parts) for parts in zip(*map(hae.encode_hard, images.inputs.split(8192)), strict=True))
     on = a @ mask.above_continuous == mask.above_continuous.sum(0)
     target = torch.where(on, z, torch.nan)
-    unit = torch.stack([z[some, i].std() if some.sum() > 1 else z.new_ones(()) for i, some in enumerate(on.T)])
-    unit = unit.clamp_min(1e-6)
+    unit = z.new_ones(mask.n_continuous)
+    for i, rows in enumerate(on.T):
+        if rows.sum() > 1:
+            unit[i] = z[rows, i].std().clamp_min(1e-6)
     decoder = make_decoder(layer, images, torch.cat([a, z], dim=1), str(source.dtype), seed)
     model = SharpAutoencoder(hae, decoder)
     batch_size = min(constants.SHARP_BATCH, len(images))
