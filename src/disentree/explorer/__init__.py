@@ -12,8 +12,9 @@ from disentree.utils.lazy import lazy_exports
 if TYPE_CHECKING:
     from disentree.explorer.content import Explored, from_model, from_run
     from disentree.explorer.export import Page, explore, render
+    from disentree.explorer.to_onnx import export_onnx
 
-__all__ = ["Explored", "Page", "explore", "from_model", "from_run", "render"]
+__all__ = ["Explored", "Page", "explore", "export_onnx", "from_model", "from_run", "render"]
 
 # Imported when first used: they need torch.
 __getattr__, __dir__ = lazy_exports(
@@ -25,5 +26,6 @@ __getattr__, __dir__ = lazy_exports(
         "Page": "disentree.explorer.export",
         "explore": "disentree.explorer.export",
         "render": "disentree.explorer.export",
+        "export_onnx": "disentree.explorer.to_onnx",
     },
 )

@@ -98,10 +98,10 @@ def checked_program(model: Any, codes: Float[np.ndarray, "n v"]) -> tuple[dict[s
     """
     X = np.asarray(model.inverse_transform(codes), dtype=np.float64)
     if getattr(model, "pixels_", None) is not None:  # its images have 256 levels
-        small = _agreeing_program(model, codes, X, compact=True)
+        small = agreeing_program(model, codes, X, compact=True)
         if small is not None and small[0]["encode"] is not None:
             return small
-    found = _agreeing_program(model, codes, X, compact=False)
+    found = agreeing_program(model, codes, X, compact=False)
     if found is None:
         raise NotInBrowser(
             f"the decoder of this {type(model).__name__} is more than its networks, and a page that runs by "
@@ -110,7 +110,7 @@ def checked_program(model: Any, codes: Float[np.ndarray, "n v"]) -> tuple[dict[s
     return found
 
 
-def _agreeing_program(
+def agreeing_program(
     model: Any, codes: Float[np.ndarray, "n v"], X: np.ndarray, compact: bool
 ) -> tuple[dict[str, Any], Tensors] | None:
     """A program that gives X for the codes, with the encoder if that agrees too; None if it does not."""
