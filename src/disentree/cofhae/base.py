@@ -30,6 +30,7 @@ from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.code_statistics import code_statistics
 from disentree.mimosa.saving import table_from_json
 from disentree.tables import Cells, Codec
+from disentree.tables.frames import as_pandas
 from disentree.training.batches import StreamedBatches, TensorBatches, batches_of
 from disentree.training.checkpoints import FILE_NAME, below, fingerprint, load_tensors, save_checkpoint
 from disentree.training.data import ArraySource, BlockSource, Source, as_numeric, is_blocks, sample_rows
@@ -255,7 +256,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
     # ---------------------------------------------------------------- saving
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write `model.safetensors` and `model.json`.
+        """Write `model.safetensors`, `model.json` and, for readers, `MODEL_CARD.md`.
 
         Parameters
         ----------
@@ -356,6 +357,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
 
     def _read(self, X: Any, reset: bool = True) -> Source:
         """X checked, and set against what the model was fitted on."""
+        X = as_pandas(X)
         if is_blocks(X):
             source: Source = BlockSource(X)
             if reset:

@@ -37,6 +37,7 @@ from disentree.mimosa.inputs import is_frame
 from disentree.mimosa.naming import renamed
 from disentree.mimosa.table_model import TableModel, table_without_branches
 from disentree.tables import Codec
+from disentree.tables.frames import as_pandas
 from disentree.training.batches import TensorBatches
 from disentree.training.checkpoints import fingerprint, restore_checkpoint
 from disentree.training.data import Source, rows_of
@@ -312,6 +313,7 @@ class COFHAE(AutoencoderEstimator):
         check_parameters(self)
         if isinstance(y, Hierarchy):
             raise TypeError("give the hierarchy by name: fit(X, hierarchy=..., paths=...)")
+        X = as_pandas(X)
         self._rows = X if is_frame(X) or isinstance(X, np.ndarray) else None
         X, hierarchy, paths = self._read_frame(X, hierarchy, paths, table)
         source = self._read(X)

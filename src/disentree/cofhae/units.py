@@ -9,6 +9,7 @@ import numpy as np
 
 from disentree.mimosa.inputs import is_frame
 from disentree.tables import Cells, Codec
+from disentree.tables.frames import as_pandas
 from disentree.tables.kinds import as_numbers
 
 
@@ -41,6 +42,7 @@ class Units:
         """Rows as the model knows them."""
         if (codec := self._of_any_kind) is not None:
             return codec.features(codec.read(X))
+        X = as_pandas(X)
         if self.names and not is_frame(X):
             some = ", ".join(self.names[:3])
             raise ValueError(f"this model was fitted on a table with columns {some} ...: give a data frame")

@@ -34,6 +34,7 @@ from disentree.mimosa.table_estimator import TableTreeEstimator
 from disentree.mimosa.tree import directly_enclosed, fewest_lost, in_order, tree_from_parents
 from disentree.mimosa.verdict import verdict
 from disentree.tables import Codec
+from disentree.tables.frames import as_pandas
 from disentree.utils.dask import is_dask, over_blocks
 
 LANDMARKS = {"linear": 20_000, "autoencoder": 200_000}  # the default of `max_landmarks`
@@ -185,8 +186,8 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         Parameters
         ----------
         X : array of shape (n, p), images of shape (n, h, w) or (n, h, w, c), or data frame
-            A data frame may have columns of numbers, whole numbers, truth values, text, categories and dates, and
-            empty cells.
+            A data frame, of pandas or polars, may have columns of numbers, whole numbers, truth values, text,
+            categories and dates, and empty cells.
         y : None, default=None
             Ignored.
         codec : Codec, default=None
@@ -197,6 +198,7 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         self
         """
         self._check_settings()
+        X = as_pandas(X)
         self.timings_: dict[str, float] = {}
         self.table_ = self.features_ = self.stability_ = None
         self.matches_ = []

@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float, Int
 from disentree.mimosa.inputs import is_frame
 from disentree.mimosa.precision import column_precision
 from disentree.tables import Codec
+from disentree.tables.frames import as_pandas
 
 HELD_OUT = 3  # every third row of a path: reasons are looked for in the others and measured on these
 MOST_ROWS = 20_000  # that reasons are looked for in and measured on: more do not change a percentage
@@ -122,6 +123,7 @@ def read_columns(
     -------
     Columns
     """
+    X = as_pandas(X)
     if is_frame(X):
         codec = Codec.fit(X) if codec is None else codec
         schema, cells = codec.schema, codec.read(X)

@@ -9,6 +9,8 @@ import numpy as np
 from jaxtyping import Shaped
 from sklearn.utils.validation import validate_data
 
+from disentree.tables.frames import as_pandas
+
 
 def is_frame(X: Any) -> bool:
     """Whether these are the columns of a data frame."""
@@ -22,6 +24,7 @@ def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.n
     insists on it afterwards.
     """
     array: Any = X if isinstance(X, np.ndarray) else None
+    X = as_pandas(X)
     if array is None or array.ndim <= 2:
         # scikit-learn's own checks: data frames, lists, sparse matrices, strings, names and number of features
         validate: Any = validate_data  # its annotations know only the default of X

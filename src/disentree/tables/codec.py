@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from disentree.tables.column import Column, Schema
+from disentree.tables.frames import as_pandas
 from disentree.tables.kinds import DAY, as_levels, as_numbers, infer_schema
 from disentree.tables.margins import backward, choose_scale, forward
 
@@ -80,6 +81,7 @@ class Codec:
         -------
         Codec
         """
+        frame = as_pandas(frame)
         return cls(infer_schema(frame, types, drop, log)).measured(frame)
 
     def measured(self, frame: Any, transformed: bool = True) -> Codec:
@@ -118,6 +120,7 @@ class Codec:
         -------
         Cells
         """
+        frame = as_pandas(frame)
         self.check(frame)
         numbers = [self._numbers_of(frame, c) for c in self.schema.numeric]
         categories = [as_levels(_get(frame, c.name), c.levels)[0] for c in self.schema.categorical]
