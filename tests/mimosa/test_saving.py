@@ -89,7 +89,7 @@ def check_round_trip(m, folder, *rows):
 
 def test_linear_data(linear, tmp_path):
     loaded = check_round_trip(linear, tmp_path / "a" / "b", sticks(), sticks(seed=2))
-    assert sorted(os.listdir(tmp_path / "a" / "b")) == ["again", *FILES]
+    assert sorted(os.listdir(tmp_path / "a" / "b")) == ["MODEL_CARD.md", "again", *FILES]
     loaded.labels_[0] = 0  # arrays are the user's own
     assert loaded.fit(sticks()).summary() == linear.summary()
 
@@ -180,12 +180,12 @@ def test_saving_again_replaces(linear, tmp_path):
     (tmp_path / "notes.txt").write_text("kept")
     MIMOSA.paper(representation="given").fit(linear.embedding_).save(tmp_path)
     check_round_trip(linear, tmp_path, sticks())
-    assert sorted(os.listdir(tmp_path)) == sorted(["again", "notes.txt", *FILES])
+    assert sorted(os.listdir(tmp_path)) == sorted(["MODEL_CARD.md", "again", "notes.txt", *FILES])
 
 
 def test_what_cannot_be_written_leaves_the_old_one(linear, tmp_path, monkeypatch):
     linear.save(tmp_path)
-    before = {name: (tmp_path / name).read_bytes() for name in FILES}
+    before = {name: (tmp_path / name).read_bytes() for name in ["MODEL_CARD.md", *FILES]}
     broken = MIMOSA(n_neighbors=30).fit(sticks())
 
     def full(path):

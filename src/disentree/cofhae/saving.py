@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from disentree._version import __version__
+from disentree.mimosa.model_card import write_card
 from disentree.mimosa.saving import table_to_json
 from disentree.training.checkpoints import load_tensors, save_tensors
 from disentree.training.networks import CONVOLUTIONAL
@@ -49,6 +50,7 @@ def save_model(model: Any, folder: Path) -> None:
         "sha256": sha256_of(folder / "model.safetensors"),
     }
     write_json(folder / "model.json", about)
+    write_card(model, folder)
 
 
 def read_model(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:

@@ -5,6 +5,7 @@ asks the `finders` and lets the `judge` choose by held-out bits), `enclosure` an
 `paper` has the paper's version, one file for each of its algorithms.
 """
 
+from disentree.mimosa.annotated import annotate
 from disentree.mimosa.component import Component
 from disentree.mimosa.estimator import MIMOSA
 from disentree.mimosa.judge import description_length
@@ -14,5 +15,6 @@ __all__ = [
     "MIMOSA",
     "Component",
     "PaperMIMOSA",
+    "annotate",
     "description_length",
 ]

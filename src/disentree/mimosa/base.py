@@ -245,6 +245,8 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write `mimosa.json`, `mimosa.safetensors` and `representation.safetensors` into a folder.
 
+        `MODEL_CARD.md` beside them tells readers what the model is.
+
         Parameters
         ----------
         folder : path

@@ -27,6 +27,7 @@ from disentree.mimosa.finders.sheets import SheetLeaf
 from disentree.mimosa.finders.structureless import Columns, Gaussian, MarginsGaussian
 from disentree.mimosa.finders.switches import Cell, ProductCandidate, ProductSpace
 from disentree.mimosa.inner_leaf import Frame, InnerLeaf
+from disentree.mimosa.model_card import write_card
 from disentree.mimosa.products import Choice
 from disentree.mimosa.stability import Stability
 from disentree.mimosa.state import from_state, to_state
@@ -104,6 +105,7 @@ def save_mimosa(model: Any, folder: Path) -> None:
         model.representation_.save(representation)
         about["sha256"] = {NUMBERS: sha256_of(numbers), REPRESENTATION: sha256_of(representation)}
         text.write_text(json_text(about), encoding="utf-8")
+    write_card(model, folder)
 
 
 def load_mimosa(folder: Path, classes: Sequence[type[Any]]) -> Any:

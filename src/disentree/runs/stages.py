@@ -18,6 +18,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from disentree.errors import UserError
+from disentree.mimosa.model_card import CARD
 from disentree.runs.data import check_data, describe_data
 from disentree.runs.describing import LEAVES, MAP
 from disentree.runs.figures import draw_figures
@@ -122,6 +123,7 @@ STAGE_NAMES = tuple(stage.name for stage in STAGES)
 WRITTEN = (
     *(file for stage in STAGES for file in (*stage.files, *stage.optional_files)),
     *CHECKPOINTS,
+    CARD,
     NAMES,
     RESAMPLES,
     "stages.json",

@@ -1,0 +1,73 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+
+from disentree import MIMOSA, Hierarchy, annotate
+from disentree.datasets import load_dataset
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    return load_dataset("blobs", n_samples=300, seed=0).X
+
+
+def fake(X, obsm=()):
+    """What is used of an AnnData."""
+    n, p = X.shape
+    names = pd.Index([f"g{j}" for j in range(p)])
+    return SimpleNamespace(X=X, obs=pd.DataFrame(index=range(n)), obsm=dict(obsm), uns={}, var_names=names)
+
+
+def test_every_row_gets_its_path(blobs):
+    cells = fake(blobs)
+    model = annotate(cells, MIMOSA(random_state=0))
+    path = cells.obs["disentree_path"]
+    assert list(path.cat.categories) == [p.name for p in model.hierarchy_.paths]
+    np.testing.assert_array_equal(path.cat.codes, model.labels_)
+    assert cells.obs["disentree_probability"].between(0, 1).all()
+    assert cells.obsm["X_disentree"].shape == (len(blobs), model.hierarchy_.n_variables)
+    about = cells.uns["disentree"]
+    assert Hierarchy.from_json(about["hierarchy"]) == model.hierarchy_
+    assert list(about["variables"]) == [v.name for v in model.hierarchy_.variables]
+    assert (about["use_rep"], about["model"]) == ("X", "MIMOSA")
+
+
+def test_a_fitted_model_is_applied_as_it_is(blobs):
+    model = MIMOSA(random_state=0).fit(blobs)
+    cells = fake(np.zeros((50, 3)), {"X_pca": blobs[:50]})
+    assert annotate(cells, model, key_added="tree") is model
+    np.testing.assert_array_equal(cells.obs["tree_path"].cat.codes, model.predict(blobs[:50]))
+    assert cells.uns["tree"]["use_rep"] == "X_pca"
+
+
+def test_a_sparse_matrix_is_the_same(blobs):
+    dense, sparse = fake(blobs), fake(csr_matrix(blobs))
+    annotate(dense)
+    annotate(sparse)
+    assert dense.obs["disentree_path"].equals(sparse.obs["disentree_path"])
+
+
+def test_a_sparse_matrix_that_is_too_large():
+    cells = fake(csr_matrix((1_000_000, 30_000)))
+    with pytest.raises(ValueError, match="would take 240 GB: give the name of principal components"):
+        annotate(cells)
+
+
+def test_representations_that_are_not_there(blobs):
+    with pytest.raises(ValueError, match="use_rep must be one of X, X_pca, got 'X_umap'"):
+        annotate(fake(blobs, {"X_pca": blobs}), use_rep="X_umap")
+
+
+@pytest.mark.filterwarnings("default")  # anndata's own
+def test_a_real_one_can_be_written(blobs, tmp_path):
+    anndata = pytest.importorskip("anndata", reason="anndata is not installed")
+    cells = anndata.AnnData(blobs, var=pd.DataFrame(index=[f"g{j}" for j in range(blobs.shape[1])]))
+    model = annotate(cells)
+    cells.write_h5ad(tmp_path / "cells.h5ad")
+    again = anndata.read_h5ad(tmp_path / "cells.h5ad")
+    assert again.obs["disentree_path"].tolist() == [model.hierarchy_.paths[p].name for p in model.labels_]
+    assert Hierarchy.from_json(again.uns["disentree"]["hierarchy"]) == model.hierarchy_
+    np.testing.assert_array_equal(again.obsm["X_disentree"], model.transform(cells.to_df()))
