@@ -43,6 +43,9 @@ COMMANDS = [(page.name, line) for page in PAGES for line in command_lines(page)]
 def test_python_blocks_run(page, tmp_path, monkeypatch):
     """All blocks of a page are one program, read from top to bottom."""
     monkeypatch.chdir(tmp_path)
+    used = {"import polars": "polars", "import anndata": "anndata", "export_onnx(": "onnx"}
+    for library in (name for word, name in used.items() if word in page.read_text(encoding="utf-8")):
+        pytest.importorskip(library, reason=f"{library} is not installed")
     program = "\n".join(blocks(page, "python"))
     exec(compile(program, str(page), "exec"), {"__name__": "__main__"})
 

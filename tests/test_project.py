@@ -44,7 +44,7 @@ def test_all_is_every_extra_that_a_command_needs():
     assert {extra for _, extra in EXTRAS.values()} <= {*extras}
     (everything,) = extras["all"]
     listed = re.fullmatch(r"disentree\[([\w,]+)\]", everything).group(1).split(",")
-    assert {*listed} == {*extras} - {"all", "dev", "docs", "tensorboard"}
+    assert {*listed} == {*extras} - {"all", "dev", "docs", "onnx", "tensorboard"}
 
 
 def test_every_reference_of_the_paper_is_listed():

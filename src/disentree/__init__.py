@@ -8,9 +8,9 @@ from disentree.utils.lazy import lazy_exports
 if TYPE_CHECKING:
     from disentree.baselines import AE, VAE, BetaTCVAE, CascadeVAE, FactorVAE, JointVAE
     from disentree.cofhae import COFHAE
-    from disentree.explorer import explore
+    from disentree.explorer import explore, export_onnx
     from disentree.hierarchy import Hierarchy
-    from disentree.mimosa import MIMOSA
+    from disentree.mimosa import MIMOSA, annotate
     from disentree.runs import open_run
 
 __all__ = [
@@ -24,7 +24,9 @@ __all__ = [
     "Hierarchy",
     "JointVAE",
     "__version__",
+    "annotate",
     "explore",
+    "export_onnx",
     "open_run",
 ]
 
@@ -36,7 +38,9 @@ __getattr__, __dir__ = lazy_exports(
         "COFHAE": "disentree.cofhae",
         "Hierarchy": "disentree.hierarchy",
         "MIMOSA": "disentree.mimosa",
+        "annotate": "disentree.mimosa",
         "explore": "disentree.explorer",
+        "export_onnx": "disentree.explorer",
         "open_run": "disentree.runs",
     },
 )

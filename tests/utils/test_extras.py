@@ -106,6 +106,14 @@ def test_run_ends_in_a_sentence_and_leaves_nothing(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def test_other_commands_end_in_a_sentence_too(tmp_path):
+    done = run_without(["torch"], COMMAND, "explore", tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "disentree: `disentree explore` needs torch: pip install 'disentree[torch]'"
+    ]
+
+
 def test_the_tree_of_a_table_needs_no_torch_on_the_command_line(tmp_path):
     done = run_without(EXTRAS, COMMAND, "mimosa", "iris", "--out", tmp_path / "run")
     assert done.returncode == 0, done.stderr

@@ -24,6 +24,7 @@ from typer.core import TyperCommand, TyperGroup
 from disentree._version import __version__
 from disentree.cli.options import remember_given
 from disentree.errors import UserError
+from disentree.utils.extras import needing
 
 COMMANDS = ("check", "run", "mimosa", "apply", "explore", "report", "score", "datasets", "study")
 
@@ -38,7 +39,8 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         try:
-            command(*args, **kwargs)
+            with needing(f"`disentree {command.__name__}`"):
+                command(*args, **kwargs)
         except (typer.Exit, BrokenPipeError):
             raise  # typer leaves quietly when the reader of our output has gone
         except KeyboardInterrupt:

@@ -87,9 +87,9 @@ def load_model(name: str, folder: Path, device: str = "auto") -> Any:
     for file in ("model.safetensors", "model.json"):
         if not (folder / file).is_file():
             raise UserError(f"{folder / file} is missing; `disentree run` with the same settings makes it again")
+    cls = find_model(name).load_class()
     from disentree.training.session import pick_device
 
-    cls = find_model(name).load_class()
     pick_device(device)  # an error if there is none
     try:
         model = cls.load(folder, device=device)

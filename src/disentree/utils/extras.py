@@ -15,6 +15,7 @@ EXTRAS = {
     "dask": ("Dask", "dask"),
     "distributed": ("Dask", "dask"),
     "pyarrow": ("pyarrow", "files"),
+    "onnx": ("onnx", "onnx"),
 }
 
 
