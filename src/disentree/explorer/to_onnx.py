@@ -10,6 +10,7 @@ import copy
 import math
 import os
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def export_onnx(model: Any, folder: str | os.PathLike[str]) -> list[Path]:
     ['encoder.onnx', 'decoder.onnx']
     """
     with needing("export_onnx"):
-        import onnx
+        onnx: Any = import_module("onnx")
 
     plain = copy.copy(model)
     plain.table_ = plain.units_ = plain.codec_ = None  # the networks take and give features
@@ -163,10 +164,9 @@ class _Graph:
     """A chain of operations on one value, which has a shape and is of 64 bits until networks begin."""
 
     def __init__(self, name: str, start: str, shape: tuple[int, ...], weights: Sequence[np.ndarray]):
-        from onnx import TensorProto, helper, numpy_helper
-
-        self._helper, self._to_onnx = helper, numpy_helper.from_array
-        self.float32, self.float64 = TensorProto.FLOAT, TensorProto.DOUBLE
+        onnx: Any = import_module("onnx")
+        self._helper, self._to_onnx = onnx.helper, onnx.numpy_helper.from_array
+        self.float32, self.float64 = onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE
         self.name, self.start, self.weights = name, start, weights
         self.x, self.shape, self.start_shape = start, shape, shape
         self.is_double = True
