@@ -168,7 +168,8 @@ class _Graph:
         self._helper, self._to_onnx = onnx.helper, onnx.numpy_helper.from_array
         self.float32, self.float64 = onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE
         self.name, self.start, self.weights = name, start, weights
-        self.x, self.shape, self.start_shape = start, shape, shape
+        self.x, self.start_shape = start, shape
+        self.shape: tuple[int, ...] = shape
         self.is_double = True
         self.nodes: list[Any] = []
         self.constants: dict[str, np.ndarray] = {}
