@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+import warnings
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,7 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
     used = {"import polars": "polars", "import anndata": "anndata", "export_onnx(": "onnx"}
     for library in (name for word, name in used.items() if word in page.read_text(encoding="utf-8")):
         pytest.importorskip(library, reason=f"{library} is not installed")
+        warnings.simplefilter("default")  # those of other libraries are not ours to mend
     program = "\n".join(blocks(page, "python"))
     exec(compile(program, str(page), "exec"), {"__name__": "__main__"})
 

@@ -60,7 +60,7 @@ def annotate(adata: Any, model: Any = None, *, use_rep: str | None = None, key_a
         model.fit(rows)
     hierarchy = model.hierarchy_
     paths = model.predict(rows) if hasattr(model, "predict") else model.predict_path(rows)
-    names = [path.name for path in hierarchy.paths]
+    names = pd.Index([path.name for path in hierarchy.paths], dtype=object)  # h5ad has no strings of pandas' own
     adata.obs[f"{key_added}_path"] = pd.Categorical.from_codes(paths, categories=names)
     if hasattr(model, "predict_proba"):
         adata.obs[f"{key_added}_probability"] = model.predict_proba(rows).max(axis=1)
