@@ -4,6 +4,7 @@ from matplotlib import pyplot as plt
 
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
+from disentree.mimosa.representation.linear import linear_representation
 from disentree.plots import (
     draw_embedding,
     draw_found_hierarchy,
@@ -27,6 +28,23 @@ def test_three_parts_side_by_side(either):
     assert titles[0] == "Initial representation, 4-D"
     assert titles[1].startswith("Components: 6, ")
     assert titles[2] == "Hierarchy"
+    figure.canvas.draw()
+
+
+def test_the_papers_pieces_are_shown_before_merging():
+    ds = load_dataset("chopsticks-depth2-slope", n_samples=3000)
+    Z = linear_representation(ds.X).transform(ds.X)
+    m = MIMOSA.paper(representation="given", min_size_init=20).fit(Z)
+    assert m.pieces_.shape == (3000,)
+    assert m.pieces_.max() + 1 == m.n_pieces_
+    counts = np.bincount(m.pieces_[m.pieces_ >= 0])
+    assert counts.min() >= 20
+    for piece in range(m.n_pieces_):  # each ends in one component, or in none
+        assert len(np.unique(m.core_labels_[m.pieces_ == piece])) == 1
+    figure = draw_mimosa(m, ds.paths)
+    titles = [part.get_suptitle() for part in figure.subfigs]
+    assert titles[1] == f"Before merging: {m.n_pieces_} pieces"
+    assert titles[2].startswith("Components: ")
     figure.canvas.draw()
 
 

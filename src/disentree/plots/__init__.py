@@ -2,6 +2,7 @@
 
 from disentree.hierarchy.drawing import draw_hierarchy
 from disentree.plots.datasets import draw_dataset
+from disentree.plots.equivalents import draw_equivalents
 from disentree.plots.mimosa import (
     draw_embedding,
     draw_found_hierarchy,
@@ -17,6 +18,7 @@ from disentree.plots.traversals import draw_traversals, traversal_codes
 __all__ = [
     "draw_dataset",
     "draw_embedding",
+    "draw_equivalents",
     "draw_found_hierarchy",
     "draw_hierarchy",
     "draw_local_dimensions",

@@ -35,7 +35,8 @@ def component_colors(n: int) -> list[str]:
 def draw_mimosa(m: TreeEstimator, true_paths: ArrayLike | None = None, *, max_points: int = MAX_POINTS) -> Figure:
     """The paper's figures of MIMOSA: initial representation, components and hierarchy side by side.
 
-    More than eight components are shown in one panel for each dimension.
+    More than eight components are shown in one panel for each dimension. Of the paper's algorithm there is one
+    more panel, of the pieces that are merged to components.
 
     Parameters
     ----------
@@ -60,10 +61,16 @@ def draw_mimosa(m: TreeEstimator, true_paths: ArrayLike | None = None, *, max_po
     """
     dims = sorted({c.dimension for c in m.components_})
     groups = [dims] if len(m.components_) <= len(COLORS) else [[d] for d in dims]
-    widths = [4.2, 4.2 if len(groups) == 1 else 2.6 * len(groups), 4.2 + 0.45 * max(0, len(m.components_) - 6)]
+    pieces: Any = getattr(m, "pieces_", None)
+    widths = [
+        4.2,
+        *([4.2] if pieces is not None else []),
+        4.2 if len(groups) == 1 else 2.6 * len(groups),
+        4.2 + 0.45 * max(0, len(m.components_) - 6),
+    ]
     figure = plt.figure(figsize=(sum(widths), 4.4), layout="constrained")
-    parts: Any = figure.subfigures(1, 3, width_ratios=widths)
-    left, middle, right = parts
+    parts: Any = figure.subfigures(1, len(widths), width_ratios=widths)
+    left, *before, middle, right = parts
     view = project(m.embedding_)
     kind: Any = "3d" if view.shape[1] == 3 else None
 
@@ -71,6 +78,13 @@ def draw_mimosa(m: TreeEstimator, true_paths: ArrayLike | None = None, *, max_po
     shown = None if true_paths is None else _matched(np.asarray(true_paths), m)
     draw_embedding(view, shown, ax=ax, max_points=max_points, n_colors=len(m.components_))
     left.suptitle(f"Initial representation, {m.embedding_.shape[1]}-D", fontsize=11)
+
+    for part in before:
+        ax = part.add_subplot(projection=kind)
+        draw_embedding(view, pieces, ax=ax, max_points=max_points, n_colors=int(pieces.max()) + 1)
+        if (legend := ax.get_legend()) is not None:
+            legend.remove()
+        part.suptitle(f"Before merging: {pieces.max() + 1} pieces", fontsize=11)
 
     for i, group in enumerate(groups):
         ax = middle.add_subplot(1, len(groups), i + 1, projection=kind)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from disentree.datasets import dataset_info
 from disentree.studies.models import model_task, title
 from disentree.studies.options import Options
 from disentree.studies.published import BENCHMARKS, CHOPSTICKS, R4, R4C, n_samples
 from disentree.studies.results import Picture, Results, Row, Section
+from disentree.studies.structures import mimosa_task
 from disentree.studies.task import Study, Task, make_task
 
 FLAT = ("ae", "tcvae")  # in addition to COFHAE, on one data set
+MERGED = "chopsticks-depth2-either"  # on which the paper shows what its MIMOSA merges
+PAPER = "mimosa-paper"
 PICTURES = {
     "mimosa": "Initial representation, components and hierarchy that MIMOSA found.",
     "pairwise": "True against learned variables where both are active, with the parts of R4c.",
@@ -37,6 +41,9 @@ def plan(options: Options) -> list[Task]:
                     extras=("picture",),
                 )
             )
+            if dataset == MERGED:
+                more = {"extras": ("picture",)}
+                tasks.append(mimosa_task(options, dataset, seed, "paper", {"model": PAPER}, **more))
             if dataset == compared:
                 tasks += [model_task(options, dataset, seed, model, until="report", **preset) for model in FLAT]
     return tasks
@@ -64,7 +71,26 @@ def report(results: Results) -> list[Section]:
                 "R4c of each variable",
             ]
             sections.append(Section(dataset, [], header, rows, numbers=range(1, 5), pictures=pictures))
-    return sections
+    return [*sections, _equivalents()]
+
+
+def _equivalents() -> Section:
+    from disentree.plots import draw_equivalents
+
+    hierarchy = dataset_info("spaceshapes").hierarchy
+    assert hierarchy is not None
+    picture = Picture("spaceshapes-equivalents", EQUIVALENT, lambda: draw_equivalents(hierarchy))
+    return Section("Equivalent hierarchies", pictures=[picture])
+
+
+EQUIVALENT = (
+    "Three hierarchies of Spaceshapes that R4c and the H-error do not tell apart: the true one, with variables "
+    "merged up to where all shapes have one, and pushed down to where each shape has its own."
+)
+
+
+def _title(model: str) -> str:
+    return "the paper's MIMOSA" if model == PAPER else title(model)
 
 
 def _cells(row: Row, dataset: str, model: str) -> list[str]:
@@ -74,23 +100,23 @@ def _cells(row: Row, dataset: str, model: str) -> list[str]:
     paper_values = ", ".join(f"{value:g}" for value in stated) if None not in stated else ""
     if paper_values and model == "cofhae":  # of others the paper does not say which run
         paper_values += " (best run)"
-    return [title(model), str(row["seed"]), *numbers, str(row["h_error"]), paper_values, factors]
+    return [_title(model), str(row["seed"]), *numbers, str(row["h_error"]), paper_values, factors]
 
 
 def _pictures(results: Results, row: Row, dataset: str, model: str) -> list[Picture]:
     """The pictures that the run drew, for the best seed of each model."""
     folder = results.run_folder(row) / "figures"
     return [
-        Picture(f"{dataset}-{model}-{name}", f"{title(model)}, seed {row['seed']}: {caption}", path)
+        Picture(f"{dataset}-{model}-{name}", f"{_title(model)}, seed {row['seed']}: {caption}", path)
         for name, caption in PICTURES.items()
-        if (path := folder / f"{name}.png").is_file() and (model == "cofhae" or name == "pairwise")
+        if (path := folder / f"{name}.png").is_file() and (model in ("cofhae", PAPER) or name == "pairwise")
     ]
 
 
 STUDY = Study(
     name="qualitative",
     title="What was found, in pictures",
-    reproduces="Figures 3, A.8, A.9 and A.11 to A.17",
+    reproduces="Figures 3 and A.8 to A.17",
     datasets={"quick": CHOPSTICKS, "default": CHOPSTICKS, "medium": BENCHMARKS, "paper": BENCHMARKS},
     seeds={"quick": 1, "default": 1, "medium": 1, "paper": 5},
     scale_descriptions={

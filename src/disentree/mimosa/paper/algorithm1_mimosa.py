@@ -106,6 +106,8 @@ class PaperMIMOSA(TreeEstimator):
         Seconds of each step; their sum is the time of `fit`.
     n_pieces_ : int
         Number of components before merging.
+    pieces_ : array of shape (n,)
+        For every row the component that it is in before merging, -1 for none; not saved.
 
     Examples
     --------
@@ -203,6 +205,7 @@ class PaperMIMOSA(TreeEstimator):
         # Rows in an order of the data's own, so that nothing depends on the order they came in.
         order = np.argsort(np.linalg.norm(Z, axis=1), kind="stable")
         found = self._decompose(Z[order])
+        self.pieces_ = self.pieces_[np.argsort(order)]
         with self._timed("hierarchy"):
             path_of, parents, direct = self._build_tree(Z[order], found)
         with self._timed("description"):
@@ -313,7 +316,9 @@ class PaperMIMOSA(TreeEstimator):
             pieces = build_components(neighbors, similar, self.contagion_num)
         with self._timed("merging"):
             min_size_init = self._n_rows(self.min_size_init, len(Z))
-            self.n_pieces_ = int((np.bincount(pieces) >= max(min_size_init, 1)).sum())
+            large = np.bincount(pieces) >= max(min_size_init, 1)
+            self.n_pieces_ = int(large.sum())
+            self.pieces_ = np.where(large[pieces], (np.cumsum(large) - 1)[pieces], -1)
             labels = merge_components(
                 Z,
                 tangents,
