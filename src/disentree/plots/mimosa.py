@@ -61,10 +61,11 @@ def draw_mimosa(m: TreeEstimator, true_paths: ArrayLike | None = None, *, max_po
     """
     dims = sorted({c.dimension for c in m.components_})
     groups = [dims] if len(m.components_) <= len(COLORS) else [[d] for d in dims]
-    pieces: Any = getattr(m, "pieces_", None)
+    # of the paper's algorithm, until it is saved; none for others
+    pieces: list[np.ndarray] = [m.pieces_] if hasattr(m, "pieces_") else []  # type: ignore[attr-defined]
     widths = [
         4.2,
-        *([4.2] if pieces is not None else []),
+        *(4.2 for _ in pieces),
         4.2 if len(groups) == 1 else 2.6 * len(groups),
         4.2 + 0.45 * max(0, len(m.components_) - 6),
     ]
@@ -79,12 +80,12 @@ def draw_mimosa(m: TreeEstimator, true_paths: ArrayLike | None = None, *, max_po
     draw_embedding(view, shown, ax=ax, max_points=max_points, n_colors=len(m.components_))
     left.suptitle(f"Initial representation, {m.embedding_.shape[1]}-D", fontsize=11)
 
-    for part in before:
-        ax = part.add_subplot(projection=kind)
-        draw_embedding(view, pieces, ax=ax, max_points=max_points, n_colors=int(pieces.max()) + 1)
+    for part, labels in zip(before, pieces, strict=True):
+        ax, n_pieces = part.add_subplot(projection=kind), int(labels.max()) + 1
+        draw_embedding(view, labels, ax=ax, max_points=max_points, n_colors=n_pieces)
         if (legend := ax.get_legend()) is not None:
             legend.remove()
-        part.suptitle(f"Before merging: {pieces.max() + 1} pieces", fontsize=11)
+        part.suptitle(f"Before merging: {n_pieces} pieces", fontsize=11)
 
     for i, group in enumerate(groups):
         ax = middle.add_subplot(1, len(groups), i + 1, projection=kind)

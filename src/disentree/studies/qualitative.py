@@ -42,8 +42,8 @@ def plan(options: Options) -> list[Task]:
                 )
             )
             if dataset == MERGED:
-                more = {"extras": ("picture",)}
-                tasks.append(mimosa_task(options, dataset, seed, "paper", {"model": PAPER}, **more))
+                columns = {"model": PAPER}
+                tasks.append(mimosa_task(options, dataset, seed, "paper", columns, extras=("picture",)))
             if dataset == compared:
                 tasks += [model_task(options, dataset, seed, model, until="report", **preset) for model in FLAT]
     return tasks
