@@ -108,6 +108,8 @@ def build(script: Path) -> None:
     figures = 0
     folder = WORK / name
     folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob("*.html"):  # by a script that was stopped
+        left.unlink()
     before, cpu = os.getcwd(), time.process_time()
     os.chdir(folder)
     try:
