@@ -333,6 +333,26 @@ def test_tables_have_the_scores_of_single_variables(tmp_path):
     assert [row["r4: slope1"] for row in rows[:3]] == ["", "0.8", ""]
 
 
+def test_the_papers_figures_of_spaceshapes_are_drawn(tmp_path):
+    """A.8: histograms of three models; A.9: traversals; A.10: equivalent hierarchies; A.11: manifolds."""
+    study = get_study("qualitative")
+    assert "spaceshapes" in study.options("medium").datasets
+    datasets = ["spaceshapes", "chopsticks-depth2-either"]
+    results = made_up(study, study.options("medium", 1, datasets), tmp_path)
+    for task in results.tasks:
+        for name in ("mimosa", "pairwise", "traversals", "reconstructions"):
+            drawn = tmp_path / "runs" / task.name / "figures" / f"{name}.png"
+            if name == "mimosa" or task.until == "report":
+                drawn.parent.mkdir(parents=True, exist_ok=True)
+                drawn.write_bytes(b"a picture")
+    pictures = {picture.name for section in study.report(results) for picture in section.pictures}
+    assert {f"spaceshapes-{model}-pairwise" for model in ("ae", "tcvae", "cofhae")} <= pictures
+    assert {"spaceshapes-cofhae-traversals", "spaceshapes-cofhae-mimosa", "spaceshapes-equivalents"} <= pictures
+    assert "chopsticks-depth2-either-mimosa-paper-mimosa" in pictures
+    of_paper = next(task for task in results.tasks if task.columns["model"] == "mimosa-paper")
+    assert (of_paper.config.structure, of_paper.extras) == ("mimosa-paper", ("picture",))
+
+
 def test_pictures_of_runs_are_taken_as_they_are(tmp_path):
     study = get_study("qualitative")
     results = made_up(study, study.options("quick", 1, ["chopsticks-depth2-slope"]), tmp_path)
