@@ -10,7 +10,8 @@
     parsimony hierarchical of example
     about command of table1
 
-Statistics: mean, least, most, median, spread (mean ± standard deviation), values and count (of runs).
+Statistics: mean, least, most, median, spread (mean ± standard deviation), values and count (of runs). A column may
+be that of the best run alone, as in `best r4c`.
 `by COLUMN` takes the statistic for each value of the column, and the word before it of those: each (the default),
 least, most, range or mean. `against` gives differences, to the best group of the rows that it selects. In `where`,
 values are patterns, `|` separates alternatives and `!=` excludes. `higher`, `lower` and `same` count the groups of
@@ -189,13 +190,14 @@ def groups_of(query: Query, source: Source, text: str) -> dict[Any, list[float]]
     """The values that a query selects, by the value of its column `by`; an error if there are none."""
     rows = [row for row in source.rows if _matches(row, query.where)]
     groups: dict[Any, list[float]] = {}
+    column = query.column.removeprefix("best ")
     for row in rows:
-        value = row.get(query.column)
+        value = row.get(column)
         if isinstance(value, int | float):
             groups.setdefault(row.get(query.by) if query.by else "", []).append(float(value))
     if not groups:
         raise NoSource(f"a number has no source: no run of {source.name} has {text!r}")
-    return groups
+    return groups if column == query.column else {group: [max(values)] for group, values in groups.items()}
 
 
 def rivals_of(query: Query, source: Source, text: str) -> dict[Any, list[float]]:
