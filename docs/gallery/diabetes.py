@@ -9,6 +9,8 @@ from matplotlib import pyplot as plt
 
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
+from disentree.explorer import Page, from_run
+from disentree.runs import RunConfig, finish_run, start_run
 
 columns = [
     "AgeInYearsAtScreening",
@@ -41,3 +43,12 @@ for label, here in (("told at some age", people[age].notna()), ("not told", peop
     ax.hist(people["Glycohemoglobin"][here].dropna(), bins=60, range=(4, 12), density=True, alpha=0.6, label=label)
 ax.set(xlabel="glycohemoglobin (%)", ylabel="density")
 ax.legend()
+
+# %%
+# A run of the same columns (`disentree run people.csv --resamples 0 --out run`) has a page with sliders: a
+# choice that opens a group of them is a question that is asked of some people only.
+
+people.to_csv("people.csv", index=False)
+run = start_run(RunConfig.of("people.csv", resamples=0), "run")
+finish_run(run)
+Page(from_run(run, device="cpu")).save("diabetes.html")

@@ -10,6 +10,8 @@ from matplotlib import pyplot as plt
 
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
+from disentree.explorer import Page, from_run
+from disentree.runs import RunConfig, finish_run, start_run
 
 penguins = load_dataset("penguins")
 m = MIMOSA(random_state=0).fit(penguins.X)
@@ -37,3 +39,11 @@ for leaf in range(3):
     )
 ax.set(xlabel="flipper length (mm)", ylabel="bill length (mm)")
 ax.legend()
+
+# %%
+# A run of the same table (`disentree run penguins --resamples 0 --out run`) holds out a tenth of the rows, fits
+# maps from rows to variables and back, and has a page with sliders:
+
+run = start_run(RunConfig.of("penguins", resamples=0), "run")
+finish_run(run)
+Page(from_run(run, device="cpu")).save("penguins.html")
