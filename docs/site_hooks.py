@@ -118,9 +118,7 @@ def _gallery_index() -> str:
         page = script.with_suffix(".md")
         if page.is_file():
             docstring = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or ""
-            first = re.split(r"(?<=[.])\s", docstring.partition("\n")[2].strip(), maxsplit=1)[0].replace(
-                "\n", " "
-            )
+            first = re.split(r"(?<=[.])\s", docstring.partition("\n")[2].strip(), maxsplit=1)[0].replace("\n", " ")
             lines.append(f"- [{_title(page)}]({page.name}): {first.rstrip(':.')}.")
     return "\n".join(lines) + "\n"
 
