@@ -180,7 +180,7 @@ def _with_names(X: np.ndarray, columns: Sequence[str]) -> Any:
         return X
     import pandas as pd
 
-    return pd.DataFrame(X, columns=list(columns))
+    return pd.DataFrame(X, columns=pd.Index(columns))
 
 
 def _recipe(name: str, options: dict[str, Any]) -> tuple[DatasetInfo, Recipe]:

@@ -93,4 +93,4 @@ def _rows(adata: Any, use_rep: str) -> Any:
             advice = "give the name of principal components in adata.obsm as use_rep"
             raise ValueError(f"X is sparse, and would take {size / 1e9:.0f} GB: {advice}")
         X = X.toarray()
-    return pd.DataFrame(np.asarray(X, dtype=np.float64), columns=list(adata.var_names))
+    return pd.DataFrame(np.asarray(X, dtype=np.float64), columns=pd.Index(adata.var_names))

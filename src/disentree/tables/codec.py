@@ -260,7 +260,7 @@ class Codec:
                 out[column.name] = pd.Series([value] * len(cells)).astype(_plain_dtype(column.dtype))
             elif column.kind != "dropped":
                 out[column.name] = pd.Series([None] * len(cells), dtype=object)
-        return pd.DataFrame(out, columns=list(out))
+        return pd.DataFrame(out, columns=pd.Index(list(out)))
 
     # ---------------------------------------------------------------- saving
 
