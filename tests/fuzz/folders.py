@@ -102,7 +102,8 @@ class Damaged(Folders):
                 if accepted:
                     return True
             accepted, said = run_command(*self.command, run)
-        restorable = not {"config.json", "events.jsonl"} <= {*hurt}
+        # names belong to the user, who is told to correct or remove them
+        restorable = not {"config.json", "events.jsonl"} <= {*hurt} and "names.json" not in hurt
         if not accepted and restorable:
             raise Failure(f"{hurt} damaged: the same command does not make it again: {said[-300:]}")
         if accepted:

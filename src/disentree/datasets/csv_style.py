@@ -55,8 +55,9 @@ class CsvStyle:
         return None if self.has_names else [f"column{i + 1}" for i in range(len(self.header))]
 
     def for_pandas(self) -> dict[str, Any]:
-        """Arguments of `pandas.read_csv`."""
-        common = {"sep": self.separator, "decimal": self.decimal, "encoding": self.encoding}
+        """Arguments of `pandas.read_csv`. Before version 3 its numbers are exact only if it is told so."""
+        exact = {"float_precision": "round_trip"}
+        common = {"sep": self.separator, "decimal": self.decimal, "encoding": self.encoding, **exact}
         return common if self.has_names else {**common, "header": None, "names": self.names}
 
 

@@ -176,6 +176,7 @@ class PaperMIMOSA(TreeEstimator):
         "matches_",
         "timings_",
         "n_pieces_",
+        "pieces_",
     )
 
     # ---------------------------------------------------------------- fitting
