@@ -121,7 +121,8 @@ def test_a_representation_is_saved_and_loaded_whole(tmp_path):
 def test_images_are_coded_through_the_autoencoder_that_is_given(tmp_path):
     X, at = bars(1000)
     seen = autoencoder_representation(X, np.random.SeedSequence(0), steps=200)
-    model = COFHAE(steps=400, hidden=(64,)).fit(X, hierarchy=Hierarchy.flat(1), representation=seen)
+    parameters = {"steps": 400, "hidden": (64,), "sharp": False}
+    model = COFHAE(**parameters).fit(X, hierarchy=Hierarchy.flat(1), representation=seen)
     assert model.input_.kind == "embedding"
     Z = model.transform(X)
     assert abs(np.corrcoef(np.argsort(np.argsort(Z[:, 0])), at)[0, 1]) > 0.99
