@@ -17,7 +17,7 @@ def rank(X):
 @pytest.mark.parametrize("name", NAMES)
 def test_codes_fit_the_hierarchy_and_give_the_rows(name):
     if name == "humid-air":
-        pytest.importorskip("CoolProp")
+        pytest.importorskip("CoolProp", reason="CoolProp has no wheel for this Python")
     ds = load_dataset(name, n_samples=60, seed=3)
     np.testing.assert_array_equal(ds.hierarchy.path_of(ds.codes), ds.paths)
     assert np.isfinite(np.asarray(ds.X)).all()
@@ -69,7 +69,7 @@ def test_clusters_are_apart():
 
 
 def test_dry_air_has_no_water_and_enthalpy_follows_temperature():
-    pytest.importorskip("CoolProp")
+    pytest.importorskip("CoolProp", reason="CoolProp has no wheel for this Python")
     ds = load_dataset("humid-air", n_samples=60, seed=0)
     dry = ds.X[ds.paths == 0]
     assert (dry["humidity ratio"] == 0).all()

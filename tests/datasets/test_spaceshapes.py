@@ -3,6 +3,7 @@ import math
 import numba
 import numpy as np
 import pytest
+from PIL import Image
 
 from disentree.datasets import load_dataset, spaceshapes
 from disentree.datasets.spaceshapes import SPACESHAPES, render, sample_codes
@@ -299,7 +300,6 @@ def test_mistakes_with_the_second_categorical_are_named():
 
 
 def test_the_papers_images_have_its_steps_and_hard_edges():
-    pillow = pytest.importorskip("PIL.Image")
     codes = sample_codes(40, np.random.default_rng(5))
     images = render(codes, style="paper")
     assert images.shape == (40, 64, 64)
@@ -309,7 +309,7 @@ def test_the_papers_images_have_its_steps_and_hard_edges():
     drawn = [3, 4, 7]
     steps[:, drawn] = np.round(steps[:, drawn] * 255) / 255
     large = render(steps, size=256, binarize=True)
-    reduced = (pillow.fromarray(image).resize((64, 64), pillow.Resampling.BILINEAR) for image in large)
+    reduced = (Image.fromarray(image).resize((64, 64), Image.Resampling.BILINEAR) for image in large)
     expected = np.stack([np.asarray(image) for image in reduced])
     assert np.abs(images.astype(int) - expected).max() <= 1  # Pillow rounds after each of two passes
     moved = steps.copy()

@@ -49,7 +49,7 @@ def test_errors_name_the_file_the_user_asked_for(tmp_path):
 
 
 def test_a_lock_that_another_has_and_one_that_cannot_be_had(tmp_path, monkeypatch):
-    fcntl = pytest.importorskip("fcntl")
+    fcntl = pytest.importorskip("fcntl", reason="this system has no file locks of this kind")
     path = tmp_path / ".lock"
     with locked(path, shared=True), locked(path, shared=True), pytest.raises(UserError, match="is in use"):
         locked(path).__enter__()
