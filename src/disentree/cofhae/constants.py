@@ -43,6 +43,14 @@ WINDOW, NARROW, OVERLAP = 200, 5, 15
 INTERPOLATED_FROM = 5  # nearest points, for those that were not laid out or are in no window
 NEAREST_PAIRS = 0.3  # closest part of the points of two leaves, where their coordinates are compared
 LEAST_CORRELATION = 0.5  # between coordinates of two leaves that are the same variable
+# A row is compared with a plane through ten rows of an enclosed leaf for each dimension. At most so many enclosed
+# rows are searched, and so many rows compared.
+PATCH, ENCLOSED_ROWS, COMPARED_ROWS = 10, 12_000, 40_000
+# The distance from an enclosed leaf is a variable if it tells at least half as much about rows as the rank along
+# curves does (a leaf that goes on at both sides of the enclosed one: nothing), and if what is not told by it and
+# the shared ones is at most a quarter more than what the layout does not tell.
+TOLD_BY_OFFSET, LESS_TOLD = 0.5, 1.25
+PATCHES = 256  # that are fitted at once
 
 # ------------------------------------------------------------------ maps in closed form (linear.py)
 

@@ -22,11 +22,12 @@ from scipy.sparse.csgraph import dijkstra
 from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
 
 from disentree.cofhae import constants
+from disentree.cofhae.offsets import not_told_by, shared_and_offset
 from disentree.cofhae.targets import Targets
 from disentree.geometry.charts import n_quadratic_terms, quadratic_terms
 from disentree.geometry.leaf_factors import fast_ica
 from disentree.geometry.linear_maps import fit_linear_maps
-from disentree.hierarchy import Hierarchy
+from disentree.hierarchy import Hierarchy, Path
 
 
 class Guide(NamedTuple):
@@ -136,7 +137,8 @@ def guides(
     `smooth` leaves are to be as little curved as can be had.
 
     From the path with the fewest dimensions up: a variable that a path shares with one that is settled already
-    is the coordinate that goes with it among the points where the two paths come close.
+    is the coordinate that goes with it among the points where the two paths come close. A path that has one
+    variable more than a settled one is described by that instead, if this tells as much about the rows.
     """
     values, kept, guided = (array.copy() for array in (targets.values, targets.kept, targets.guided))
     settled: list[tuple[Guide, list[int]]] = []
@@ -145,10 +147,11 @@ def guides(
         rows = np.flatnonzero(paths == path.index)
         if path.dimension == 0 or len(rows) < constants.FEWEST_POINTS:
             continue
-        guide = _whole_guide(geometry, smooth, rows, path.index, path.dimension, rng)
-        if guide is None:
+        found = _laid_out(geometry, smooth, rows, path, settled, rng)
+        found = _off_enclosed(geometry, smooth, rows, path, settled, rng, found) or found
+        if found is None:
             continue
-        columns = _columns(guide, list(path.continuous), settled, geometry, rng)
+        guide, columns = found
         settled.append((guide, columns))
         for j, column in enumerate(columns):
             if column >= 0:
@@ -176,29 +179,93 @@ def cell_guides(
     return Targets(values, trust, none, np.ones_like(none))
 
 
-def _whole_guide(
+def _laid_out(
     geometry: Float[np.ndarray, "n r"],
     smooth: Float[np.ndarray, "n s"],
     rows: Int[np.ndarray, " m"],
-    path: int,
-    d: int,
+    path: Path,
+    settled: list[tuple[Guide, list[int]]],
     rng: np.random.Generator,
-) -> Guide | None:
-    """A guide for all rows of a leaf and, where it can be had, for all of its variables."""
-    some = np.sort(rng.choice(rows, constants.LAID_OUT, replace=False)) if len(rows) > constants.LAID_OUT else rows
-    guide = guide_of(geometry[some], some, path, d, rng)
+) -> tuple[Guide, list[int]] | None:
+    """A guide for all rows of a leaf and, where it can be had, for all of its variables; and the variables."""
+    some = _some(rows, constants.LAID_OUT, rng)
+    guide = guide_of(geometry[some], some, path.index, path.dimension, rng)
     if guide is None:
         return None
-    factors = guide.factors
-    if len(some) < len(rows):
-        nearest = KNeighborsRegressor(constants.INTERPOLATED_FROM, weights="distance")
-        factors = nearest.fit(smooth[some], factors).predict(smooth[rows])
-    while factors.shape[1] < d:
+    factors = _interpolated(guide.factors, smooth, some, rows)
+    while factors.shape[1] < path.dimension:
         another = next_coordinate(factors, smooth[rows], rng)
         if another is None:
             break
         factors = np.column_stack([factors, another])
-    return Guide(path, rows, factors, guide.firm)
+    guide = Guide(path.index, rows, factors, guide.firm)
+    return guide, _columns(guide, list(path.continuous), settled, geometry, rng)
+
+
+def _off_enclosed(
+    geometry: Float[np.ndarray, "n r"],
+    smooth: Float[np.ndarray, "n s"],
+    rows: Int[np.ndarray, " m"],
+    path: Path,
+    settled: list[tuple[Guide, list[int]]],
+    rng: np.random.Generator,
+    laid_out: tuple[Guide, list[int]] | None,
+) -> tuple[Guide, list[int]] | None:
+    """A guide by a settled path that has all variables of a path but one, and the variables: those that need no
+    further settling first, and among them the one that is told by the distance. None if there is no such path, or
+    if distances do not tell enough."""
+    enclosed, columns, last = _one_less(path, settled)
+    if enclosed is None:
+        return None
+    some = _some(rows, constants.COMPARED_ROWS, rng)
+    described = shared_and_offset(geometry[some], geometry[enclosed.rows], enclosed.factors, rng)
+    if described is None:
+        return None
+    shared, offset = described
+    factors = np.column_stack([shared, offset])
+    places = rng.permutation(len(some))[: 2 * constants.LAID_OUT]
+    seen = smooth[some[places]]
+    untold = not_told_by(factors[places], seen)
+    along = next_coordinate(shared, smooth[some], rng)
+    if along is not None:
+        # compared with a variable that tells nothing, since one more of them tells rows apart less well
+        none = not_told_by(np.column_stack([shared, rng.permutation(offset)])[places], seen)
+        told_along = none - not_told_by(np.column_stack([shared, along])[places], seen)
+        if none - untold < constants.TOLD_BY_OFFSET * told_along:
+            return None
+    if laid_out is not None:
+        among = np.searchsorted(rows, some[places])
+        if untold > constants.LESS_TOLD * not_told_by(laid_out[0].factors[among], seen):
+            return None
+    order = [*range(enclosed.firm), len(columns), *range(enclosed.firm, len(columns))]
+    factors = _interpolated(factors[:, order], smooth, some, rows)
+    return Guide(path.index, rows, factors, enclosed.firm + 1), [[*columns, last][i] for i in order]
+
+
+def _one_less(path: Path, settled: list[tuple[Guide, list[int]]]) -> tuple[Guide | None, list[int], int]:
+    """A settled guide with all variables of a path but one, its variables, and the one that is missing."""
+    for guide, columns in settled:
+        missing = set(path.continuous) - set(columns)
+        if len(columns) + 1 == path.dimension and len(missing) == 1:
+            return guide, columns, missing.pop()
+    return None, [], -1
+
+
+def _some(rows: Int[np.ndarray, " m"], most: int, rng: np.random.Generator) -> Int[np.ndarray, " s"]:
+    return np.sort(rng.choice(rows, most, replace=False)) if len(rows) > most else rows
+
+
+def _interpolated(
+    factors: Float[np.ndarray, "s k"],
+    smooth: Float[np.ndarray, "n r"],
+    some: Int[np.ndarray, " s"],
+    rows: Int[np.ndarray, " m"],
+) -> Float[np.ndarray, "m k"]:
+    """The factors of all rows of a leaf from those of some of them."""
+    if len(some) == len(rows):
+        return factors
+    nearest = KNeighborsRegressor(constants.INTERPOLATED_FROM, weights="distance")
+    return nearest.fit(smooth[some], factors).predict(smooth[rows])
 
 
 def _columns(
