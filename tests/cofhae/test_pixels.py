@@ -10,7 +10,15 @@ from torch import nn
 from disentree import COFHAE
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder
 from disentree.cofhae.inputs import fit_input_layer
-from disentree.cofhae.pixels import Images, PixelDecoder, can_be_sharp, fit_pixels, make_decoder, sharper
+from disentree.cofhae.pixels import (
+    Images,
+    PixelDecoder,
+    can_be_sharp,
+    drawn_rows,
+    fit_pixels,
+    make_decoder,
+    sharper,
+)
 from disentree.hierarchy import Hierarchy
 from disentree.training.data import ArraySource
 
@@ -73,6 +81,29 @@ def test_drawings_are_bernoulli_and_photographs_gaussian():
         items = torch.from_numpy(at)[:, None]
         found[name] = make_decoder(layer, Images.of(X, items, 255.0), items, "uint8", 0).likelihood
     assert found == {"drawing": "bernoulli", "photograph": "gaussian", "negative": "gaussian"}
+
+
+def test_paths_whose_images_are_blurred_more_are_drawn_more_often():
+    # of every path the usual images are off by its number
+    path = np.repeat([1, 2, 12], [600, 300, 100])
+    X = np.zeros((1000, 8, 8), np.float32)
+    inputs = torch.from_numpy(path.astype(np.float32))[:, None]
+    images = Images.of(X, inputs, 1.0)
+    a = torch.nn.functional.one_hot(torch.from_numpy(np.repeat([0, 1, 2], [600, 300, 100]))).float()
+
+    def usual(x):
+        return np.sqrt(x.numpy().reshape(-1, 1, 1) / 64) * np.ones((1, 8, 8), np.float32)
+
+    drawn = drawn_rows(images, a, usual, np.random.default_rng(0)).numpy()
+    # the mean is 2.4: paths are to be drawn 1/2.4, 2/2.4 and, at most, three times as often as they are there
+    shares = np.array([600 / 2.4, 300 * 2 / 2.4, 300])
+    assert np.bincount(path[drawn])[[1, 2, 12]] == pytest.approx(1000 * shares / shares.sum(), abs=2)
+    assert len(drawn) == 1000
+    assert np.bincount(drawn)[:600].max() == 1
+    rare = np.bincount(drawn, minlength=1000)[900:]
+    assert rare.max() - rare.min() == 1
+    even = drawn_rows(images, a, lambda x: np.ones((len(x), 8, 8), np.float32), np.random.default_rng(0))
+    assert (even.numpy() == np.arange(1000)).all()
 
 
 def test_the_same_weights_give_the_same_images():

@@ -85,6 +85,8 @@ SHARP_BATCH, SHARP_RATE, SHARP_RISE = 16, 4e-3, 0.1
 # time the decoder's errors are those of the codes. Codes that come within a tenth of their standard deviation of
 # where they were are free; another one beyond costs a twenty-fifth of the loss of the mean image.
 SHARP_FREE, SHARP_SLOWER, SHARP_SLACK, SHARP_HOLD, SHARP_OPTIONS = 1 / 3, 1 / 8, 0.1, 0.04, 0.0125
+# Rows of a path whose usual images are off by twice the mean are drawn twice as often, within these bounds.
+SHARP_OFTEN = (1 / 3, 3.0)
 SHARP_ROWS = 120  # rows of this training for each of `max_steps`: 480,000 by default, three minutes on a core
 SHARP_EPOCHS = 100  # of few images, however many rows that would be
 SHARP_SMALLEST = 8  # pixels of a side; smaller images have no edges to speak of

@@ -411,7 +411,7 @@ class COFHAE(AutoencoderEstimator):
             return self._images(torch.cat(self.autoencoder_.encode_hard(x), dim=1))
 
         more = {"checkpoint": self.checkpoint, "identity": identity, "verbose": self.verbose}
-        fit = partial(fit_pixels, self.input_, source, self.autoencoder_, held, n_rows, seed, **more)
+        fit = partial(fit_pixels, self.input_, source, self.autoencoder_, held, n_rows, seed, usual, **more)
         sharp, self.interrupted_ = sharper(fit, usual)
         if sharp is not None:
             self.pixels_, self.autoencoder_.encoder = sharp.decoder, sharp.encoder

@@ -37,6 +37,9 @@ from disentree.training.session import generator_of, reporter
 
 log = logging.getLogger("disentree.cofhae")
 
+# from what the encoder is given to images in the shape and units of X
+Restore = Callable[[Float[Tensor, "n ..."]], Float[np.ndarray, "n ..."]]
+
 CHECKPOINT = "pixels.safetensors"  # its file, in the folder of the model's checkpoint
 
 
@@ -118,7 +121,11 @@ class Images:
         """From 0 to 1."""
         return self.stored[rows].to(self.inputs.device, torch.float32) / self.pixel_scale
 
-    def error(self, restore: Callable[[Float[Tensor, "n ..."]], Float[np.ndarray, "n ..."]]) -> float:
+    def only(self, rows: Int[np.ndarray, " m"]) -> Images:
+        """Some of them."""
+        return Images(self.inputs[rows], self.stored[rows], self.pixel_scale)
+
+    def error(self, restore: Restore) -> float:
         """The squared error per row, in units of `pixel_scale`, of images made from what the encoder is given."""
         total = 0.0
         for start in range(0, len(self), constants.SHARP_BLOCK):
@@ -228,13 +235,15 @@ def fit_pixels(
     held: Int[np.ndarray, " m"],
     n_rows: int,
     seed: int,
+    usual: Restore | None = None,
     *,
     checkpoint: str | os.PathLike[str] | None = None,
     identity: Mapping[str, Any] | None = None,
     verbose: bool = False,
 ) -> tuple[SharpAutoencoder, Images, Outcome]:
     """Train a decoder on `n_rows` rows, drawn again and again from those that are not held out, and refine the
-    encoder. `identity` is what a checkpoint must agree in to be continued.
+    encoder. Rows of paths that `usual` images blur more are drawn more often. `identity` is what a checkpoint must
+    agree in to be continued.
 
     Returns both, the images to measure them on (those held out, or else some that they were trained on), and how
     the training ended.
@@ -263,11 +272,13 @@ def fit_pixels(
     decoder = make_decoder(layer, images, torch.cat([a, z], dim=1), str(source.dtype), seed)
     model = SharpAutoencoder(hae, decoder)
     batch_size = min(constants.SHARP_BATCH, len(images))
+    drawn = torch.arange(len(images)) if usual is None else drawn_rows(images, a, usual, rng)
 
-    def labels(rows: Int[Tensor, " batch"]) -> tuple[Tensor, ...]:
+    def labels(places: Int[Tensor, " batch"]) -> tuple[Tensor, ...]:
+        rows = drawn[places]
         return images.pixels(rows.cpu()), a[rows], target[rows]
 
-    batches = TensorBatches(images.inputs, batch_size, labels, drop_last=True)
+    batches = TensorBatches(images.inputs[drawn], batch_size, labels, drop_last=True)
     steps = max(1, n_rows // batch_size)
 
     def step(state: State, batch: tuple[Tensor, ...], progress: float) -> dict[str, Tensor]:
@@ -306,9 +317,28 @@ def fit_pixels(
     return model.eval().requires_grad_(False), others, outcome
 
 
+def drawn_rows(
+    images: Images, a: Float[Tensor, "n options"], usual: Restore, rng: np.random.Generator
+) -> Int[Tensor, " n"]:
+    """As many rows as there are, some of them more than once, and others not at all: each path has the share that
+    it has of the squared error of `usual` images, within bounds."""
+    if not a.shape[1]:
+        return torch.arange(len(images))
+    _, path = np.unique(a.cpu().numpy(), axis=0, return_inverse=True)
+    members = [np.flatnonzero(path == index) for index in range(path.max() + 1)]
+    some = [rng.choice(rows, min(len(rows), constants.SHARP_BLOCK), replace=False) for rows in members]
+    errors = np.array([images.only(rows).error(usual) for rows in some])
+    sizes = np.array([len(rows) for rows in members])
+    often = errors / max(float(errors @ sizes) / len(images), 1e-300)
+    shares = np.clip(often, *constants.SHARP_OFTEN) * sizes
+    ends = np.rint(np.cumsum(shares) / shares.sum() * len(images)).astype(int)
+    counts = np.diff(ends, prepend=0)
+    parts = [np.resize(rng.permutation(rows), count) for rows, count in zip(members, counts, strict=True)]
+    return torch.from_numpy(np.sort(np.concatenate(parts)))
+
+
 def sharper(
-    fit: Callable[[], tuple[SharpAutoencoder, Images, Outcome]],
-    usual: Callable[[Float[Tensor, "n ..."]], Float[np.ndarray, "n ..."]],
+    fit: Callable[[], tuple[SharpAutoencoder, Images, Outcome]], usual: Restore
 ) -> tuple[SharpAutoencoder | None, bool]:
     """What was fitted if its images are closer to those measured than the usual ones, and whether Ctrl-C ended
     it."""
