@@ -14,6 +14,8 @@ from sklearn.base import clone
 from disentree import COFHAE, Hierarchy
 from disentree.datasets import load_dataset
 from disentree.metrics import r4c_score
+from disentree.mimosa.representation.base import Representation
+from disentree.training.data import ArraySource
 
 SMALL = {"epochs": 2, "batch_size": 128, "hidden": (16,), "device": "cpu", "random_state": 0}
 
@@ -347,3 +349,13 @@ def test_the_papers_networks_for_images_use_relu():
     activations = {type(layer).__name__ for layer in model.autoencoder_.modules()}
     assert "ReLU" in activations
     assert not activations & {"Softplus", "SiLU"}
+
+
+def test_many_images_whose_principal_components_mimosa_took_are_not_embedded():
+    source = ArraySource(np.zeros((2000, 8, 8), np.float32))
+    linear = Representation("linear", np.zeros(64), np.eye(64), np.ones(64))
+    assert COFHAE()._wants_embedding(source, None)
+    assert not COFHAE()._wants_embedding(source, linear)
+    assert COFHAE(input="embedding")._wants_embedding(source, linear)
+    few = ArraySource(np.zeros((1999, 8, 8), np.float32))
+    assert COFHAE()._wants_embedding(few, linear)

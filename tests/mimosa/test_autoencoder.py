@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 
+from disentree.mimosa.coordinates import choose_coordinates
 from disentree.mimosa.representation import autoencoder
-from disentree.mimosa.representation.autoencoder import train_autoencoder
+from disentree.mimosa.representation.autoencoder import train_autoencoder, untold
+from disentree.mimosa.representation.base import Representation
 from disentree.training.checkpoints import checkpoints_in
 
 
@@ -34,3 +37,29 @@ def test_a_training_that_was_stopped_goes_on(tmp_path, monkeypatch):
     assert again == history
     for name, value in whole.state_dict().items():
         assert np.array_equal(value.numpy(), network.state_dict()[name].numpy()), name
+
+
+def test_what_a_latent_leaves_untold():
+    # a network that keeps the first of two components, of variances 9 and 1, and forgets the second
+    network = autoencoder.Autoencoder(2, 1, ())
+    with torch.no_grad():
+        for weights in network.parameters():
+            weights.zero_()
+        network.encoder[0].weight[0, 0] = network.decoder[0].weight[0, 0] = 1
+    seen = Representation("autoencoder", np.ones(2), np.eye(2), np.ones(2), network)
+    X = 1 + np.array([[3.0, 1], [-3, 1], [3, -1], [-3, -1]])
+    assert untold(seen, X) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(("what", "kind"), [("lines", "autoencoder"), ("noise", "linear")])
+def test_images_that_a_latent_does_not_tell_are_principal_components(what, kind, monkeypatch):
+    monkeypatch.setattr(autoencoder, "HIDDEN", (64,))
+    monkeypatch.setattr(autoencoder, "EPOCHS", 30)
+    rng = np.random.default_rng(0)
+    at, x = rng.uniform(0, 7, 2000), np.arange(8)
+    lines = np.exp(-np.square(x - at[:, None]) / 4)[:, :, None] * np.ones(8)
+    X = lines if what == "lines" else rng.random((2000, 8, 8))
+    found = choose_coordinates(X, "auto", np.random.SeedSequence(0))
+    assert found.representation.kind == kind
+    assert (found.columns is None) == (kind == "autoencoder")
+    assert choose_coordinates(X, "autoencoder", np.random.SeedSequence(0)).representation.kind == "autoencoder"

@@ -31,6 +31,7 @@ from disentree.cofhae.pixels import can_be_sharp, fit_pixels, sharper
 from disentree.cofhae.shared_docs import documented
 from disentree.geometry.additive_maps import has_too_many_paths
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.coordinates import IMAGES
 from disentree.mimosa.explain import Explanation, explain_tree
 from disentree.mimosa.explain_columns import read_columns
 from disentree.mimosa.inputs import is_frame
@@ -298,7 +299,8 @@ class COFHAE(AutoencoderEstimator):
         codes : array-like of shape (n, n_variables), default=None
             With ``targets="codes"``, the code that every row should get. `paths` may then be left out.
         representation : Representation, default=None
-            With ``input="embedding"``, a fitted MIMOSA's `representation_`, to save the time of training one.
+            A fitted MIMOSA's `representation_`. With ``input="embedding"`` it saves the time of training one; that
+            MIMOSA took the principal components of many images says that the latter should be the input.
         table : TableModel, default=None
             With a data frame and its structure, the `table_` of the MIMOSA that found it.
         matches : list of list of int, default=None
@@ -342,7 +344,7 @@ class COFHAE(AutoencoderEstimator):
             self.matches_ = list(getattr(self.mimosa_, "matches_", []))
             representation = representation or getattr(self.mimosa_, "representation_", None)
 
-        if self._wants_embedding(source):
+        if self._wants_embedding(source, representation):
             if not hasattr(getattr(representation, "network", None), "decode"):
                 representation = find_representation(self, source, mimosa_seed)
             layer = embedding_layer(source, representation)
@@ -582,10 +584,12 @@ class COFHAE(AutoencoderEstimator):
         as_sure = agreement >= closed.held_out.agreement - constants.LESS_APART
         return bool(explained > closed.held_out.explained and as_sure)
 
-    def _wants_embedding(self, source: Source) -> bool:
-        """Whether MIMOSA's autoencoder encodes X first: by default images, for networks that are perceptrons."""
+    def _wants_embedding(self, source: Source, representation: Any) -> bool:
+        """Whether MIMOSA's autoencoder encodes X first: by default images, for networks that are perceptrons,
+        unless there were enough of them for MIMOSA to try it and it took their principal components."""
         if self.input == "auto":
-            by_default = self.encoder in ("auto", "mlp") and self.targets == "ica"
+            refused = getattr(representation, "kind", None) == "linear" and source.n_rows >= IMAGES
+            by_default = self.encoder in ("auto", "mlp") and self.targets == "ica" and not refused
             return by_default and len(source.shape) > 1 and self.likelihood in ("auto", "gaussian")
         return self.input == "embedding"
 

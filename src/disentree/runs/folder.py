@@ -5,8 +5,8 @@
     data.json          what the data is and what was done to it
     hierarchy.json     the tree
     labels.npz         which rows were trained on and held out, and the path of each
-    structure.json     how the tree was found, and representation.safetensors, the initial representation if it
-                       is an autoencoder
+    structure.json     how the tree was found, and representation.safetensors, the initial representation of
+                       images
     model.safetensors  the trained model, with model.json
     learned.npz        codes of the held-out rows, and true.npz where they are known
     samples.npz        a few held-out rows of each path and their reconstructions

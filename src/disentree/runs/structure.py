@@ -23,7 +23,7 @@ from disentree.utils.arrays import read_array, read_arrays
 from disentree.utils.files import atomic_path
 
 STRUCTURE_FILES = ("hierarchy.json", "labels.npz", "structure.json")
-REPRESENTATION = "representation.safetensors"  # only if it is an autoencoder
+REPRESENTATION = "representation.safetensors"  # only of images
 TABLE = "table.json"  # only if the data is a table with columns of other kinds than numbers, or with empty cells
 
 
@@ -102,7 +102,8 @@ def _run_mimosa(
             "saved_bits_doubt": float(mimosa.saved_bits_doubt_),
         }
     representation: Any = getattr(mimosa, "representation_", None)
-    if hasattr(getattr(representation, "network", None), "decode"):
+    is_network = hasattr(getattr(representation, "network", None), "decode")
+    if is_network or (run.data.X.ndim > 2 and getattr(representation, "kind", None) == "linear"):
         representation.save(run.folder / REPRESENTATION)  # COFHAE starts from it
     if options.on_mimosa is not None:
         options.on_mimosa(mimosa)

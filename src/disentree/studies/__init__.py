@@ -31,6 +31,7 @@ STUDIES = (
     "structure",
     "products",
     "images",
+    "image-baselines",
     "mimosa-defaults",
 )
 

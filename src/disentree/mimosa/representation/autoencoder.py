@@ -62,6 +62,17 @@ def autoencoder_representation(
     return Representation("autoencoder", mean, weights, spectrum, network, history, pixel_scale=pixel_scale)
 
 
+@torch.no_grad()
+def untold(representation: Representation, X: Shaped[np.ndarray, "n ..."]) -> float:
+    """The share of the variance of rows, in principal components, that the latent does not tell."""
+    network = representation.network
+    assert isinstance(network, Autoencoder)
+    P = (as_float(as_rows(X), representation.pixel_scale) - representation.mean) @ representation.weights
+    P = torch.from_numpy(P.astype(np.float32))
+    error = (network.decode(network.encode(P)) - P).square().sum()
+    return float(error / P.square().sum().clamp_min(1e-30))
+
+
 class Autoencoder(nn.Module):
     """From principal components to a latent and back."""
 
