@@ -68,7 +68,7 @@ def report(results: Results) -> list[Section]:
         f"Of held-out images, mean ± standard deviation over seeds. Each baseline sees {seen:,} images, in "
         "minibatches of 64. Encoder and decoder are convolutional: the decoder is the one that COFHAE draws "
         "images with, the encoder its mirror image. Pixels are Bernoulli. Baselines are given the true number of "
-        "continuous variables, JointVAE and CascadeVAE the true numbers of options too; COFHAE (study `images`) is "
+        "continuous variables, JointVAE and CascadeVAE the true numbers of options; COFHAE (study `images`) is "
         "told nothing. The time is that of one core. DCI is the disentanglement score.",
     ]
     caption = "R4c, R4 and R² of the pixels; a point is the mean over seeds, dashes are single runs."

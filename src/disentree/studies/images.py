@@ -80,7 +80,7 @@ WHAT = [
     "`disentree run` with nothing set: structure from MIMOSA on the 90 % of the images that train, scores of the "
     "10 % held out. Mean ± standard deviation over seeds. R² and overlap (intersection over union of the pixels "
     "above one half) are of held-out images that were encoded and decoded. DCI is the disentanglement score.",
-    "Smooth images are drawn where they are, edges in shades of grey. The paper's drawings have positions in steps "
+    "Smooth images are drawn where they are, with grey edges. The paper's drawings have positions in steps "
     "of a quarter of a pixel and variables in 256 steps, and are reduced from four times their size; binary ones "
     "are black and white.",
 ]
