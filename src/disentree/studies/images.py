@@ -16,7 +16,13 @@ KINDS: dict[str, dict[str, Any]] = {
     "paper": {"style": "paper"},
     "paper, binary": {"style": "paper", "binarize": True},
 }
-DRAWN = {"paper": 2, "paper, binary": 1}  # at most so many seeds
+# At most so many seeds of each.
+DRAWN = {
+    "quick": {"smooth": 1},
+    "default": {"smooth": 5, "paper": 1},
+    "medium": {"smooth": 5, "paper": 2, "paper, binary": 1},
+    "paper": dict.fromkeys(KINDS, 5),
+}
 SCORES = {
     "h_error": "H-error",
     "purity_held_out": "purity",
@@ -39,13 +45,13 @@ def plan(options: Options) -> list[Task]:
             dataset=dataset,
             seed=seed,
             n_samples=N_SAMPLES[options.scale],
-            options=settings,
+            options=KINDS[kind],
             extras=("metrics",),
             model="cofhae",
         )
         for dataset in options.datasets
-        for kind, settings in KINDS.items()
-        for seed in options.seeds[: DRAWN.get(kind)]
+        for kind, most in DRAWN[options.scale].items()
+        for seed in options.seeds[:most]
     ]
 
 
@@ -107,7 +113,8 @@ STUDY = Study(
     datasets=dict.fromkeys(N_SAMPLES, ("spaceshapes",)),
     seeds={"quick": 1, "default": 5, "medium": 5, "paper": 5},
     scale_descriptions={
-        scale: f"{n:,} images, default settings; of the paper's drawings at most {DRAWN['paper']} seeds"
+        scale: f"{n:,} images, default settings; seeds at most: "
+        + ", ".join(f"{most} of {kind} images" for kind, most in DRAWN[scale].items())
         for scale, n in N_SAMPLES.items()
     },
     plan=plan,
