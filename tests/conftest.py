@@ -13,7 +13,7 @@ from pathlib import Path
 
 import matplotlib
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
 # An int is welcome where a float is asked for, as everywhere in Python (PEP 484's numeric tower).
@@ -22,8 +22,10 @@ CHECKER = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
 install_import_hook("disentree", CHECKER)
 matplotlib.use("Agg")
 
-# No deadline: how long an example takes says more about the machine's other work than about the code.
-settings.register_profile("disentree", deadline=None, max_examples=60)
+# No deadline, and inputs may be slow to make: time says more about the machine's other work than about the code.
+settings.register_profile(
+    "disentree", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("disentree")
 
 

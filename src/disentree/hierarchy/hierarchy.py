@@ -11,105 +11,36 @@ a leaf of the tree, that is, one choice for every categorical that is active: an
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 
-from disentree.hierarchy.tree import (
-    Categorical,
-    Continuous,
-    Group,
-    canonical_form,
-    given_names,
-    group_from_dict,
-    html_list,
-    merge_up,
-    push_down,
-    text_lines,
-    unroll,
-    variables_to_list,
-    walk_paths,
+from disentree.hierarchy.codes import (
+    active_columns,
+    as_codes,
+    check_codes,
+    draw_codes,
+    path_indices,
+    transferred,
 )
+from disentree.hierarchy.columns import Path, Variable, paths_of, variables_of
+from disentree.hierarchy.equivalence import canonical_form, merge_up, push_down, unroll
+from disentree.hierarchy.parsing import parse, parse_json
+from disentree.hierarchy.tree import Categorical, Continuous, Group
+from disentree.hierarchy.writing import graph_of, html_list, text_lines, variables_to_list
 
 if TYPE_CHECKING:
     import networkx
     from matplotlib.axes import Axes
 
 __all__ = ["Categorical", "Continuous", "Group", "Hierarchy", "Path", "Variable"]
-
-
-@dataclass(frozen=True)
-class Variable:
-    """One column of a code array: a variable and its place in the tree.
-
-    Attributes
-    ----------
-    index : int
-        The column.
-    name : str
-        A label.
-    kind : {"continuous", "categorical"}
-        Which values it has.
-    parent : int or None
-        Column of the categorical above it; None at the root.
-    option : int or None
-        The option of that categorical which opens its group.
-    depth : int
-        Number of categoricals above it.
-    options : tuple of str
-        Names of the options of a categorical.
-    """
-
-    index: int
-    name: str
-    kind: Literal["continuous", "categorical"]
-    parent: int | None  # column of the categorical above it, None at the root
-    option: int | None  # the option of that categorical which opens its group
-    depth: int  # number of categoricals above it
-    options: tuple[str, ...] = ()
-
-    @property
-    def n_options(self) -> int:
-        """Number of options; 0 for a continuous variable."""
-        return len(self.options)
-
-
-@dataclass(frozen=True)
-class Path:
-    """One leaf of the tree.
-
-    Attributes
-    ----------
-    index : int
-        Its position in `Hierarchy.paths`.
-    name : str
-        The choices that lead to it, as in ``"shape=moon/jet=yes"``; ``"all"`` if there are none.
-    choices : tuple of (int, int)
-        Column of a categorical and the option chosen, for every categorical on the path.
-    active : tuple of int
-        Columns that are active on the path, ascending.
-    continuous : tuple of int
-        The continuous ones among them, each group before the groups that it opens.
-    """
-
-    index: int
-    name: str
-    choices: tuple[tuple[int, int], ...]  # (categorical's column, option)
-    active: tuple[int, ...]  # columns, ascending
-    continuous: tuple[int, ...]  # the continuous ones among them, each group before the groups it opens
-
-    @property
-    def dimension(self) -> int:
-        """Number of continuous variables on the path."""
-        return len(self.continuous)
 
 
 @dataclass(frozen=True)
@@ -174,18 +105,7 @@ class Hierarchy:
         >>> Hierarchy.from_dict({"variables": [{"kind": "continuous"}]}).to_dict()
         {'variables': [{'kind': 'continuous', 'name': 'z1'}]}
         """
-        return cls._from_tree(tree)
-
-    @classmethod
-    def _from_tree(cls, tree: Any) -> Hierarchy:
-        taken = set(given_names(tree))
-        counters = {"continuous": itertools.count(1), "categorical": itertools.count(1)}
-
-        def fresh(kind: str) -> str:
-            names = (f"{'z' if kind == 'continuous' else 'c'}{i}" for i in counters[kind])
-            return next(name for name in names if name not in taken)
-
-        return cls(group_from_dict(tree, "hierarchy", "", fresh))
+        return cls(parse(tree))
 
     def to_dict(self) -> dict[str, Any]:
         """The hierarchy as a dict that `from_dict` reads.
@@ -210,13 +130,7 @@ class Hierarchy:
         -------
         Hierarchy
         """
-        try:
-            tree = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise ValueError(
-                f"a hierarchy must be JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-            ) from None
-        return cls._from_tree(tree)
+        return cls(parse_json(text))
 
     def to_json(self, indent: int | None = 2) -> str:
         """The hierarchy as JSON text.
@@ -271,27 +185,7 @@ class Hierarchy:
         >>> Hierarchy.flat(1, (2,)).to_networkx().number_of_nodes()
         5
         """
-        import networkx
-
-        graph = networkx.DiGraph()
-
-        def add(group: Group, column: int, node: str, label: str) -> int:
-            graph.add_node(node, kind="group", name=label, label=group.min_dimension)
-            for variable in group.variables:
-                kind = "continuous" if isinstance(variable, Continuous) else "categorical"
-                name = f"variable{column}"
-                graph.add_node(name, kind=kind, name=variable.name, column=column)
-                graph.add_edge(node, name)
-                column += 1
-                if isinstance(variable, Categorical):
-                    for k, option in enumerate(variable.options):
-                        child = f"{name}.option{k}"
-                        column = add(option, column, child, option.name)
-                        graph.add_edge(name, child, option=k, name=option.name)
-            return column
-
-        add(self.root, 0, "root", "root")
-        return graph
+        return graph_of(self.root)
 
     def draw(self, ax: Axes | None = None, **style: Any) -> Axes:
         """Draw the tree: boxes for groups, circles for continuous and diamonds for categorical variables.
@@ -342,21 +236,7 @@ class Hierarchy:
         A group's variables come in their listed order, the variables below a categorical's options directly
         after that categorical.
         """
-        out: list[Variable] = []
-
-        def visit(group: Group, parent: int | None, option: int | None, depth: int) -> None:
-            for variable in group.variables:
-                column = len(out)
-                if isinstance(variable, Continuous):
-                    out.append(Variable(column, variable.name, "continuous", parent, option, depth))
-                    continue
-                names = tuple(o.name for o in variable.options)
-                out.append(Variable(column, variable.name, "categorical", parent, option, depth, names))
-                for k, child in enumerate(variable.options):
-                    visit(child, column, k, depth + 1)
-
-        visit(self.root, None, None, 0)
-        return tuple(out)
+        return variables_of(self.root)
 
     @property
     def n_variables(self) -> int:
@@ -371,13 +251,7 @@ class Hierarchy:
     @cached_property
     def paths(self) -> tuple[Path, ...]:
         """All leaves. The first categorical of a group varies slowest."""
-        names = [v.name for v in self.variables]
-        option_names = [v.options for v in self.variables]
-        out = []
-        for index, (choices, active, continuous) in enumerate(walk_paths(self.root, 0)):
-            name = "/".join(f"{names[c]}={option_names[c][k]}" for c, k in choices) or "all"
-            out.append(Path(index, name, choices, tuple(sorted(active)), continuous))
-        return tuple(out)
+        return paths_of(self.root, self.variables)
 
     def active(self, codes: ArrayLike) -> Bool[np.ndarray, "n v"]:
         """Where each variable is active (`on` in the paper).
@@ -399,12 +273,7 @@ class Hierarchy:
         >>> h.active([[0, 0.5], [1, float("nan")]]).tolist()
         [[True, True], [True, False]]
         """
-        codes = self._as_codes(codes)
-        on = np.ones(codes.shape, dtype=bool)
-        for v in self.variables:
-            if v.parent is not None:
-                on[:, v.index] = on[:, v.parent] & (codes[:, v.parent] == v.option)
-        return on
+        return active_columns(self.variables, self._as_codes(codes))
 
     def path_of(self, codes: ArrayLike) -> Int[np.ndarray, " n"]:
         """The path of every row.
@@ -424,43 +293,7 @@ class Hierarchy:
         >>> Hierarchy.flat(1, (2,)).path_of([[0.5, 1], [0.2, float("nan")]]).tolist()
         [1, -1]
         """
-        codes = self._as_codes(codes)
-        unassigned = np.zeros(len(codes), dtype=bool)
-        index = self._paths_below(self.root, 0, codes, np.arange(len(codes)), unassigned)
-        index[unassigned] = -1
-        return index
-
-    def _paths_below(
-        self,
-        group: Group,
-        column: int,
-        codes: Float[np.ndarray, "n v"],
-        rows: Int[np.ndarray, " m"],
-        unassigned: Bool[np.ndarray, " n"],
-    ) -> Int[np.ndarray, " m"]:
-        """The path of each of `rows` among those through `group`, whose first column is `column`; marks rows
-        without one in `unassigned`. No closure: one that calls itself would keep the codes alive."""
-        index = np.zeros(len(rows), dtype=np.int64)
-        for variable in group.variables:
-            values, name = codes[rows, column], self.variables[column].name
-            column += 1
-            if isinstance(variable, Continuous):
-                continue
-            chosen, start = np.zeros(len(rows), dtype=np.int64), 0
-            unknown = np.ones(len(rows), dtype=bool)
-            for k, option in enumerate(variable.options):
-                here = values == k
-                unknown &= ~here
-                chosen[here] = start + self._paths_below(option, column, codes, rows[here], unassigned)
-                start += option.n_paths
-                column += option.n_columns
-            missing = np.isnan(values)
-            if (unknown & ~missing).any():
-                at = int(np.flatnonzero(unknown & ~missing)[0])
-                raise ValueError(_not_an_option(int(rows[at]), name, values[at], len(variable.options)))
-            unassigned[rows[missing]] = True
-            index = index * start + chosen
-        return index
+        return path_indices(self.root, self.variables, self._as_codes(codes))
 
     def validate(self, codes: ArrayLike) -> Float[np.ndarray, "n v"]:
         """Check codes and return them as a float array.
@@ -483,27 +316,7 @@ class Hierarchy:
             Names the first row and variable that break the rules.
         """
         codes = self._as_codes(codes)
-        on = self.active(codes)
-        first, message = len(codes), ""
-        for v in self.variables:
-            values, active = codes[:, v.index], on[:, v.index]
-            bad = np.where(active, ~np.isfinite(values), ~np.isnan(values))
-            if v.kind == "categorical":
-                option = np.isin(values, np.arange(v.n_options))
-                bad |= active & ~option
-            if not bad.any() or (row := int(np.argmax(bad))) >= first:
-                continue
-            first, value = row, values[row]
-            if not active[row]:
-                message = f"row {row}: variable {v.name!r} is inactive and must be NaN, got {value:g}"
-            elif np.isnan(value):
-                message = f"row {row}: variable {v.name!r} is active and must have a value, got NaN"
-            elif v.kind == "categorical":
-                message = _not_an_option(row, v.name, value, v.n_options)
-            else:
-                message = f"row {row}: variable {v.name!r} must be finite, got {value:g}"
-        if message:
-            raise ValueError(f"codes do not fit the hierarchy: {message}")
+        check_codes(self.variables, codes)
         return codes
 
     def sample(self, n_samples: int, random_state: int | np.random.Generator = 0) -> Float[np.ndarray, "n v"]:
@@ -526,13 +339,7 @@ class Hierarchy:
         >>> h.validate(h.sample(5)).shape
         (5, 3)
         """
-        rng = np.random.default_rng(random_state)
-        codes = np.full((n_samples, self.n_variables), np.nan)
-        for v in self.variables:
-            on = slice(None) if v.parent is None else codes[:, v.parent] == v.option
-            n_on = len(codes[on])
-            codes[on, v.index] = rng.random(n_on) if v.n_options == 0 else rng.integers(v.n_options, size=n_on)
-        return codes
+        return draw_codes(self.variables, n_samples, np.random.default_rng(random_state))
 
     def description_length(self, codes: ArrayLike, float_bits: float = 32) -> float:
         """Mean number of bits per row (the paper's remark on parsimony).
@@ -637,31 +444,7 @@ class Hierarchy:
             The same paths; the continuous variables of each path in their order.
         """
         codes = self.validate(codes)
-        if [p.dimension for p in self.paths] != [p.dimension for p in other.paths]:
-            raise ValueError("the other hierarchy must have the same paths with the same dimensions")
-        out = np.full((len(codes), other.n_variables), np.nan)
-        path = self.path_of(codes)
-        for mine, theirs in zip(self.paths, other.paths, strict=True):
-            rows = np.flatnonzero(path == mine.index)
-            here = np.ix_(rows, np.array(mine.continuous, dtype=np.intp))
-            there = np.ix_(rows, np.array(theirs.continuous, dtype=np.intp))
-            out[there] = codes[here]
-            for column, option in theirs.choices:
-                out[rows, column] = option
-        return out
+        return transferred(codes, self.path_of(codes), self.paths, other.paths, other.n_variables)
 
     def _as_codes(self, codes: ArrayLike) -> Float[np.ndarray, "n v"]:
-        try:
-            array = np.asarray(codes, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValueError("codes must be a numeric array of shape (n_rows, n_variables)") from None
-        if array.ndim != 2 or array.shape[1] != self.n_variables:
-            raise ValueError(
-                f"codes must have shape (n_rows, {self.n_variables}), one column for each variable of the "
-                f"hierarchy; got {array.shape}"
-            )
-        return array
-
-
-def _not_an_option(row: int, name: str, value: float, n_options: int) -> str:
-    return f"row {row}: categorical {name!r} must be an option index 0..{n_options - 1}, got {value:g}"
+        return as_codes(codes, self.n_variables)

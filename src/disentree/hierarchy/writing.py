@@ -1,0 +1,95 @@
+"""A hierarchy in other forms: dict, text, HTML and graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from disentree.hierarchy.tree import Categorical, Continuous, Group
+
+if TYPE_CHECKING:
+    import networkx
+
+
+def variables_to_list(group: Group) -> list[dict[str, Any]]:
+    """The variables of a group in dict form."""
+    out: list[dict[str, Any]] = []
+    for variable in group.variables:
+        if isinstance(variable, Continuous):
+            out.append({"kind": "continuous", "name": variable.name})
+        else:
+            options = [{"name": o.name, "variables": variables_to_list(o)} for o in variable.options]
+            out.append({"kind": "categorical", "name": variable.name, "options": options})
+    return out
+
+
+def text_lines(group: Group) -> Iterator[str]:
+    """The lines of a group's text form."""
+    for variable in group.variables:
+        if isinstance(variable, Continuous):
+            yield f"○ {variable.name}"
+            continue
+        yield f"◇ {variable.name}"
+        yield from _branches((o.name + ("" if o.variables else " ∅"), o) for o in variable.options)
+
+
+def html_list(group: Group) -> str:
+    """The variables of a group as a nested list, without any style sheet."""
+    if not group.variables:
+        return ""
+    items = []
+    for variable in group.variables:
+        name = escape(variable.name)
+        if isinstance(variable, Continuous):
+            items.append(f"<li>○ {name}</li>")
+            continue
+        options = "".join(f"<li><b>{escape(o.name)}</b>{html_list(o) or ' ∅'}</li>" for o in variable.options)
+        items.append(f"<li>◇ {name}<ul>{options}</ul></li>")
+    return f'<ul style="list-style:none;margin:0;padding-left:1.2em">{"".join(items)}</ul>'
+
+
+def _branches(items: Any) -> Iterator[str]:
+    items = list(items)
+    for k, (title, group) in enumerate(items):
+        last = k == len(items) - 1
+        yield ("└── " if last else "├── ") + title
+        indent = "    " if last else "│   "
+        for line, inner in _mark_last(text_lines(group), group):
+            yield indent + inner + line
+
+
+def _mark_last(lines: Iterator[str], group: Group) -> Iterator[tuple[str, str]]:
+    """Prefix a group's own lines with branch marks, and those of the groups below with a rail."""
+    left = len(group.variables)
+    for line in lines:
+        if line[0] in "○◇":
+            left -= 1
+            yield line, "├── " if left else "└── "
+        else:
+            yield line, "│   " if left else "    "
+
+
+def graph_of(root: Group) -> networkx.DiGraph:
+    """A node for each group and each variable."""
+    import networkx
+
+    graph = networkx.DiGraph()
+
+    def add(group: Group, column: int, node: str, label: str) -> int:
+        graph.add_node(node, kind="group", name=label, label=group.min_dimension)
+        for variable in group.variables:
+            kind = "continuous" if isinstance(variable, Continuous) else "categorical"
+            name = f"variable{column}"
+            graph.add_node(name, kind=kind, name=variable.name, column=column)
+            graph.add_edge(node, name)
+            column += 1
+            if isinstance(variable, Categorical):
+                for k, option in enumerate(variable.options):
+                    child = f"{name}.option{k}"
+                    column = add(option, column, child, option.name)
+                    graph.add_edge(name, child, option=k, name=option.name)
+        return column
+
+    add(root, 0, "root", "root")
+    return graph
