@@ -1,4 +1,5 @@
-"""Tables on the page: columns in their units, reasons, the map of rows; covers `tables.py` and `rows.py`."""
+"""Tables on the page: columns in their units, reasons, the map of rows; covers `tables.py`, `rows.py` and
+`features.py`."""
 
 import json
 
@@ -7,11 +8,12 @@ import pandas as pd
 import pytest
 
 from disentree import COFHAE
-from disentree.explorer import Page, from_run
+from disentree.explorer import Page, explore, from_run
+from disentree.explorer.content import from_model
 from disentree.explorer.rows import shares
 from disentree.hierarchy import Hierarchy
 
-from .conftest import make_run, settled, until
+from .conftest import make_run, quick_model, settled, until
 
 EVIL = "</script><b>x</b>"
 CODE = "explorer.panels[0].tree.code(explorer.panels[0].values)"
@@ -226,3 +228,44 @@ def test_shares_of_paths():
         "n_rows": 4,
         "paths": [{"choices": [0], "n_rows": 2}, {"choices": [1], "n_rows": 1}],
     }
+
+
+# ------------------------------------------------------------------ models of data frames
+
+
+def test_a_model_of_a_frame_with_text_and_empty_cells():
+    rng, n = np.random.default_rng(0), 120
+    there = np.arange(n) % 3 == 0
+    frame = pd.DataFrame(
+        {
+            "kind": rng.choice(["flat", "house"], n),
+            "area": rng.normal(90, 9, n),
+            "garage": np.where(there, rng.normal(20, 3, n), np.nan),
+        }
+    )
+    model = quick_model().fit(frame, hierarchy=Hierarchy.flat(2, (2,)), paths=there.astype(int))
+    found = from_model(model, frame)
+    columns = {column["name"]: column for column in found.columns}
+    assert list(columns) == ["area", "garage", "kind"]  # numbers first, as in the features
+    assert columns["kind"]["levels"] == ["flat", "house"]
+    assert columns["garage"]["flag"] == len(found.feature_names) - 1
+    np.testing.assert_array_equal(found.codes()[0], model.transform(frame.iloc[list(found.rows)]))
+    np.testing.assert_array_equal(
+        found.maps[0].cells,
+        np.column_stack([frame["area"], frame["garage"], (frame["kind"] == "house").astype(float)]),
+    )
+    assert "house" in explore(model, frame).html
+    assert "house" in explore(model).html
+    assert model.table_ is not None  # it still takes frames
+
+
+def test_the_model_of_a_run_takes_the_table_as_it_is(run, homes):
+    frame = pd.read_csv(run.folder.parent / "homes.csv")
+    mine = from_model(COFHAE.load(run.folder, device="cpu"), frame)
+    assert mine.feature_names == homes.feature_names
+    assert [c["name"] for c in mine.columns] == [c["name"] for c in homes.columns]
+    at = {row: i for i, row in enumerate(mine.rows)}
+    both = [i for i, row in enumerate(homes.rows) if row in at]
+    assert both
+    np.testing.assert_allclose(homes.X[both], mine.X[[at[homes.rows[i]] for i in both]], atol=1e-6)
+    assert Page(mine).html.startswith("<!doctype html>")

@@ -12,7 +12,6 @@ from disentree.mimosa.naming import (
     name_options,
     names_between,
     renamed,
-    shortened,
     together,
     with_names,
 )
@@ -70,10 +69,7 @@ class TestFromReasons:
         assert len(fact_name(fact(column, " > 0.000123"))) <= LONGEST
         assert len(fact_name(fact(column, f" = {'y' * 60}"))) <= LONGEST
 
-    def test_whole_words_where_there_are_words(self):
-        assert shortened("AgeInYearsAtScreening", 12) == "AgeInYears"
-        assert shortened("flipper_length_mm", 10) == "flipper"
-        assert shortened("od280/od315_of_diluted", 14) == "od280/od315"
+    def test_as_many_names_as_there_is_room_for(self):
         assert together(["area", "rooms", "age"], 12) == "area, rooms"
 
 

@@ -9,7 +9,6 @@ from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.mimosa.filling import fit_filling
 from disentree.mimosa.table_dimension import shared_dimension
-from disentree.mimosa.table_model import common_name
 
 N = 600
 
@@ -149,8 +148,3 @@ def test_shared_dimensions_by_hand():
     assert shared_dimension(columns, rng) == 2
     assert shared_dimension(columns[:1], rng) == 1
     assert shared_dimension([], rng) == 0
-
-
-def test_names_in_common():
-    assert common_name(["Garage.Type", "Garage.Area", "x"]) == "Garage"
-    assert common_name(["a", "b"]) == "a"

@@ -14,6 +14,7 @@ from jaxtyping import Float, Int, Num
 
 from disentree._version import __version__
 from disentree.errors import UserError
+from disentree.explorer.features import Features, codec_of_model, without_units
 from disentree.explorer.rows import map_to_json, shares
 from disentree.explorer.tables import columns_of_codec, columns_of_numbers, presence
 from disentree.hierarchy import Hierarchy, Variable
@@ -26,6 +27,7 @@ from disentree.runs.models import MODELS
 from disentree.runs.row_map import RowMap, make_map
 from disentree.runs.stages import check_scored
 from disentree.runs.structure import TABLE
+from disentree.tables import Codec
 
 if TYPE_CHECKING:
     from disentree.runs.folder import Run
@@ -352,48 +354,63 @@ def from_model(
     title : str, default=""
         Heading of the page; the name of the model's class if empty.
     feature_names : sequence of str, default=()
-        Names of the columns of X; those of a DataFrame are known.
+        Names of the columns of X; those of a DataFrame are known, and stay with columns of any kind.
 
     Returns
     -------
     Explored
     """
-    hierarchy = model.hierarchy_
-    name = type(model).__name__
+    hierarchy, name = model.hierarchy_, type(model).__name__
+    codec, units = codec_of_model(model), getattr(model, "units_", None)
+    names = _feature_names(model, codec, X, feature_names)
     if X is None:
         statistics = getattr(model, "code_statistics_", None)
         if statistics is None:
             raise ValueError(f"this {name} has no statistics of its codes: give rows, as in explore(model, X)")
         rows, shape = None, tuple(int(n) for n in model.input_.shape)
         keep: Int[np.ndarray, " m"] = np.zeros(0, dtype=np.int64)
-        codes = cells = None
+        found = None
     else:
-        if not len(feature_names) and hasattr(X, "columns"):
-            feature_names = [str(column) for column in X.columns]
         codes = model.transform(X)
         statistics = code_statistics(hierarchy, codes)
-        rows = np.asarray(X)
-        shape = rows.shape[1:]
+        features = Features.of(model, X, is_table=bool(names))
+        rows, shape = features.X, features.X.shape[1:]
         keep = _that_fit(rows, _some_of_each(hierarchy, codes))
-        cells = rows.astype(np.float64) if rows.ndim == 2 and len(feature_names) else None
-    if not len(feature_names):
-        feature_names = [str(n) for n in getattr(model, "feature_names_in_", ())]
-    if feature_names and list(shape) != [len(feature_names)]:
-        raise ValueError(f"feature_names must name every column of X: got {len(feature_names)} for {shape}")
+        found = make_map(rows, hierarchy.path_of(codes), features.cells)
+    if names and list(shape) != [len(names)]:
+        raise ValueError(f"feature_names must name every column of X: got {len(names)} for {shape}")
+    center, scale = (None, None) if units is None else (units.center, units.scale)
+    table = getattr(model, "table_", None)
     return Explored(
         title=title or name,
-        kind="images" if len(shape) > 1 else "table" if feature_names else "series",
+        kind="images" if len(shape) > 1 else "table" if names else "series",
         shape=tuple(shape),
-        models=(model,),
+        models=(without_units(model),),
         names=(name,),
         statistics=(statistics,),
         X=None if rows is None else rows[keep],
         rows=tuple(int(row) for row in keep),
-        feature_names=tuple(feature_names),
+        feature_names=names,
+        center=None if center is None else tuple(center),
+        scale=None if scale is None else tuple(scale),
         what_rows="row",
-        columns=tuple(columns_of_numbers(tuple(feature_names), None, None)),
-        maps=(None if rows is None else make_map(rows, hierarchy.path_of(codes), cells),),
+        columns=tuple(columns_of_numbers(names, center, scale) if codec is None else columns_of_codec(codec)),
+        maps=(found,),
+        presence=(None if table is None else presence(table, hierarchy),),
     )
+
+
+def _feature_names(model: Any, codec: Codec | None, X: Any, given: Sequence[str]) -> tuple[str, ...]:
+    """Of the columns that the networks take; none for data that is no table."""
+    units = getattr(model, "units_", None)
+    if codec is not None:
+        return codec.feature_names
+    if units is not None and units.names:
+        return tuple(units.names)
+    if len(given):
+        return tuple(given)
+    columns = X.columns if hasattr(X, "columns") else getattr(model, "feature_names_in_", ())
+    return tuple(str(column) for column in columns)
 
 
 def _some_of_each(hierarchy: Hierarchy, codes: Float[np.ndarray, "n v"]) -> Int[np.ndarray, " m"]:

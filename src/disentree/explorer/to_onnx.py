@@ -6,7 +6,6 @@ before: every operation becomes a few nodes of ONNX.
 
 from __future__ import annotations
 
-import copy
 import math
 import os
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ import numpy as np
 from disentree._version import __version__
 from disentree.cofhae.inputs import channels_first
 from disentree.errors import UserError
+from disentree.explorer.features import without_units
 from disentree.explorer.interpreter import agreeing_program
 from disentree.explorer.program import NotInBrowser, Op
 from disentree.hierarchy import Hierarchy
@@ -72,8 +72,7 @@ def export_onnx(model: Any, folder: str | os.PathLike[str]) -> list[Path]:
     with needing("export_onnx"):
         onnx: Any = import_module("onnx")
 
-    plain = copy.copy(model)
-    plain.table_ = plain.units_ = plain.codec_ = None  # the networks take and give features
+    plain = without_units(model)
     hierarchy: Hierarchy = model.hierarchy_
     codes = hierarchy.sample(ROWS_TO_CHECK)
     try:

@@ -8,14 +8,12 @@ from typing import Any
 
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.facts import Fact, Measured
+from disentree.mimosa.words import shortened
 
 LONGEST = 24  # letters of a name
 GENERIC = re.compile(r"(branch\d+|stop|\d+)")  # options that only have a number
 GENERIC_VARIABLE = re.compile(r"[czx]\d+")
 SWITCH = ("off", "on")  # options of a choice that is only known by what it adds
-SMALL_WORDS = ("", "a", "an", "and", "at", "by", "for", "in", "of", "on", "or", "the", "to", "you", "your")
-_PARTS = re.compile(r"[^ ._\-/]+|[ ._\-/]+")
-_HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+")
 
 
 def name_options(
@@ -96,17 +94,6 @@ def together(columns: Sequence[str], room: int = LONGEST) -> str:
         if len(text := ", ".join(columns[:n])) <= room:
             return text
     return shortened(columns[0], room)
-
-
-def shortened(name: str, room: int) -> str:
-    """A column's name in at most `room` letters: without its last words, or cut."""
-    if len(name) <= room:
-        return name
-    parts = [hump for part in _PARTS.findall(name) for hump in _HUMPS.findall(part)]
-    while len(parts) > 1 and (len("".join(parts)) > room or parts[-1].strip(" ._-/").lower() in SMALL_WORDS):
-        parts.pop()
-    short = "".join(parts).strip(" ._-/")
-    return short if 0 < len(short) <= room else f"{name[: max(1, room - 1)]}…"
 
 
 def unique(name: str, taken: set[str]) -> str:

@@ -29,10 +29,10 @@ from disentree.mimosa.existence import (
 )
 from disentree.mimosa.filling import Filling, fit_filling
 from disentree.mimosa.table_dimension import shared_dimension, weighted_blocks
+from disentree.mimosa.words import common_name
 from disentree.tables import Cells, Codec
 
 MOST_EMPTY = 0.2  # of the cells of a column of numbers that is searched
-SHARED = 0.6  # of the names of columns that have a part in common
 FEWEST_WHOLE = 30  # different whole numbers in a column that is searched
 FEWEST_NAMED = 100  # whole numbers that all differ, to be taken for numbers of the rows
 MOST_WITH_LEAVES = 8 * MOST_PATHS  # paths, if there are leaves among the numbers too
@@ -321,17 +321,3 @@ def branch_names(found: Existing, codec: Codec) -> Names:
         codec.schema.categorical[b.column].name if b.column >= 0 else groups[b.switches[0]] for b in found.branches
     ]
     return Names(branches, groups)
-
-
-def common_name(names: Sequence[str]) -> str:
-    """What most of some names have in common, three letters at least; else the first of them.
-
-    Examples
-    --------
-    >>> common_name(["Bsmt.Qual", "BsmtFin.Type", "Total.Bsmt"]), common_name(["ab", "xy1"])
-    ('Bsmt', 'ab')
-    """
-    first, most = names[0], max(2, int(np.ceil(SHARED * len(names))))
-    parts = {first[i:j].strip(" ._-") for i in range(len(first)) for j in range(i + 3, len(first) + 1)}
-    shared = [part for part in parts if len(part) >= 3 and sum(part in name for name in names) >= most]
-    return max(shared, key=lambda part: (sum(part in name for name in names), len(part), part), default=first)
