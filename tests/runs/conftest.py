@@ -69,6 +69,19 @@ def real(tmp_path_factory):
     return ask, folder
 
 
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """`disentree apply` reads 300 rows at a time."""
+    for module in ("disentree.runs.reading", "disentree.runs.apply"):
+        monkeypatch.setattr(f"{module}.rows_per_block", lambda shape: 300)
+
+
+@pytest.fixture
+def inline(monkeypatch):
+    """What a cluster would do, in this process; `tests/utils/test_jobs.py` has the processes."""
+    monkeypatch.setattr("disentree.runs.apply.in_processes", lambda f, calls, *_: [f(*call) for call in calls])
+
+
 def starts(folder):
     lines = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
     return [line["stage"] for line in lines if line["event"] == "start"]
