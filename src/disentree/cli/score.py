@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from disentree._version import __version__
 from disentree.cli.options import Force, NJobs, Seed, refuse
 from disentree.cli.tables import print_table
 from disentree.errors import UserError
@@ -138,7 +139,6 @@ def _hierarchy_beside(path: Path) -> str:
 def _score(
     true: _Codes, learned: _Codes, path: Path, chosen: list[str] | None, options: dict[str, Any]
 ) -> dict[str, Any]:
-    from disentree._version import __version__
     from disentree.metrics import METRICS, coverage_score, evaluate, h_error, purity_score
 
     if true.codes is None:

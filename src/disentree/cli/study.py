@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from disentree.cli.options import Address, Engine, NJobs, given_options, refuse
+from disentree.cli.tables import print_table
 from disentree.errors import UserError
+from disentree.utils.progress import duration
 
 if TYPE_CHECKING:
     from disentree.studies.options import Options
@@ -144,7 +146,6 @@ def print_plan(study: Study, options: Options, folder: Path, jobs: int) -> None:
     from disentree.studies.cost import estimate
     from disentree.studies.progress import time_for
     from disentree.studies.study import collect, planned
-    from disentree.utils.progress import duration
 
     tasks = planned(study, options)
     done = collect(options, folder, tasks).found
@@ -159,7 +160,6 @@ def print_plan(study: Study, options: Options, folder: Path, jobs: int) -> None:
 
 def print_results(results: Results) -> None:
     """The tables of the report, for people."""
-    from disentree.cli.tables import print_table
     from disentree.studies.folder import read_study
 
     for section in read_study(results.folder)["sections"]:

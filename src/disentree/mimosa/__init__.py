@@ -1,7 +1,7 @@
 """MIMOSA: manifolds, and the tree they form, from data alone.
 
 `estimator` reads as the steps follow each other: `coordinates` (in which components are found), `search` (which
-asks the `finders` and lets the `judge` choose by held-out bits), `enclosure` and `tree` (which encloses which).
+asks the `finders` and lets the `judge` choose by held-out bits), `arrangement` (which encloses which).
 `paper` has the paper's version, one file for each of its algorithms.
 """
 

@@ -66,13 +66,36 @@ def describe(
     for c, sheet in enumerate(sheets):
         rows, core = np.flatnonzero(labels == c), np.flatnonzero(core_labels == c)
         points = Z[rows] if len(rows) else sheet.points
-        center = points.mean(axis=0)
-        spread = np.linalg.svd(points - center, compute_uv=False) / np.sqrt(len(points))
-        spread = np.pad(spread, (0, n_dims - len(spread)))
-        components.append(Component(sheet.dimension, rows, core, parents[c], center, spread, direct[c]))
+        place = _center_and_spread(points)
+        components.append(Component(sheet.dimension, rows, core, parents[c], *place, direct[c]))
         if len(rows):
             steps = np.maximum(residuals(sheet) * 2.0**FLOAT_BITS, 1.0)
             across = (n_dims - sheet.dimension) * np.log2(steps).mean()
             bits += len(rows) * (sheet.dimension * FLOAT_BITS + across - np.log2(len(rows) / n))
     bits += n_without * n_dims * FLOAT_BITS + (n_without * -np.log2(n_without / n) if n_without else 0.0)
     return components, float(bits / n)
+
+
+def components_of(
+    Z: Float[np.ndarray, "n D"],
+    labels: Int[np.ndarray, " n"],
+    core_labels: Int[np.ndarray, " n"],
+    dimensions: Sequence[int],
+    parents: Sequence[int | None],
+    enclosed: Sequence[tuple[int, ...]],
+) -> list[Component]:
+    """What can be said about each leaf; one without rows has its center at the origin."""
+    out = []
+    for c, (dimension, parent) in enumerate(zip(dimensions, parents, strict=True)):
+        rows, core = np.flatnonzero(labels == c), np.flatnonzero(core_labels == c)
+        points = Z[rows] if len(rows) else np.zeros((1, Z.shape[1]))
+        out.append(Component(dimension, rows, core, parent, *_center_and_spread(points), enclosed[c]))
+    return out
+
+
+def _center_and_spread(
+    points: Float[np.ndarray, "m D"],
+) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, " D"]]:
+    center = points.mean(axis=0)
+    spread = np.linalg.svd(points - center, compute_uv=False) / np.sqrt(len(points))
+    return center, np.pad(spread, (0, points.shape[1] - len(spread)))

@@ -7,12 +7,14 @@ import logging
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 
 from disentree.geometry.pca import principal_axes
+from disentree.mimosa.finders.noisy_subspaces import WhiteNoise
 from disentree.mimosa.finders.structureless import Columns
 from disentree.mimosa.precision import precision_of
 from disentree.mimosa.representation.base import Representation, as_float, as_rows
+from disentree.mimosa.representation.linear import linear_representation
 from disentree.utils.extras import needing
 
 log = logging.getLogger("disentree.mimosa")
@@ -131,3 +133,22 @@ def table_coordinates(X: Float[np.ndarray, "n p"], rng: np.random.Generator) -> 
     floor = np.sqrt((weights**2).T @ (precision**2))
     representation = Representation("linear", mean, weights, s)
     return Coordinates(representation, floor, Columns(mean, back, precision))
+
+
+def white_noise(X: Shaped[np.ndarray, "n ..."], columns: Columns) -> WhiteNoise | None:
+    """White noise that shows in the spectrum of a table, in its coordinates."""
+    found = linear_representation(X)
+    if found is None or found.noise is None:
+        return None
+    weights = columns.basis @ found.weights
+    center = np.linalg.pinv(columns.basis.T) @ (found.mean - columns.mean)
+    return WhiteNoise(center, weights, found.noise)
+
+
+def landmarks(Z: Float[np.ndarray, "n D"], most: int, seed: np.random.SeedSequence) -> Int[np.ndarray, " m"]:
+    """Rows that the structure is found on, in an order of the data's own, so that nothing depends on the order
+    they came in."""
+    order = np.argsort(np.linalg.norm(Z, axis=1), kind="stable")
+    if len(order) <= most:
+        return order
+    return order[np.sort(np.random.default_rng(seed).choice(len(Z), most, replace=False))]

@@ -8,31 +8,31 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Bool, Float, Shaped
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from disentree.mimosa.arrangement import arrange_leaves
 from disentree.mimosa.base import TreeEstimator
-from disentree.mimosa.candidate import Candidate, NoLeaf
 from disentree.mimosa.codes import codes_of, find_matches, log2_density
-from disentree.mimosa.component import Component
-from disentree.mimosa.coordinates import REPRESENTATIONS, Coordinates, choose_coordinates, latent_coordinates
-from disentree.mimosa.enclosure import enclosures
+from disentree.mimosa.component import Component, components_of
+from disentree.mimosa.coordinates import (
+    REPRESENTATIONS,
+    Coordinates,
+    choose_coordinates,
+    landmarks,
+    latent_coordinates,
+    white_noise,
+)
 from disentree.mimosa.factors import factor_columns
-from disentree.mimosa.finders.noisy_subspaces import WhiteNoise
-from disentree.mimosa.finders.structureless import Columns
 from disentree.mimosa.inputs import check_common_settings, check_one_of, check_whole, is_frame
 from disentree.mimosa.paper.algorithm1_mimosa import PaperMIMOSA
-from disentree.mimosa.products import Factored, direct_parents, factored_leaves
 from disentree.mimosa.representation.base import Representation
-from disentree.mimosa.representation.linear import linear_representation
 from disentree.mimosa.representation.loading import load_representation
-from disentree.mimosa.saving import as_loaded
-from disentree.mimosa.search import Outcome, is_product, latent_finders, search, table_finders, table_inside
+from disentree.mimosa.search import Outcome, latent_finders, search, table_finders, table_inside
 from disentree.mimosa.stability import Found, Stability, product_summary, stability_of
 from disentree.mimosa.table_estimator import TableTreeEstimator
-from disentree.mimosa.tree import directly_enclosed, fewest_lost, in_order, tree_from_parents
-from disentree.mimosa.verdict import verdict
+from disentree.mimosa.verdict import verdict, what_it_saves
 from disentree.tables import Codec
 from disentree.tables.frames import as_pandas
 from disentree.utils.dask import is_dask, over_blocks
@@ -238,12 +238,13 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
             self.representation_ = coordinates.representation
             self.embedding_ = self.representation_.transform(X)
         Z = self.embedding_ if seen is X else self.representation_.transform(seen)
-        Z = Z[self._landmarks(Z, seeds[1])]
+        most = LANDMARKS[self.representation_.kind] if self.max_landmarks is None else self.max_landmarks
+        Z = Z[landmarks(Z, most, seeds[1])]
         self._floor, columns = coordinates.floor, coordinates.columns
         if columns is None:
             finders, inside = latent_finders(self.n_neighbors, self._workers), None
         else:
-            noise = self._white_noise(seen, columns)
+            noise = white_noise(seen, columns)
             finders = table_finders(self._floor, columns, noise, self.n_neighbors, self._workers, self._rigor)
             inside = table_inside(columns, self.n_neighbors, self._workers)
         finders = [finder for finder in finders if finder.name not in self._unasked]
@@ -444,17 +445,9 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         if self.table_ is None and factor_columns(self.hierarchy_):
             head = tree.partition("\n")[0]
             tree = f"{head}\n{product_summary(self.hierarchy_, self.labels_, self.stability_)}"
-        chosen, others = self.candidates_[0], self.candidates_[1:]
         if np.isnan(self.saved_bits_):  # saved by a version that compared nothing
             return tree
-        found = f"no model with structure describes held-out rows better than {chosen['finder']}"
-        if self.saved_bits_:
-            saved = f"{self.saved_bits_:.2f} ± {self.saved_bits_doubt_:.2f} bits per row"
-            found = f"found by {self._found_by()}; saves {saved} over the best model without structure"
-        for other in others[:1]:
-            leaves = f"{other['components']} component{'s' * (other['components'] != 1)}"
-            more = f"{other['bits'] - chosen['bits']:+.2f} bits per row"
-            found += f"\nrunner-up: {other['finder']}, {leaves}, {more}"
+        found = what_it_saves(self.candidates_, self._found_by(), self.saved_bits_, self.saved_bits_doubt_)
         return f"{self.verdict_}\n{tree}\n{found}"
 
     # ---------------------------------------------------------------- the steps
@@ -466,71 +459,17 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         if self.max_landmarks is not None:
             check_whole(self, "max_landmarks", 2)
 
-    def _white_noise(self, X: Shaped[np.ndarray, "n ..."], columns: Columns) -> WhiteNoise | None:
-        """White noise that shows in the spectrum of a table, in the coordinates of the embedding."""
-        found = linear_representation(X)
-        if found is None or found.noise is None:
-            return None
-        weights = columns.basis @ found.weights
-        center = np.linalg.pinv(columns.basis.T) @ (found.mean - columns.mean)
-        return WhiteNoise(center, weights, found.noise)
-
-    def _landmarks(self, Z: Float[np.ndarray, "n D"], seed: np.random.SeedSequence) -> Int[np.ndarray, " m"]:
-        """Rows that the structure is found on, in an order of the data's own, so that nothing depends on the order
-        they came in."""
-        order = np.argsort(np.linalg.norm(Z, axis=1), kind="stable")
-        most = LANDMARKS[self.representation_.kind] if self.max_landmarks is None else self.max_landmarks
-        if len(order) <= most:
-            return order
-        return order[np.sort(np.random.default_rng(seed).choice(len(Z), most, replace=False))]
-
     def _components(
         self, dimensions: Sequence[int], parents: Sequence[int | None], enclosed: Sequence[tuple[int, ...]]
     ) -> list[Component]:
-        """What can be said about each leaf; one without rows has its center at the origin."""
-        out, Z = [], self.embedding_
-        for c, (dimension, parent) in enumerate(zip(dimensions, parents, strict=True)):
-            rows, core = np.flatnonzero(self.labels_ == c), np.flatnonzero(self.core_labels_ == c)
-            points = Z[rows] if len(rows) else np.zeros((1, Z.shape[1]))
-            center = points.mean(axis=0)
-            spread = np.linalg.svd(points - center, compute_uv=False) / np.sqrt(len(points))
-            spread = np.pad(spread, (0, Z.shape[1] - len(spread)))
-            out.append(Component(dimension, rows, core, parent, center, spread, enclosed[c]))
-        return out
+        labels = (self.labels_, self.core_labels_)
+        return components_of(self.embedding_, *labels, dimensions, parents, enclosed)
 
     def _set_hierarchy(self, found: Any, Z: Float[np.ndarray, "n D"]) -> None:
         """The tree of the chosen leaves, which are numbered by its paths."""
-        if is_product(found):
-            self.hierarchy_ = found.hierarchy
-            self._enclosed = direct_parents(self.hierarchy_)
-            self._parents = [above[0] if above else None for above in self._enclosed]
-            self.candidate_ = as_loaded(found)
-            return
-        dimensions = found.dimensions
-        labels = found.posteriors(Z).argmax(axis=1)
-        encloses, distance = enclosures(found, Z, labels)
-        product = factored_leaves(dimensions, encloses, labels, Z.shape[1])
-        if product is not None:
-            self._set_product(product, found)
-            return
-        direct = directly_enclosed(distance, encloses)
-        parents = fewest_lost(dimensions, direct)
-        self.hierarchy_, order = tree_from_parents(dimensions, parents)
-        self._parents, self._enclosed = in_order(order, parents, direct)
-        chosen = Candidate(found.finder, [found.components[c] for c in order], found.shares[order], found.details)
-        self.candidate_ = as_loaded(chosen)  # so that a saved model predicts the same to the last bit
-
-    def _set_product(self, product: Factored, found: Any) -> None:
-        """The product that leaves are combinations of, and the leaves numbered by its paths."""
-        self.hierarchy_ = product.hierarchy
-        self._enclosed = direct_parents(self.hierarchy_)
-        self._parents = [above[0] if above else None for above in self._enclosed]
-        leaves = [
-            found.components[c] if c >= 0 else NoLeaf(path.dimension)
-            for c, path in zip(product.leaf_of, self.hierarchy_.paths, strict=True)
-        ]
-        shares = np.where(product.leaf_of >= 0, found.shares[product.leaf_of], 0.0)
-        self.candidate_ = as_loaded(Candidate(found.finder, leaves, shares, found.details))
+        tree = arrange_leaves(found, Z)
+        self.hierarchy_, self.candidate_ = tree.hierarchy, tree.candidate
+        self._parents, self._enclosed = tree.parents, tree.enclosed
 
     @classmethod
     def _loadable(cls) -> Sequence[type[TreeEstimator]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool
@@ -72,6 +73,35 @@ def verdict(hierarchy: Hierarchy, support: Sequence[float] | None = None) -> str
     if came_back.all():
         return f"{what} {be} {_well(support)}supported: {size}."
     return f"{what} {be} partly supported: {_part(came_back, 'choices' if plural else 'branches')}."
+
+
+def what_it_saves(candidates: Sequence[Mapping[str, Any]], found_by: str, saved: float, doubt: float) -> str:
+    """How a tree was found, what it saves, and the runner-up.
+
+    Parameters
+    ----------
+    candidates : sequence of dict
+        What was proposed, the chosen one first.
+    found_by : str
+        The finder in words.
+    saved, doubt : float
+        Bits per row that it saves over the best model without structure, and the standard error.
+
+    Returns
+    -------
+    str
+        A line or two.
+    """
+    chosen, others = candidates[0], candidates[1:]
+    found = f"no model with structure describes held-out rows better than {chosen['finder']}"
+    if saved:
+        bits = f"{saved:.2f} ± {doubt:.2f} bits per row"
+        found = f"found by {found_by}; saves {bits} over the best model without structure"
+    for other in others[:1]:
+        leaves = f"{other['components']} component{'s' * (other['components'] != 1)}"
+        more = f"{other['bits'] - chosen['bits']:+.2f} bits per row"
+        found += f"\nrunner-up: {other['finder']}, {leaves}, {more}"
+    return found
 
 
 def _of_clusters(n: int, support: Sequence[float] | None) -> str:

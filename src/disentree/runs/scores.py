@@ -10,6 +10,15 @@ import numpy as np
 from jaxtyping import Float, Int, Num
 
 from disentree.hierarchy import Hierarchy
+from disentree.metrics import (
+    coverage_score,
+    dendrogram_purity,
+    dependence_scores,
+    evaluate,
+    h_error,
+    matching_accuracy,
+    purity_score,
+)
 from disentree.runs.comparison import compare, warning
 from disentree.runs.describing import describe_rows
 from disentree.runs.folder import Run
@@ -77,8 +86,6 @@ def score_against_truth(
     seed: int,
     n_jobs: int | None = -1,
 ) -> None:
-    from disentree.metrics import evaluate, h_error
-
     result["scores"]["h_error"] = h_error(v_hierarchy, z_hierarchy)
     try:
         found = evaluate(V, Z, v_hierarchy, z_hierarchy, metrics=FROM_TRUTH, random_state=seed, n_jobs=n_jobs)
@@ -97,8 +104,6 @@ def score_against_truth(
 
 def structure_scores(true_paths: Int[np.ndarray, " n"], rows: dict[str, np.ndarray]) -> dict[str, float]:
     """Purity and coverage of the structure on the training rows: of cores as in the paper, and of all rows."""
-    from disentree.metrics import coverage_score, purity_score
-
     return {
         "purity": purity_score(true_paths, rows["core_labels"]),
         "coverage": coverage_score(rows["core_labels"]),
@@ -109,8 +114,6 @@ def structure_scores(true_paths: Int[np.ndarray, " n"], rows: dict[str, np.ndarr
 def class_scores(labels: Any, rows: dict[str, np.ndarray], hierarchy: Hierarchy) -> dict[str, float]:
     """How well the structure agrees with known classes of the training rows, which no stage has seen."""
     from sklearn.metrics import adjusted_mutual_info_score, normalized_mutual_info_score
-
-    from disentree.metrics import dendrogram_purity, matching_accuracy
 
     known = labels != ""
     if not known.any():
@@ -186,8 +189,6 @@ def agreement(
 def dependence(
     result: dict[str, Any], codes: Float[np.ndarray, "n v"], hierarchy: Hierarchy, seed: int
 ) -> dict[str, float]:
-    from disentree.metrics import dependence_scores
-
     found = dependence_scores(codes, hierarchy, random_state=seed)
     result["dependence"] = [asdict(path) for path in found]
     weights = np.array([path.n_rows for path in found], dtype=float)

@@ -14,6 +14,7 @@ from jaxtyping import Int
 
 from disentree.errors import NoComponentFound, UserError
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa import MIMOSA
 from disentree.mimosa.saving import table_to_json
 from disentree.runs.config import RunConfig
 from disentree.runs.folder import Run
@@ -51,8 +52,6 @@ def find_structure(run: Run, options: StageOptions) -> str:
 
 def make_mimosa(config: RunConfig, options: StageOptions) -> Any:
     """MIMOSA with the settings of a run, not fitted."""
-    from disentree.mimosa import MIMOSA
-
     make = MIMOSA.paper if config.structure == "mimosa-paper" else MIMOSA
     mimosa = make(random_state=config.seed, verbose=options.verbose, **config.structure_settings)
     if options.n_jobs is not None:

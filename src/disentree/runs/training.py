@@ -10,6 +10,7 @@ from typing import Any
 from disentree.cofhae.units import Units
 from disentree.datasets import UserData
 from disentree.errors import DamagedFile
+from disentree.mimosa.representation.loading import load_representation
 from disentree.mimosa.saving import table_from_json
 from disentree.runs.folder import Run
 from disentree.runs.models import find_model
@@ -32,8 +33,6 @@ def train_model(run: Run, options: StageOptions) -> str:
     model = make_model(run, options, is_image=data.X.ndim > 2)
     more: dict[str, Any] = {}
     if run.config.model == "cofhae" and (run.folder / REPRESENTATION).is_file():
-        from disentree.mimosa.representation.loading import load_representation
-
         more["representation"] = load_representation(run.folder / REPRESENTATION)
     if find_model(run.config.model).needs_codes:
         assert data.codes is not None
