@@ -239,7 +239,7 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
             self.embedding_ = self.representation_.transform(X)
         Z = self.embedding_ if seen is X else self.representation_.transform(seen)
         most = LANDMARKS[self.representation_.kind] if self.max_landmarks is None else self.max_landmarks
-        Z = Z[landmarks(Z, most, seeds[1])]
+        Z = Z[landmarks(Z, int(most), seeds[1])]
         self._floor, columns = coordinates.floor, coordinates.columns
         if columns is None:
             finders, inside = latent_finders(self.n_neighbors, self._workers), None
