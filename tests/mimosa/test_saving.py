@@ -125,11 +125,11 @@ def test_constant_data(tmp_path):
 
 def test_clusters(tmp_path):
     rng = np.random.default_rng(0)
-    places, blob = 5 * rng.normal(size=(3, 6)), rng.integers(3, size=600)
-    X = places[blob] + 0.3 * rng.normal(size=(600, 6))
+    places, blob = 5 * rng.normal(size=(3, 6)), rng.integers(3, size=240)
+    X = places[blob] + 0.3 * rng.normal(size=(240, 6))
     loaded = check_round_trip(MIMOSA().fit(X), tmp_path / "clusters", X, X + 0.1)
     assert [c.dimension for c in loaded.components_] == [6, 6, 6]
-    skewed = np.exp(rng.normal(size=(600, 3)))
+    skewed = np.exp(rng.normal(size=(240, 3)))
     loaded = check_round_trip(MIMOSA().fit(skewed), tmp_path / "skewed", skewed)
     assert loaded.candidates_[0]["finder"] == "margins"
 
