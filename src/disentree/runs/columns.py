@@ -14,7 +14,8 @@ from jaxtyping import Float
 
 from disentree.datasets import UserData
 from disentree.tables import Codec, Column, Schema
-from disentree.tables.kinds import DAY, as_numbers
+from disentree.tables.dates import DAY
+from disentree.tables.kinds import as_numbers
 
 EMPTY = {"absent": "not applicable", "random": "not known"}  # what an empty cell means, and how it is written
 DIGITS = 4  # of a number that is shown

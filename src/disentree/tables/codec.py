@@ -16,8 +16,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from disentree.tables.column import Column, Schema
+from disentree.tables.dates import DAY, as_days
 from disentree.tables.frames import as_pandas
-from disentree.tables.kinds import DAY, as_levels, as_numbers, infer_schema
+from disentree.tables.kinds import as_levels, as_numbers, infer_schema
 from disentree.tables.margins import backward, choose_scale, forward
 
 INTEGER_LIMIT = 2.0**53  # above it, floats are not all the whole numbers
@@ -151,9 +152,10 @@ class Codec:
     def _numbers_of(self, frame: Any, column: Column) -> Float[np.ndarray, " n"]:
         values = _get(frame, column.name)
         try:
-            x = as_numbers(values, as_date=column.kind == "date")
+            x = as_days(values, column.date_format) if column.kind == "date" else as_numbers(values)
         except (ValueError, TypeError):
-            raise ValueError(f"column {column.name!r} must hold {column.kind}s, as it did before") from None
+            form = f" like {column.date_format}" if column.date_format else ""
+            raise ValueError(f"column {column.name!r} must hold {column.kind}s{form}, as it did before") from None
         if np.isinf(x).any():
             raise ValueError(f"column {column.name!r} contains infinity")
         return x

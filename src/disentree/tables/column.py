@@ -40,6 +40,8 @@ class Column:
         Of transformed numbers.
     fill : str
         The value of a constant column, as JSON.
+    date_format : str
+        How dates are written in text, as "%d/%m/%Y"; "" if they are no text or in several ways.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Column:
     center: float = 0.0
     scale: float = 1.0
     fill: str = ""
+    date_format: str = ""
 
     @property
     def used(self) -> bool:

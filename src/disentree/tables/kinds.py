@@ -12,12 +12,11 @@ from jaxtyping import Bool, Float, Int
 
 from disentree.tables.cells import read_cells
 from disentree.tables.column import KINDS, Column, Schema
+from disentree.tables.dates import as_days, date_format_of, date_note, looks_like_dates
 
 FEWEST_COUNTED = 10  # fewer whole numbers may be one step apart by chance
 FEWEST_UNIQUE = 20  # fewer texts may all differ without being names of the rows
 MOST_LEVELS = 50  # of a category; with more, rows that share a value are too few to say something about it
-DAY = 86_400 * 10**9  # nanoseconds
-DATE_SHARE = 0.95  # of texts that must read as dates, for all to be
 
 
 def infer_schema(
@@ -111,13 +110,15 @@ def _as_asked(asked: str, values: Any, about: dict[str, Any]) -> Column:
         if asked == "boolean" and len(column.levels) > 2:
             raise ValueError(f"{about['name']!r} has {len(column.levels)} values, more than a boolean's two")
         return replace(column, note="as asked")
+    form = date_format_of(values) if asked == "date" else ""
     try:
-        numbers = as_numbers(values, as_date=asked == "date")
+        numbers = as_days(values, form) if asked == "date" else as_numbers(values)
     except (ValueError, TypeError):
         raise ValueError(
             f"{about['name']!r} does not hold {asked}s: its values are of type {about['dtype']}"
         ) from None
-    return replace(Column(kind=asked, note="as asked", **about), n_empty=int(np.isnan(numbers).sum()))
+    n_empty = int(np.isnan(numbers).sum())
+    return replace(Column(kind=asked, note="as asked", date_format=form, **about), n_empty=n_empty)
 
 
 def _of_text(values: Any, about: dict[str, Any]) -> Column:
@@ -131,31 +132,20 @@ def _of_text(values: Any, about: dict[str, Any]) -> Column:
         column = _numeric("number", read.values, about | {"n_empty": int(np.isnan(read.values).sum())})
         note = read.note or "text read as numbers"
         return replace(column, note=f"{note}; {column.note}" if column.note else note)
-    if (dates := _read_dates(values)) is not None:
-        column = _numeric("date", dates, about)
-        return replace(column, note="text read as dates")
+    if looks_like_dates(text):
+        form = date_format_of(values)
+        try:
+            days = as_days(values, form)
+        except (ValueError, TypeError):
+            days = None
+        if days is not None:
+            column = _numeric("date", days, about | {"n_empty": int(np.isnan(days).sum())})
+            return replace(column, note=date_note(form), date_format=form)
     if len(levels) == len(text) and len(text) >= FEWEST_UNIQUE:
         return Column(kind="identifier", note="a different text in every row", **about)
     if len(levels) > MOST_LEVELS:
         return Column(kind="text", note=f"{len(levels)} different texts, more than {MOST_LEVELS}", **about)
     return _categorical("category", values, about)
-
-
-def _read_dates(values: Any) -> Float[np.ndarray, " n"] | None:
-    """Texts as days, if nearly all of them are dates in one form."""
-    import warnings
-
-    import pandas as pd
-
-    some = values.dropna().astype(str)
-    if not some.str.contains(r"\d[-/.:]\d").mean() >= DATE_SHARE:
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        dates = pd.to_datetime(values, errors="coerce", utc=True)
-    if dates.notna().sum() < DATE_SHARE * len(some):
-        return None
-    return _days(dates)
 
 
 def _numeric(kind: str, numbers: Float[np.ndarray, " n"], about: dict[str, Any]) -> Column:
@@ -203,13 +193,13 @@ def _categorical(kind: str, values: Any, about: dict[str, Any]) -> Column:
     return Column(kind=kind, levels=levels, **about)
 
 
-def as_numbers(values: Any, as_date: bool = False) -> Float[np.ndarray, " n"]:
-    """A column of numbers, dates or text that reads as one of them, as floats; days for dates; NaN where empty."""
+def as_numbers(values: Any) -> Float[np.ndarray, " n"]:
+    """A column of numbers, dates or text that reads as numbers, as floats; days for dates; NaN where empty."""
     import pandas as pd
     from pandas.api import types
 
-    if as_date or types.is_datetime64_any_dtype(values.dtype):
-        return _days(pd.to_datetime(values, utc=True))
+    if types.is_datetime64_any_dtype(values.dtype):
+        return as_days(values)
     if types.is_timedelta64_dtype(values.dtype):
         return (values / pd.Timedelta(days=1)).to_numpy(dtype=np.float64, na_value=np.nan)
     if types.is_numeric_dtype(values.dtype):
@@ -221,13 +211,6 @@ def as_numbers(values: Any, as_date: bool = False) -> Float[np.ndarray, " n"]:
     if read is not None:
         return read.values
     return values.astype(object).where(values.notna(), np.nan).to_numpy(dtype=np.float64)
-
-
-def _days(dates: Any) -> Float[np.ndarray, " n"]:
-    """Days since 1970; NaN where there is no date."""
-    empty = dates.isna().to_numpy()
-    nanoseconds = dates.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(dtype="datetime64[ns]").astype(np.int64)
-    return np.where(empty, np.nan, nanoseconds / DAY)
 
 
 def as_levels(values: Any, levels: Sequence[str]) -> tuple[Int[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
