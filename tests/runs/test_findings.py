@@ -102,6 +102,13 @@ def test_the_command_line_prints_the_names_of_the_report(told, capsys):
     assert "branch1" not in printed
 
 
+def test_the_command_line_says_what_was_found_and_how_sure_that_is(told, capsys):
+    print_summary(told)
+    printed = capsys.readouterr().out.splitlines()
+    assert "A tree is well supported." in printed
+    assert "Exactly the same tree came back in 90% of 20 random parts of the rows." in printed
+
+
 def text_of(page):
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page.replace("<wbr>", "")))
 

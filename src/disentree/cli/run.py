@@ -128,6 +128,7 @@ def print_summary(run: Run) -> None:
     from disentree.mimosa.explain import Explanation
     from disentree.runs.figures import learned_tree
     from disentree.runs.findings import read_findings
+    from disentree.runs.first_screen import how_sure, verdict
     from disentree.runs.reasons import EXPLANATION
     from disentree.runs.report import SCORES
 
@@ -135,7 +136,10 @@ def print_summary(run: Run) -> None:
     for sentence in metrics.get("warnings", []):
         print(sentence)
     tree, labels = learned_tree(run)
-    print(with_sizes(read_findings(run, tree).shown_hierarchy(), labels))
+    findings = read_findings(run, tree)
+    n_leaves = len(set(labels[labels >= 0].tolist()))
+    print(verdict(run.structure, findings, n_leaves), *how_sure(run.structure, findings), "", sep="\n")
+    print(with_sizes(findings.shown_hierarchy(), labels))
     if (run.folder / EXPLANATION).is_file():
         found = Explanation.from_dict(run.read_json(EXPLANATION))
         if reasons := found.in_brief():

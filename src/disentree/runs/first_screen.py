@@ -89,6 +89,34 @@ def saving(structure: dict[str, Any]) -> dict[str, str] | None:
     return {"bits": f"{saved:.2f}", "times": _times(saved), "doubt": doubt_words}
 
 
+def how_sure(structure: dict[str, Any], findings: Findings) -> list[str]:
+    """Sentences for a terminal: what the tree saves, and how often it came back.
+
+    Parameters
+    ----------
+    structure : dict
+        ``structure.json``.
+    findings : Findings
+        Names, reasons and support.
+
+    Returns
+    -------
+    list of str
+        Nothing about a structure that was given or is one cloud.
+    """
+    told, again = saving(structure), findings.stability
+    out = []
+    if told and told["bits"]:
+        out.append(
+            f"It describes new rows {told['times']} as well as one cloud would: {told['bits']} bits per row."
+        )
+        out.append(told["doubt"])
+    if again.get("tree") is not None and findings.hierarchy.is_categorical.any():
+        share, n = 100 * again["tree"], again["n_resamples"]
+        out.append(f"Exactly the same tree came back in {share:.0f}% of {n} random parts of the rows.")
+    return out
+
+
 def _times(bits: float) -> str:
     """2 to the power of some bits, in words."""
     if bits > 20:

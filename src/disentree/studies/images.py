@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from disentree.studies.options import Options
@@ -100,7 +101,7 @@ def _run(results: Results, row: Row, variables: list[str]) -> list[str]:
     return [
         row["images"],
         str(row["seed"]),
-        str(row.get("h_error", "")),
+        f"{row.get('h_error', math.nan):g}",
         *("" if score is None else f"{score:.3f}" for score in scores),
         *("" if seconds is None else f"{seconds:.0f}" for seconds in times),
     ]
