@@ -105,7 +105,7 @@ def test_the_command_line_prints_the_names_of_the_report(told, capsys):
 def test_the_command_line_says_what_was_found_and_how_sure_that_is(told, capsys):
     print_summary(told)
     printed = capsys.readouterr().out.splitlines()
-    assert "A tree is well supported." in printed
+    assert "The tree was given: 2 groups." in printed
     assert "Exactly the same tree came back in 90% of 20 random parts of the rows." in printed
 
 
