@@ -55,6 +55,22 @@ def test_moves_from_the_tenth_to_the_ninetieth_percentile(codes):
     assert [move["column"] for move in garage["moves"]] == ["garage"]
 
 
+def test_a_variable_of_several_paths_is_told_on_each(codes):
+    codes[codes[:, 1] == 1, 0] += 20
+    names = ["area", "rooms", "garage"]
+    columns = read_columns(decoded(codes), names)
+    size, garage = explain_variables(H, codes, decoded, columns, lambda rows: read_columns(rows, names))
+    assert [there["path"] for there in size["on"]] == [0, 1]
+    for there in size["on"]:
+        low, high = np.percentile(codes[codes[:, 1] == there["path"], 0], [10, 90])
+        assert there["moves"][0]["column"] == "area"
+        assert there["moves"][0]["from"] == pytest.approx(100 + 10 * low, rel=1e-3)
+        assert there["moves"][0]["to"] == pytest.approx(100 + 10 * high, rel=1e-3)
+        assert there["text"].startswith("area, rooms (z1): area from ")
+    assert size["moves"] == size["on"][0]["moves"]
+    assert "on" not in garage  # one path has it
+
+
 def test_columns_without_names_leave_the_variables_theirs(codes):
     columns = read_columns(decoded(codes))
     size, _ = explain_variables(H, codes, decoded, columns, read_columns)

@@ -157,7 +157,7 @@ def test_a_straight_line_is_not_curved():
 
 
 def test_order_rotation_and_scale_do_not_matter():
-    X, _ = noisy_pieces(seed=1, n=1500)
+    X, _ = noisy_pieces(seed=1, n=3000)
     rng = rng_of(2)
     usual = MIMOSA(random_state=0).fit(X).labels_
     order = rng.permutation(len(X))

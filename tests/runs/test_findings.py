@@ -76,7 +76,9 @@ def told(table):
                 {"name": "z1", "label": "size", "group": [], "text": "Moves area.",
                  "moves": [{"column": "area", "from": 70.0, "to": 140.0},
                            {"column": "kind", "from": "flat", "to": "house"},
-                           *({"column": EVIL, "from": 0.1, "to": 0.2} for _ in range(6))]}
+                           *({"column": EVIL, "from": 0.1, "to": 0.2} for _ in range(6))],
+                 "on": [{"path": 1, "text": "Moves area up here.",
+                         "moves": [{"column": "area", "from": 120.0, "to": 133.0}]}]}
             ],
         },
         "stability.json": {
@@ -158,7 +160,9 @@ def test_leaves_show_their_columns_and_typical_rows(told):
     assert "house (100%)" in text
     assert "empty: 100% here, 50% of all" in text
     assert "Free here: area." in text
-    assert "70 → 140" in text
+    assert text.count("70 → 140") == 1  # where the variable has no other ends
+    assert text.count("120 → 133") == 1
+    assert "Moves area up here." in text
     assert "flat → house" in text
     assert "3 more columns" in text
     assert "pixels" not in text

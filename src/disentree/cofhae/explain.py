@@ -14,6 +14,7 @@ from disentree.mimosa.explain_columns import Columns, level_text, listed, number
 from disentree.mimosa.naming import GENERIC_VARIABLE, LONGEST, shortened, unique
 
 LOW, HIGH = 10, 90  # percentiles that a variable is moved between
+MOST_PATHS = 30  # that have a variable, of which it is told what it moves there
 MOVES = 0.05  # of a column's deviation, for it to be told that a variable moves it
 CATEGORY = 0.5  # deviations that another category counts as: it may be one that was as likely before
 TOLD = 0.3  # of the largest move, for a column to be named in the sentence
@@ -48,41 +49,55 @@ def explain_variables(
     Returns
     -------
     list of dict
-        `name`, `label`, `group` (the options that lead to the variable), `text` and `moves`.
+        `name`, `label`, `group` (the options that lead to the variable), `text` and `moves`, on the path that most
+        of its rows are on; and `on`, of a variable that rows of several paths of a table have: `path`, `text` and
+        `moves` for each of them.
     """
     paths = hierarchy.path_of(codes)
     found = [v for v in hierarchy.variables if v.kind == "continuous"]
-    ends = [_ends(hierarchy, codes, paths, v) for v in found]
-    moved = [pair for pair in ends if pair is not None]
-    decoded = decode(np.concatenate(moved)) if moved else None
+    places = [_paths_of(codes, paths, v)[: 1 if columns is None else MOST_PATHS] for v in found]
+    pairs = [_ends(hierarchy, codes, paths, v, path) for v, own in zip(found, places, strict=True) for path in own]
+    decoded = decode(np.concatenate(pairs)) if pairs else None
+    seen = None if decoded is None or columns is None else read(decoded)
     taken = {v.name for v in hierarchy.variables}
-    out, place = [], 0
-    for v, pair in zip(found, ends, strict=True):
+    out, done = [], 0
+    for v, own in zip(found, places, strict=True):
         about: dict[str, Any] = {"name": v.name, "label": v.name, "group": _group(hierarchy, v), "moves": []}
-        if pair is None:
+        if not own:
             about["text"] = f"{v.name}: no row has it"
-        elif columns is None:
-            about["text"] = f"{v.name}: {_pixels(np.asarray(decoded)[2 * place : 2 * place + 2])}"
+        elif columns is None or seen is None:
+            about["text"] = f"{v.name}: {_pixels(np.asarray(decoded)[2 * done : 2 * done + 2])}"
         else:
-            moves = _moves(columns, read(decoded).take(np.array([2 * place, 2 * place + 1])))
+            by_path = [
+                _moves(columns, seen.take(np.array([2 * i, 2 * i + 1]))) for i in range(done, done + len(own))
+            ]
+            moves = by_path[0]
             about["moves"] = [move for _, move in moves]
             if columns.are_named and moves and GENERIC_VARIABLE.fullmatch(v.name):
                 about["label"] = unique(_label(moves), taken)
             title = v.name if about["label"] == v.name else f"{about['label']} ({v.name})"
             about["text"] = f"{title}: {_sentence(moves)}"
-        place += pair is not None
+            if len(own) > 1:
+                about["on"] = [
+                    {"path": path, "text": f"{title}: {_sentence(there)}", "moves": [move for _, move in there]}
+                    for path, there in zip(own, by_path, strict=True)
+                ]
+        done += len(own)
         out.append(about)
     return out
 
 
+def _paths_of(codes: Float[np.ndarray, "n v"], paths: np.ndarray, v: Variable) -> list[int]:
+    """The paths of the rows that have a variable, those of most rows first."""
+    counts = np.bincount(paths[~np.isnan(codes[:, v.index]) & (paths >= 0)])
+    return [int(path) for path in np.argsort(-counts, kind="stable") if counts[path]]
+
+
 def _ends(
-    hierarchy: Hierarchy, codes: Float[np.ndarray, "n v"], paths: np.ndarray, v: Variable
-) -> Float[np.ndarray, "2 v"] | None:
-    """Two codes between which only one variable moves, on the path that most of its rows are on."""
-    active = ~np.isnan(codes[:, v.index]) & (paths >= 0)
-    if not active.any():
-        return None
-    path = hierarchy.paths[int(np.bincount(paths[active]).argmax())]
+    hierarchy: Hierarchy, codes: Float[np.ndarray, "n v"], paths: np.ndarray, v: Variable, index: int
+) -> Float[np.ndarray, "2 v"]:
+    """Two codes on a path between which only one variable moves."""
+    path = hierarchy.paths[index]
     here = codes[paths == path.index]
     out = np.full((2, codes.shape[1]), np.nan)
     for column, option in path.choices:

@@ -60,7 +60,7 @@ def leaf_sections(profiles: dict[str, Any], findings: Findings, n_rows: int) -> 
                 "columns": rows[:SHOWN_COLUMNS],
                 "more_columns": rows[SHOWN_COLUMNS:],
                 "typical": leaf["typical"],
-                "variables": [_variable(v, findings, profiles) for v in _explained(leaf, findings)],
+                "variables": [_variable(v, findings, profiles, path) for v in _explained(leaf, findings)],
             }
         )
     return out
@@ -112,10 +112,11 @@ def _explained(leaf: dict[str, Any], findings: Findings) -> list[str]:
     return [v.name for v in own if v.name in findings.moves]
 
 
-def _variable(name: str, findings: Findings, profiles: dict[str, Any]) -> dict[str, Any]:
-    """What a variable moves, the largest movers first."""
+def _variable(name: str, findings: Findings, profiles: dict[str, Any], path: int | None = None) -> dict[str, Any]:
+    """What a variable moves on a path, or where most rows are that have it; the largest movers first."""
     known = {c["name"]: c for c in profiles["columns"]}
     about = findings.moves[name]
+    about = next((there for there in about.get("on", ()) if there["path"] == path), about)
     moves = [_move(m, known.get(m["column"])) for m in about["moves"]]
     moves = [m for m in moves if m["from"] != m["to"]]  # as they are written
     return {

@@ -182,11 +182,18 @@ class _Move(_Schema):
     end: float | str | None = Field(alias="to")
 
 
+class _OnPath(_Schema):
+    path: NonNegativeInt
+    text: str = ""
+    moves: list[_Move] = []
+
+
 class _ExplainedVariable(_Schema):
     name: str
     label: str = ""
     text: str = ""
     moves: list[_Move] = []
+    on: list[_OnPath] = []  # if rows of several paths have it
 
 
 class LeafProfiles(_Schema):
