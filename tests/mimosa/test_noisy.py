@@ -161,11 +161,10 @@ def test_order_rotation_and_scale_do_not_matter():
     rng = rng_of(2)
     usual = MIMOSA(random_state=0).fit(X).labels_
     order = rng.permutation(len(X))
-    assert (MIMOSA(random_state=0).fit(X[order]).labels_ == usual[order]).mean() > 0.999
-    turned = 100 * X @ np.linalg.qr(rng.normal(size=(30, 30)))[0] + 7
+    turned = 100 * X[order] @ np.linalg.qr(rng.normal(size=(30, 30)))[0] + 7
     found = MIMOSA(random_state=0).fit(turned).labels_
-    assert purity_score(usual, found) > 0.99
-    assert purity_score(found, usual) > 0.99
+    assert purity_score(usual[order], found) > 0.99
+    assert purity_score(found, usual[order]) > 0.99
 
 
 # -------------------------------------------------------------------- end to end
