@@ -33,9 +33,9 @@ print(m.summary())
 print(m.explain())
 
 # %%
-# The last choice gets its name from a word that its columns have in common, "You": it is the branch of people
-# with diabetes who know their last blood value. Children below 12 have no blood value at all, which is the
-# second choice. The blood value of people who were told that they have diabetes, and of the others:
+# The last choice, named after the first of its columns, is the branch of people with diabetes who know their last
+# blood value. Children below 12 have no blood value at all, which is the second choice. The blood value of people
+# who were told that they have diabetes, and of the others:
 
 age = "AgeWhenFirstToldYouHadDiabetes"
 figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
