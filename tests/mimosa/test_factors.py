@@ -68,7 +68,7 @@ def test_support_of_factors_counts_resamples():
     assert result.factors == [{"name": "deck", "support": 1.0}, {"name": "pool", "support": 0.5}]
     assert result.support.tolist() == [0.5] * 4  # leaves came back once
     assert result.to_dict()["factors"] == result.factors
-    assert result.verdict == "2 independent choices are supported: 4 combinations."
+    assert result.verdict == "2 separate choices are supported: 4 combinations."
     assert "pool: came back in 50% of resamples" in str(result)
     assert "pool: came back in 50% of resamples" in product_summary(TWO, LABELS, result)
 
@@ -91,7 +91,7 @@ def test_a_factor_of_which_a_resample_has_one_option_does_not_count():
     result = Stability.from_records(found, [record], 0.5)
     assert np.isnan(result.factors[0]["support"])
     assert result.to_dict()["factors"][0]["support"] is None
-    assert result.verdict == "2 independent choices are well supported: 4 combinations."
+    assert result.verdict == "2 separate choices are well supported: 4 combinations."
 
 
 def test_a_tree_has_no_factors():
@@ -102,13 +102,13 @@ def test_a_tree_has_no_factors():
 @pytest.mark.parametrize(
     ("support", "words"),
     [
-        (None, "2 independent choices with 4 combinations."),
-        ([0.9, 0.8], "2 independent choices are well supported: 4 combinations."),
+        (None, "2 separate choices with 4 combinations."),
+        ([0.9, 0.8], "2 separate choices are well supported: 4 combinations."),
         (
             [0.9, 0.4],
-            "2 independent choices are partly supported: 1 of 2 choices came back in at least half of the",
+            "2 separate choices are partly supported: 1 of 2 choices came back in at least half of the",
         ),
-        ([0.1, 0.4], "2 independent choices with 4 combinations, not supported: resamples of the rows do not"),
+        ([0.1, 0.4], "2 separate choices with 4 combinations, not supported: resamples of the rows do not"),
     ],
 )
 def test_the_verdict_speaks_of_choices(support, words):
@@ -131,7 +131,7 @@ def test_each_factor_has_its_own_reason():
     assert [f["columns"] for f in found.factors] == [["deck"], ["pool"]]
     assert [f["variables"] for f in found.factors] == [[0, 1], [0, 2]]
     text = found.factors[1]["text"]
-    assert text.startswith("pool, chosen independently of 1 other: ")
+    assert text.startswith("pool, beside 1 other choice: ")
     assert text.endswith("adds 2 variables.")
     assert f"({pool.mean():.1%})" in text
     lines = str(found).splitlines()
@@ -177,6 +177,6 @@ def test_a_fitted_product_tells_its_factors():
     assert [f["support"] for f in result.factors] == [1.0, 1.0]
     assert [f["name"] for f in result.factors] == [f["name"] for f in model.factors_]
     summary = model.summary()
-    assert summary.startswith("2 independent choices are well supported: 4 combinations.")
+    assert summary.startswith("2 separate choices are well supported: 4 combinations.")
     assert "4 of 4 combinations have rows" in summary
     assert "c2: came back in 100% of resamples" in summary

@@ -259,7 +259,7 @@ def test_independent_choices_stand_side_by_side_with_their_support():
     without = tree_nodes(Findings(both, reasons=told), np.arange(6))["splits"]
     assert without[1]["note"] == "No column by itself tells these groups apart."
     assert [o["reason"] for o in without[1]["options"]] == ["", "", ""]
-    assert verdict(FOUND, Findings(both), 6) == "2 independent choices with 6 combinations."
+    assert verdict(FOUND, Findings(both), 6) == "2 separate choices with 6 combinations."
 
 
 def test_tree_nodes_count_the_rows():

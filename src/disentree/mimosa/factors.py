@@ -91,13 +91,13 @@ def describe_factors(
             more = ", ".join(f"{name} ({times:.1f} times the variance)" for name, _, times in varying)
             reason = f"Where {own[varying[0][1]]['name']}, these vary more: {more}."
         parts = ", ".join(options)
-        beside = f"{len(factors) - 1} other{'s' * (len(factors) > 2)}"
+        beside = f"{len(factors) - 1} other choice{'s' * (len(factors) > 2)}"
         out.append(
             {
                 **factor,
                 "columns": told,
                 "reason": reason,
-                "text": f"{variable.name}, chosen independently of {beside}: {parts}. {reason}".strip(),
+                "text": f"{variable.name}, beside {beside}: {parts}. {reason}".strip(),
             }
         )
     return out

@@ -52,7 +52,7 @@ def verdict(hierarchy: Hierarchy, support: Sequence[float] | None = None) -> str
     >>> verdict(Hierarchy.flat(2, categories=[3]), [1.0, 0.9, 0.85])
     'Clusters, no nesting: 3 groups, well supported.'
     >>> verdict(Hierarchy.flat(2, categories=[2, 3]))
-    '2 independent choices with 6 combinations.'
+    '2 separate choices with 6 combinations.'
     """
     n = len(hierarchy.paths)
     if n == 1:
@@ -60,7 +60,7 @@ def verdict(hierarchy: Hierarchy, support: Sequence[float] | None = None) -> str
         return f"No structure found: one cloud of about {dimension} dimension{'s' * (dimension != 1)}."
     factors = len(factor_columns(hierarchy))
     if factors:
-        what, plural, size = f"{factors} independent choices", True, f"{n} combinations"
+        what, plural, size = f"{factors} separate choices", True, f"{n} combinations"
     elif is_nested(hierarchy):
         what, plural, size = "A tree", False, f"{n} leaves"
     else:

@@ -48,7 +48,7 @@ def verdict(structure: dict[str, Any], findings: Findings, n_leaves: int) -> str
     if structure["from"] in ("true", "given"):
         given = "is part of this data set" if structure["from"] == "true" else "was given"
         if factors := len(factor_columns(findings.hierarchy)):
-            return f"The tree {given}: {factors} independent choices, {n_leaves} combinations."
+            return f"The tree {given}: {factors} separate choices, {n_leaves} combinations."
         return f"The tree {given}: {n_leaves} groups." if n_leaves > 1 else f"The structure {given}: one group."
     if said := findings.stability.get("verdict") or structure["verdict"]:
         return said if said.endswith((".", "!")) else f"{said}."

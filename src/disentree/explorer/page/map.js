@@ -130,7 +130,7 @@ export class TreeMap {
     const bar = svg("g");
     const label = svg("g", { class: "label" });
     const own = this.tree.group(null, null).filter((i) => this.tree.variables[i].kind === "continuous");
-    const about = `all rows${own.length ? `: ${own.length} ○` : ""}, ${node.categoricals.length} independent choices`;
+    const about = `all rows${own.length ? `: ${own.length} ○` : ""}, ${node.categoricals.length} separate choices`;
     label.append(svg("text", { class: "variables", x, y: top + 12 }, about));
     label.append(svg("title", {}, `all rows\n${node.text.join("\n")}`));
     let y = top + HEAD;
