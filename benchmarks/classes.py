@@ -24,6 +24,7 @@ from PIL import Image
 
 from disentree import __version__
 from disentree.runs import RunConfig, finish_run, start_run
+from disentree.utils.versions import build_commit
 
 DEBIAN = Path("/usr/share/datasets/fashion-mnist")
 SCORES = ("dendrogram_purity", "purity_all_rows", "class_accuracy", "class_nmi", "class_agreement")
@@ -86,6 +87,7 @@ def main() -> None:
         "processor_seconds": {stage: about["cpu_seconds"] for stage, about in run.stages.items()},
         "published": PUBLISHED.get(args.folder.name, {}),
         "disentree": __version__,
+        "commit": build_commit(),
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[1], 1),
     }

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from disentree import __version__
 from disentree.runs import RunConfig, finish_run, start_run
+from disentree.utils.versions import build_commit
 
 STAGES = ("data", "structure", "model", "scores", "figures", "report")
 
@@ -57,6 +58,7 @@ def main() -> None:
         "structure": run.read_json("structure.json")["timings"],
         "stages": {stage: about["seconds"] for stage, about in run.stages.items()},
         "disentree": __version__,
+        "commit": build_commit(),
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[1], 1),
     }
