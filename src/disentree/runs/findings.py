@@ -245,10 +245,11 @@ def read_findings(run: Run, hierarchy: Hierarchy) -> Findings:
     _check_names(run, given, hierarchy)
     return Findings(
         hierarchy,
-        {n: v["label"] for n, v in moves.items() if v["label"]}
-        | {n: t for n, t in given["variables"].items() if t},
-        {key: s["name"] for key, s in reasons.items() if s["name"]}
-        | {(c, o): text for c, texts in given["options"].items() for o, text in texts.items() if text},
+        # a name that is the code itself tells nothing
+        {n: v["label"] for n, v in moves.items() if v["label"] not in ("", n)}
+        | {n: t for n, t in given["variables"].items() if t not in ("", n)},
+        {key: s["name"] for key, s in reasons.items() if s["name"] not in ("", key[1])}
+        | {(c, o): t for c, texts in given["options"].items() for o, t in texts.items() if t not in ("", o)},
         reasons,
         {leaf["path"]: leaf["text"] for leaf in explained.get("leaves", ()) if leaf["text"]},
         moves,

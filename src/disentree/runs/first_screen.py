@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -127,7 +128,9 @@ def _times(bits: float) -> str:
     return f"{factor:,.1f} times" if factor < 10 else f"about {factor:,.0f} times"
 
 
-def tree_nodes(findings: Findings, labels: Int[np.ndarray, " n"]) -> dict[str, Any]:
+def tree_nodes(
+    findings: Findings, labels: Int[np.ndarray, " n"], examples: Mapping[int, str] | None = None
+) -> dict[str, Any]:
     """The tree as nested dicts, for the template.
 
     Parameters
@@ -136,6 +139,8 @@ def tree_nodes(findings: Findings, labels: Int[np.ndarray, " n"]) -> dict[str, A
         Names, reasons and support.
     labels : array of shape (n,)
         The path of each row, -1 for none.
+    examples : mapping of int to str, optional
+        Of images: by path, the address of a picture of some of them.
 
     Returns
     -------
@@ -143,7 +148,8 @@ def tree_nodes(findings: Findings, labels: Int[np.ndarray, " n"]) -> dict[str, A
         The root: ``free`` and ``more_free`` (variables with and without a telling name), and ``splits``, one for
         each categorical: ``name``, ``note`` (if no column tells its groups apart), ``support`` and ``weak`` (of an
         independent choice) and ``options``, which are
-        such dicts with ``name``, ``share``, ``n_rows``, ``reason``, ``rule``, ``support``, ``weak`` and ``leaf``.
+        such dicts with ``name``, ``share``, ``n_rows``, ``reason``, ``rule``, ``support``, ``weak``, ``leaf`` and
+        ``examples``.
         ``folded`` says whether the splits inside are shown on request only.
     """
     hierarchy = findings.hierarchy
@@ -166,12 +172,14 @@ def tree_nodes(findings: Findings, labels: Int[np.ndarray, " n"]) -> dict[str, A
                     break
                 name = findings.variable_name(v.name) if findings.says_something(v.name) else ""
                 options = [node(v.index, k) for k in range(len(v.options))]
+                # images are seen
+                told = examples or any(option["reason"] for option in options)
                 support = findings.factor_support(v.name) if parent is None else None
                 out["splits"].append(
                     {
                         "name": name,
                         "options": options,
-                        "note": "" if any(option["reason"] for option in options) else _note(findings, v.name),
+                        "note": "" if told else _note(findings, v.name),
                         "support": support,
                         "weak": support is not None and support < HALF,
                     }
@@ -195,6 +203,7 @@ def tree_nodes(findings: Findings, labels: Int[np.ndarray, " n"]) -> dict[str, A
             "support": support,
             "weak": support is not None and support < HALF,
             "leaf": paths[0] if len(paths) == 1 else None,
+            "examples": (examples or {}).get(paths[0], "") if len(paths) == 1 else "",
             **inside(categorical, option),
         }
 

@@ -18,6 +18,7 @@ from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.verdict import is_nested
 from disentree.runs.describing import LEAVES
+from disentree.runs.examples import leaf_examples
 from disentree.runs.figures import learned_tree
 from disentree.runs.findings import Findings, read_findings
 from disentree.runs.first_screen import TERMS, saving, tree_nodes, verdict
@@ -135,7 +136,7 @@ def render(run: Run) -> str:
         "terms": TERMS,
         "warnings": metrics["warnings"],
         "cards": _cards(run, metrics, n_leaves),
-        "tree": tree_nodes(findings, labels),
+        "tree": tree_nodes(findings, labels, _examples(run)),
         "unassigned": f"{(labels < 0).mean():.1%}" if (labels < 0).any() else "",
         "core": _core(run, hierarchy),
         "lost": findings.lost,
@@ -169,6 +170,14 @@ def render(run: Run) -> str:
         "versions": ", ".join(f"{name} {version}" for name, version in run.about["versions"].items()),
     }
     return render_page("report.html", context)
+
+
+def _examples(run: Run) -> dict[int, str]:
+    """Of images, some of each leaf."""
+    if run.about_data["kind"] != "images":
+        return {}
+    samples = run.read_npz("samples.npz", "X", "paths")
+    return leaf_examples(samples["X"], samples["paths"])
 
 
 def _subtitle(about: dict[str, Any], metrics: dict[str, Any]) -> str:
