@@ -51,7 +51,7 @@ def test_scores_of_flats_that_are_found(finished):
 
 def test_the_summary_shows_tree_score_times_and_report(finished):
     folder, stdout = finished
-    assert "├── stop (" in stdout
+    assert "├── nothing more (" in stdout
     assert re.search(r"^R4c 0\.\d{3} ", stdout, re.MULTILINE)
     assert re.search(
         r"^time .* s \(data .* s, structure .* s, model .* s, scores .* s, reasons .* s, stability .* s, figures",
