@@ -62,7 +62,7 @@ def test_what_the_workflows_call_exists():
 def test_no_file_names_a_machine():
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
     if listed.returncode:
-        pytest.skip("not a git checkout")
+        pytest.skip("which files belong to the project is known in a git checkout only")
     for name in listed.stdout.splitlines():
         if name.endswith((".yml", ".toml", ".cff", ".md", ".bib", "Makefile")):
             # a folder at the root of somebody's disk, or an index of packages of their own

@@ -10,7 +10,7 @@ from disentree import AE, COFHAE, Hierarchy, export_onnx
 from disentree.datasets import load_dataset
 from disentree.errors import MissingExtra, UserError
 
-onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+onnx = pytest.importorskip("onnx", reason="needs onnx: the extra onnx of disentree")
 
 
 def evaluate(path, **inputs):

@@ -9,7 +9,7 @@ from disentree import MIMOSA
 from disentree.tables import Codec
 from disentree.tables.frames import as_pandas
 
-polars = pytest.importorskip("polars", reason="polars is not installed")
+polars = pytest.importorskip("polars", reason="needs polars, which disentree reads but does not depend on")
 N = 120
 
 

@@ -26,7 +26,7 @@ def fresh():
 def git(*args):
     result = subprocess.run(["git", "-C", str(ROOT), *args], capture_output=True, text=True, check=False)
     if result.returncode:
-        pytest.skip("not in a git checkout")
+        pytest.skip("the commit of a build is known in a git checkout only")
     return result.stdout.strip()
 
 
