@@ -63,9 +63,7 @@ def test_representations_that_are_not_there(blobs):
 
 @pytest.mark.filterwarnings("default")  # anndata's own
 def test_a_real_one_can_be_written(blobs, tmp_path):
-    anndata = pytest.importorskip(
-        "anndata", reason="needs anndata, which disentree annotates but does not depend on"
-    )
+    anndata = pytest.importorskip("anndata", reason="needs anndata, which disentree does not depend on")
     cells = anndata.AnnData(blobs, var=pd.DataFrame(index=[f"g{j}" for j in range(blobs.shape[1])]))
     model = annotate(cells)
     assert cells.obs["disentree_path"].cat.categories.dtype == object

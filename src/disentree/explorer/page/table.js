@@ -59,12 +59,20 @@ export class Table {
         if (k >= 0) x[c.at + k] = 1;
         return;
       }
-      const value = c.kind === "date" ? Date.parse(text) / DAY : Number(text);
-      if (isEmpty || !Number.isFinite(value)) throw new Error(`${c.name} must be a number, and is "${text}"`);
+      const value = c.kind === "date" ? daysOf(text) : Number(text);
+      if (isEmpty || !Number.isFinite(value)) {
+        const what = c.kind === "date" ? "a date such as 2024-09-24" : "a number";
+        throw new Error(`${c.name} must be ${what}, and is "${text}"`);
+      }
       x[c.at] = (forward(value, c) - c.center) / c.scale;
     });
     return x;
   }
+}
+
+// Days since 1970. Other forms are refused: in 09/08/2020 the day may come first or second.
+function daysOf(text) {
+  return /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) / DAY : NaN;
 }
 
 function forward(x, { transform, unit }) {
