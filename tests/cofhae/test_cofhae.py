@@ -1,5 +1,5 @@
 """COFHAE as a whole: what it reaches, what it does not depend on, and how it behaves while training;
-covers `estimator.py`."""
+covers `estimator.py`, `fitting.py`, `defaults.py`, `structure.py` and `resumable.py`."""
 
 import json
 import sys
@@ -12,6 +12,7 @@ import torch
 from sklearn.base import clone
 
 from disentree import COFHAE, Hierarchy
+from disentree.cofhae.defaults import wants_embedding
 from disentree.datasets import load_dataset
 from disentree.metrics import r4c_score
 from disentree.mimosa.representation.base import Representation
@@ -43,11 +44,11 @@ def same(first, second):
 
 def test_from_data_alone_to_factors():
     """MIMOSA, then COFHAE, in a few seconds; scores on rows that neither has seen."""
-    ds = load_dataset("chopsticks-depth2-either", n_samples=6000, seed=0)
-    model = COFHAE(steps=600, random_state=0).fit(ds.X[:5000])
+    ds = load_dataset("chopsticks-depth2-either", n_samples=3000, seed=0)
+    model = COFHAE(steps=600, random_state=0).fit(ds.X[:2000])
     assert model.mimosa_ is not None
     assert model.hierarchy_.canonical() == ds.hierarchy.canonical()
-    X, V = ds.X[5000:], ds.codes[5000:]
+    X, V = ds.X[2000:], ds.codes[2000:]
     Z = model.transform(X)
     model.hierarchy_.validate(Z)
     assert r4c_score(V, Z, ds.hierarchy, model.hierarchy_) > 0.95
@@ -277,7 +278,7 @@ def test_resuming_does_not_look_for_the_structure_again(tmp_path, monkeypatch):
     settings = {**SMALL, "epochs": 3, "checkpoint": tmp_path}
     with pytest.warns(RuntimeWarning, match="stopped"):
         first = COFHAE(**settings, callbacks=[StopAt(1)]).fit(ds.X)
-    monkeypatch.setattr("disentree.cofhae.estimator.find_structure", None)
+    monkeypatch.setattr("disentree.cofhae.fitting.find_structure", None)
     second = COFHAE(**settings).fit(ds.X)
     assert second.hierarchy_ == first.hierarchy_
     assert np.array_equal(second.paths_, first.paths_)
@@ -354,8 +355,19 @@ def test_the_papers_networks_for_images_use_relu():
 def test_many_images_whose_principal_components_mimosa_took_are_not_embedded():
     source = ArraySource(np.zeros((2000, 8, 8), np.float32))
     linear = Representation("linear", np.zeros(64), np.eye(64), np.ones(64))
-    assert COFHAE()._wants_embedding(source, None)
-    assert not COFHAE()._wants_embedding(source, linear)
-    assert COFHAE(input="embedding")._wants_embedding(source, linear)
+    assert wants_embedding(COFHAE(), source, None)
+    assert not wants_embedding(COFHAE(), source, linear)
+    assert wants_embedding(COFHAE(input="embedding"), source, linear)
     few = ArraySource(np.zeros((1999, 8, 8), np.float32))
-    assert COFHAE()._wants_embedding(few, linear)
+    assert wants_embedding(COFHAE(), few, linear)
+
+
+def test_few_images_of_many_dimensions_are_decoded_from_principal_components():
+    """Of which an autoencoder knows those that it has seen by heart, and no other."""
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(200, 20)) @ rng.normal(size=(20, 16 * 16)) / 20 + 0.5).reshape(-1, 16, 16)
+    linear = Representation("linear", np.zeros(256), np.eye(256), np.ones(256))
+    new, known = X[:20].astype(np.float32), X[20:].astype(np.float32)
+    model = COFHAE(random_state=0).fit(known, hierarchy=Hierarchy.flat(20), representation=linear)
+    assert model.maps_ == "linear"
+    assert np.square(new - model.inverse_transform(model.transform(new))).mean() < 0.05 * new.var()

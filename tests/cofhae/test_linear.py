@@ -114,10 +114,13 @@ def test_a_settled_training_goes_on_bit_for_bit(tmp_path):
     np.testing.assert_array_equal(again.transform(X), whole.transform(X))
 
 
-def test_images_have_no_linear_maps():
+def test_images_have_linear_maps_of_their_principal_components_only():
     ds = load_dataset("spaceshapes", n_samples=30, seed=0)
     with pytest.raises(ValueError, match="maps='linear' is for vectors"):
-        COFHAE(**QUICK, maps="linear", input="pca").fit(ds.X, hierarchy=ds.hierarchy, paths=ds.paths)
+        COFHAE(**QUICK, maps="linear", input="embedding").fit(ds.X, hierarchy=ds.hierarchy, paths=ds.paths)
+    model = COFHAE(maps="linear", input="pca").fit(ds.X, hierarchy=ds.hierarchy, paths=ds.paths)
+    assert model.maps_ == "linear"
+    assert model.inverse_transform(model.transform(ds.X)).shape == ds.X.shape
 
 
 # ------------------------------------------------------------------ what they give

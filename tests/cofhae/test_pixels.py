@@ -150,8 +150,8 @@ def test_what_can_be_sharp(shape, sharp):
 def test_a_model_keeps_the_sharper_decoder_and_saves_it(tmp_path):
     X, _ = squares(300, channels=1)
     structure = {"hierarchy": Hierarchy.flat(1)}
-    model = COFHAE(max_steps=50, input="pca", device="cpu").fit(X, **structure)
-    blurred = COFHAE(max_steps=50, input="pca", sharp=False, device="cpu").fit(X, **structure)
+    model = COFHAE(max_steps=50, input="pca", maps="network", device="cpu").fit(X, **structure)
+    blurred = COFHAE(max_steps=50, input="pca", maps="network", sharp=False, device="cpu").fit(X, **structure)
     Z = model.transform(X)
     before = blurred.transform(X)
     assert np.corrcoef(Z[:, 0], before[:, 0])[0, 1] > 0.9  # codes are held where they were

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
 from disentree.cofhae.base import AutoencoderEstimator, paper_training
 from disentree.cofhae.checks import check_training
+from disentree.cofhae.resumable import find_checkpoint, identity_of, start_training, train_model
 from disentree.hierarchy import Hierarchy
 from disentree.training.checkpoints import restore_checkpoint
 from disentree.training.loop import State, Step
@@ -256,8 +257,8 @@ class FlatEstimator(AutoencoderEstimator):
             n = N_CONTINUOUS if hierarchy is None else int((~hierarchy.is_categorical).sum())
         self.hierarchy_ = self._layout(int(n), hierarchy)
         self.device_ = pick_device(self.device)
-        identity = self._identity(source, self.hierarchy_.to_dict())
-        saved = self._find_checkpoint(identity)
+        identity = identity_of(self, source, self.hierarchy_.to_dict())
+        saved = find_checkpoint(self, identity)
         self.seed_ = saved[1]["seed"] if saved else pick_seed(self.random_state)
         seeds = np.random.SeedSequence(self.seed_).spawn(2)
         self.input_ = self._fit_input(source, np.random.default_rng(seeds[0])).to(self.device_)
@@ -265,11 +266,12 @@ class FlatEstimator(AutoencoderEstimator):
         first, second = (int(s) for s in seeds[1].generate_state(2))
         self.autoencoder_, D = self._build(first)
         steps, generator = self._n_steps(source.n_rows), torch.Generator().manual_seed(second)
-        state = self._start(D, steps, generator, getattr(self, "discriminator_betas", (0.9, 0.999)))
+        betas = getattr(self, "discriminator_betas", (0.9, 0.999))
+        state = start_training(self, D, steps, generator, betas)
         if saved:
             restore_checkpoint(state, *saved)
         step, about = self._make_step(source.n_rows), {**identity, "seed": self.seed_}
-        self._train(state, source, self._batches(source), step, steps, about, {})
+        train_model(self, state, source, self._batches(source), step, steps, about=about, tensors={})
         return self
 
     def _make_step(self, n_rows: int) -> Step:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 import os
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,28 +17,19 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
-from disentree.cofhae.additive import additive_autoencoder
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder
 from disentree.cofhae.checks import check_structure
 from disentree.cofhae.inputs import InputLayer, fit_input_layer
-from disentree.cofhae.linear import linear_autoencoder
 from disentree.cofhae.pixels import PixelDecoder
-from disentree.cofhae.saving import SIMPLE_ATTRIBUTES, plain_parameters, read_model, save_model
+from disentree.cofhae.saving import load_model, save_model
 from disentree.cofhae.units import Units
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.code_statistics import code_statistics
-from disentree.mimosa.saving import table_from_json
 from disentree.tables import Cells, Codec
 from disentree.tables.frames import as_pandas
 from disentree.training.batches import StreamedBatches, TensorBatches, batches_of
-from disentree.training.checkpoints import FILE_NAME, below, fingerprint, load_tensors, save_checkpoint
 from disentree.training.data import ArraySource, BlockSource, Source, as_numeric, is_blocks, sample_rows
-from disentree.training.loop import Diverged, State, Step
 from disentree.training.networks import CONVOLUTIONAL, build_decoder, build_encoder
-from disentree.training.running import run_training
-from disentree.training.schedules import SCHEDULES
-from disentree.training.session import pick_device, reporter
-from disentree.training.settling import Plan
 from disentree.utils.dask import is_dask, over_blocks
 
 _ROWS_AT_A_TIME = 8192  # rows that are encoded or decoded at once: a bound on memory
@@ -290,46 +280,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         -------
         The fitted model.
         """
-        about, tensors = read_model(Path(folder))
-        if about["class"] != cls.__name__:
-            raise ValueError(f"{os.fspath(folder)} holds a model of class {about['class']}, not {cls.__name__}")
-        parameters = dict(about["parameters"])
-        for name, module in (("encoder", encoder), ("decoder", decoder)):
-            if parameters[name] is None and module is None:
-                raise ValueError(f"this model has its own {name}: give it again as load(..., {name}=module)")
-            parameters[name] = module if module is not None else parameters[name]
-        known = cls().get_params()
-        model = cls(**{name: value for name, value in parameters.items() if name in known})
-        model.device_ = pick_device(device)
-        model.hierarchy_ = Hierarchy.from_dict(about["hierarchy"])
-        for name in cls._arrays:
-            setattr(model, f"{name}_", tensors[name].numpy())
-        arrays = {key: value.numpy() for key, value in below(tensors, "input.").items()}
-        model.input_ = InputLayer(about["input"], arrays).to(model.device_)
-        weights = below(tensors, "autoencoder.")
-        if about.get("maps") == "linear":
-            restore = additive_autoencoder if "encoder.forward_map" in weights else linear_autoencoder
-            model.autoencoder_ = restore(model.hierarchy_, weights).to(model.device_)
-        else:
-            model.autoencoder_, _ = model._build(None)
-            model.autoencoder_.load_state_dict(weights)
-        model.autoencoder_.eval()
-        if about.get("pixels"):
-            pixels = PixelDecoder.from_weights(about["pixels"], below(tensors, "pixels."))
-            model.pixels_ = pixels.to(model.device_)
-        model.n_features_in_ = about["n_features_in"]
-        if about.get("table"):
-            model.table_ = table_from_json(about["table"])
-        if about.get("units"):
-            model.units_ = Units(**about["units"])
-        if about.get("codec"):
-            model.codec_ = Codec.from_dict(about["codec"])
-        if about["feature_names_in"]:
-            setattr(model, "feature_names_in_", np.array(about["feature_names_in"], dtype=object))  # noqa: B010
-        for name in SIMPLE_ATTRIBUTES:
-            if name in about:  # the first models had fewer
-                setattr(model, f"{name}_", about[name])
-        return model
+        return load_model(cls, Path(folder), device, {"encoder": encoder, "decoder": decoder})
 
     def _build(self, seed: int | None) -> tuple[HierarchicalAutoencoder, nn.Module | None]:
         """Networks with initial weights from `seed`, on the device, and the adversary if there is one."""
@@ -378,103 +329,10 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         per_epoch = math.ceil(n_rows / self.batch_size)
         return per_epoch * (self.epochs or math.ceil(longer * (self.steps or 1) / per_epoch))
 
-    def _start(
-        self,
-        adversary: nn.Module | None,
-        steps: int,
-        generator: torch.Generator,
-        adversary_betas: Sequence[float] = (0.9, 0.999),
-        plan: Plan | None = None,
-    ) -> State:
-        first, second = adversary_betas
-        return State.start(
-            self.autoencoder_,
-            learning_rate=self.learning_rate,
-            schedule=SCHEDULES[self.schedule] if plan is None else plan.schedule,
-            steps=steps,
-            generator=generator,
-            adversary=adversary,
-            adversary_betas=(first, second),
-        )
-
     def _batches(self, source: Source, labels: Any = lambda rows: ()) -> TensorBatches | StreamedBatches:
         n_numbers = math.prod(self.input_.output_shape)
         return batches_of(source, self.input_.prepare, n_numbers, self.batch_size, labels)
 
-    def _train(
-        self,
-        state: State,
-        source: Source,
-        batches: TensorBatches | StreamedBatches,
-        step: Step,
-        steps: int,
-        about: dict[str, Any],
-        tensors: dict[str, torch.Tensor],
-        measure: Callable[[State], dict[str, float]] = lambda state: {},
-        plan: Plan | None = None,
-    ) -> None:
-        """Train, and set the fitted attributes that describe it. A checkpoint holds `about` and `tensors` too."""
-        self.history_ = state.history
-        n_epochs = steps // batches.n_batches
-
-        def checkpoint(state: State) -> None:
-            if self.checkpoint is not None:
-                save_checkpoint(self.checkpoint, state, about, tensors)
-
-        with reporter(n_epochs, self.verbose, self.events, self.tensorboard) as (show, after_batch):
-
-            def report(record: dict[str, Any]) -> None:
-                show(record)
-                for callback in self.callbacks:
-                    callback(record, self)
-
-            try:
-                outcome = run_training(
-                    state,
-                    batches,
-                    step,
-                    steps,
-                    device=self.device_,
-                    batch_size=self.batch_size,
-                    report=report,
-                    after_batch=after_batch,
-                    checkpoint=checkpoint,
-                    measure=measure,
-                    ending=plan,
-                )
-            except Diverged as error:
-                raise Diverged(f"training diverged: {error}; a lower {self._too_strong} may help") from None
-        self.interrupted_, self.diverged_ = outcome.interrupted, outcome.diverged
-        self._describe_codes(source)
-        if outcome.problem:
-            advice = f"; a lower {self._too_strong} may help" if outcome.diverged else ""
-            kept = f"kept the model of epoch {outcome.epoch}"
-            warnings.warn(f"{outcome.problem}{advice}; {kept}", RuntimeWarning, stacklevel=3)
-
     def _describe_codes(self, source: Source) -> None:
         rows = sample_rows(source, _ROWS_FOR_STATISTICS, np.random.default_rng(self.seed_))
         self.code_statistics_ = code_statistics(self.hierarchy_, self._encode(rows))
-
-    def _identity(self, source: Source, structure: Any, *more: Any) -> dict[str, Any]:
-        """What must be the same for a checkpoint to be continued."""
-        if self.checkpoint is None:
-            return {}
-        data = [fingerprint(source.blocks()), *more]
-        return {"parameters": plain_parameters(self), "data": data, "structure": structure}
-
-    def _find_checkpoint(self, identity: dict[str, Any]) -> tuple[dict[str, torch.Tensor], dict[str, Any]] | None:
-        """The checkpoint of an earlier call, if there is one."""
-        if self.checkpoint is None:
-            return None
-        file = Path(self.checkpoint) / FILE_NAME
-        if not file.exists():
-            Path(self.checkpoint).mkdir(parents=True, exist_ok=True)
-            return None
-        tensors, saved = load_tensors(file)
-        for what in identity:
-            if saved.get(what) != identity[what]:
-                raise ValueError(
-                    f"{self.checkpoint} holds the checkpoint of a run with other {what}; "
-                    f"choose another folder, or delete it to start again"
-                )
-        return tensors, saved

@@ -4,7 +4,7 @@ Numbers of rows and points bound time and memory. `python benchmarks/cofhae_cons
 one, to a quarter and to four times their value, and shows which of them matter on small data.
 """
 
-# ------------------------------------------------------------------ structure (fitting.py)
+# ------------------------------------------------------------------ structure (structure.py, fitting.py)
 
 MIMOSA_ROWS = 100_000  # sampled from data read in blocks, to find its structure: as many as the benchmarks have
 CURVED_STEPS = 3  # times `steps` if leaves are curved: two fifths are guided, and the penalty needs as long again

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -14,36 +13,23 @@ import torch
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor, nn
+from torch import nn
 
-from disentree.cofhae import constants
-from disentree.cofhae.additive import AdditiveForm, fit_additive_form
-from disentree.cofhae.algorithm2 import Labels, make_measure, make_step
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
 from disentree.cofhae.base import AutoencoderEstimator, paper_training
 from disentree.cofhae.checks import check_codes, check_matches, check_parameters, check_structure
 from disentree.cofhae.explain import explain_variables
-from disentree.cofhae.fitting import find_representation, find_structure, find_targets, make_mimosa, settings_of
-from disentree.cofhae.inputs import embedding_layer
-from disentree.cofhae.linear import ClosedForm, are_enough, fit_closed_form
+from disentree.cofhae.fitting import Fitting
 from disentree.cofhae.losses import discriminator
-from disentree.cofhae.pixels import can_be_sharp, fit_pixels, sharper
 from disentree.cofhae.shared_docs import documented
-from disentree.geometry.additive_maps import has_too_many_paths
+from disentree.cofhae.structure import read_frame
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.coordinates import IMAGES
 from disentree.mimosa.explain import Explanation, explain_tree
 from disentree.mimosa.explain_columns import read_columns
 from disentree.mimosa.inputs import is_frame
 from disentree.mimosa.naming import renamed
-from disentree.mimosa.table_model import TableModel, table_without_branches
-from disentree.tables import Codec
+from disentree.mimosa.table_model import TableModel
 from disentree.tables.frames import as_pandas
-from disentree.training.batches import TensorBatches
-from disentree.training.checkpoints import fingerprint, restore_checkpoint
-from disentree.training.data import Source, rows_of
-from disentree.training.session import pick_device, pick_seed
-from disentree.training.settling import Plan
 
 
 @documented
@@ -317,125 +303,22 @@ class COFHAE(AutoencoderEstimator):
             raise TypeError("give the hierarchy by name: fit(X, hierarchy=..., paths=...)")
         X = as_pandas(X)
         self._rows = X if is_frame(X) or isinstance(X, np.ndarray) else None
-        X, hierarchy, paths = self._read_frame(X, hierarchy, paths, table)
+        X, hierarchy, paths = read_frame(self, X, hierarchy, paths, table)
         source = self._read(X)
         codes, paths = check_codes(self.targets, hierarchy, paths, codes, source.n_rows)
         given = check_structure(hierarchy, paths, source.n_rows)
         self.matches_ = check_matches(matches, given[0] if given else None)
         if matches is None and self.mimosa_ is not None:  # it was fitted to a data frame
             self.matches_ = list(getattr(self.mimosa_, "matches_", []))
-        device = pick_device(self.device)
-        structure = [given[0].to_dict(), fingerprint([given[1]])] if given else None
-        identity = self._identity(source, structure, None if codes is None else fingerprint([codes]))
-        saved = self._find_checkpoint(identity)
-        seed = saved[1]["seed"] if saved else pick_seed(self.random_state)
-        seeds = np.random.SeedSequence(seed).spawn(7)
 
-        self.seed_, self.device_, self.pixels_ = seed, device, None
-        mimosa_seed = int(seeds[0].generate_state(1)[0])
-        if saved:
-            self.hierarchy_, self.paths_ = Hierarchy.from_dict(saved[1]["hierarchy"]), saved[0]["paths"].numpy()
-            self.matches_ = saved[1].get("matches", [])
-        elif given:
-            self.hierarchy_, self.paths_ = given
-        else:
-            found = find_structure(self, source, mimosa_seed)
-            self.hierarchy_, self.paths_, self.mimosa_ = found
-            self.matches_ = list(getattr(self.mimosa_, "matches_", []))
-            representation = representation or getattr(self.mimosa_, "representation_", None)
-
-        if self._wants_embedding(source, representation):
-            if not hasattr(getattr(representation, "network", None), "decode"):
-                representation = find_representation(self, source, mimosa_seed)
-            layer = embedding_layer(source, representation)
-        else:
-            layer = self._fit_input(source, np.random.default_rng(seeds[1]))
-        self.input_ = layer.to(device)
-
-        if self._adds_up(source):
-            form = fit_additive_form(layer, source, self.hierarchy_, self.paths_, np.random.default_rng(seeds[5]))
-            self._take_closed_form(form, source)
-            return self
-        held = self._held_out(source, np.random.default_rng(seeds[4]))
-        closed = self._closed_form(source, np.random.default_rng(seeds[5]), held)
-        if closed is not None and (self.maps == "linear" or are_enough(closed.held_out, source.n_rows)):
-            self._take_closed_form(closed, source)
-            return self
-
-        if closed is not None:  # they are compared by the errors of columns, in which noise weighs what it is
-            layer.weigh(closed.coordinates.squares)
-
-        targets = find_targets(self, source, np.random.default_rng(seeds[2]), codes)
-        self.trust_ = targets.trust
-        settings = settings_of(self, guided=targets.has_guides)
-        build = partial(self._build, with_adversary=settings.penalty in ("adversarial", "marginal"))
-        self.autoencoder_, D = build(int(seeds[3].generate_state(1)[0]))
-        generator = torch.Generator().manual_seed(int(seeds[3].generate_state(2)[1]))
-        longer = constants.CURVED_STEPS if targets.has_guides else 1
-        batches = self._batches(source, Labels(self.autoencoder_, self.paths_, targets, device))
-        plan, measure = None, None
-        if isinstance(batches, TensorBatches) and len(held):
-            left_out = torch.from_numpy(held).to(device)
-            measure = make_measure(settings, layer, (batches.data[left_out], *batches.labels(left_out)))
-            batches = batches.without(left_out)
-            steps = self._most_steps(batches.n_batches, longer)
-            if source.n_rows < constants.MANY_ROWS:
-                plan = Plan(steps, batches.n_batches, settings.guided + settings.warm_up)
-        elif self._has_length:
-            steps = self._n_steps(source.n_rows, longer)
-        else:
-            steps = self._most_steps(batches.n_batches, longer)
-        state = self._start(D, steps, generator, self.discriminator_betas, plan)
-        if saved:
-            restore_checkpoint(state, *saved)
-        about = {**identity, "seed": seed, "hierarchy": self.hierarchy_.to_dict(), "matches": self.matches_}
-        step = make_step(settings, layer)
-        tensors = {"paths": torch.from_numpy(self.paths_)}
-        self._train(state, source, batches, step, steps, about, tensors, measure or (lambda state: {}), plan)
-        if closed is not None and not self.interrupted_ and not self._network_is_better(closed, source, held):
-            self._take_closed_form(closed, source)
-        if self.sharp and not self.interrupted_ and self.decoder in ("auto", "mlp") and can_be_sharp(layer):
-            self._sharpen(source, held, int(seeds[6].generate_state(1)[0]), identity)
+        fitting = Fitting.start(self, source, given, codes, representation)
+        fitting.find_structure(given)
+        fitting.fit_input()
+        if not fitting.fit_closed_form():
+            fitting.train()
+            fitting.sharpen()
+            fitting.compare()
         return self
-
-    def _sharpen(
-        self, source: Source, held: Int[np.ndarray, " m"], seed: int, identity: Mapping[str, Any]
-    ) -> None:
-        """Train the decoder to pixels, and with it the encoder, and keep both if they are better. `identity` is
-        that of the model's own training."""
-        if self._has_length:
-            n_rows = self._n_steps(source.n_rows) * self.batch_size
-        else:
-            n_rows = min(constants.SHARP_ROWS * self.max_steps, constants.SHARP_EPOCHS * source.n_rows)
-
-        @torch.no_grad()
-        def usual(x: Float[Tensor, "n ..."]) -> Float[np.ndarray, "n ..."]:
-            return self._images(torch.cat(self.autoencoder_.encode_hard(x), dim=1))
-
-        more = {"checkpoint": self.checkpoint, "identity": identity, "verbose": self.verbose}
-        fit = partial(fit_pixels, self.input_, source, self.autoencoder_, held, n_rows, seed, usual, **more)
-        sharp, self.interrupted_ = sharper(fit, usual)
-        if sharp is not None:
-            self.pixels_, self.autoencoder_.encoder = sharp.decoder, sharp.encoder
-            self._describe_codes(source)
-
-    def _read_frame(self, X: Any, hierarchy: Any, paths: Any, table: TableModel | None) -> tuple[Any, Any, Any]:
-        """Features for a data frame with columns of any kind, and its structure; anything else as it is."""
-        self.table_ = self.codec_ = self.units_ = self.mimosa_ = None
-        if not is_frame(X):
-            return X, hierarchy, paths
-        codec = Codec.fit(X)
-        if codec.schema.is_plain:
-            self.codec_ = codec
-            return X, hierarchy, paths
-        if hierarchy is None:
-            self.mimosa_ = make_mimosa(self, pick_seed(self.random_state)).fit(X)
-            hierarchy, paths, self.table_ = self.mimosa_.hierarchy_, self.mimosa_.labels_, self.mimosa_.table_
-            codec = self.table_.codec
-        else:
-            self.table_ = table_without_branches(X, codec) if table is None else table
-            codec = self.table_.codec
-        return codec.features(codec.read(X)), hierarchy, paths
 
     def explain(self, X: Any = None) -> Explanation:
         """The reasons for the tree, and what each variable does to the columns of X, in their units.
@@ -510,88 +393,6 @@ class COFHAE(AutoencoderEstimator):
             joint = (code.log_p.cpu().double() @ choices.double()).exp()
             out.append((joint / joint.sum(dim=1, keepdim=True)).numpy())
         return np.concatenate(out)
-
-    # ---------------------------------------------------------------- maps in closed form
-
-    @property
-    def _has_length(self) -> bool:
-        """Whether the length of the training is given."""
-        return self.steps is not None or self.epochs is not None
-
-    def _most_steps(self, per_epoch: int, longer: int) -> int:
-        return per_epoch * min(math.ceil(longer * self.max_steps / per_epoch), constants.MOST_EPOCHS)
-
-    def _closed_form(
-        self, source: Source, rng: np.random.Generator, held: Int[np.ndarray, " m"]
-    ) -> ClosedForm | None:
-        """The maps, if they are wanted and can be had: for vectors and the default losses."""
-        layer = self.input_
-        if layer.network is not None or layer.in_pixels or layer.is_image:
-            if self.maps == "linear":
-                raise ValueError(
-                    "maps='linear' is for vectors with a Gaussian likelihood, not for images or 0/1 data"
-                )
-            return None
-        if self.maps == "network" or (self.maps == "auto" and not self._may_be_linear):
-            return None
-        left_out = held if len(held) else None
-        return fit_closed_form(layer, source, self.hierarchy_, self.paths_, rng, left_out, self.matches_)
-
-    def _adds_up(self, source: Source) -> bool:
-        """Whether the paths are too many for a map each, or cells tell the options, and nothing asks for
-        networks."""
-        linear = self.maps == "linear" or (self.maps == "auto" and self._may_be_linear)
-        branches = self.table_ is not None and bool(self.table_.branches)
-        many = branches or has_too_many_paths(self.hierarchy_, self.input_.n_features)
-        return linear and many and len(source.shape) == 1
-
-    @property
-    def _may_be_linear(self) -> bool:
-        """Whether no setting asks for networks of some kind."""
-        named = self.encoder in ("auto", "mlp") and self.decoder in ("auto", "mlp")
-        own = self.targets == "ica" and self.penalty == "auto" and self.masks == "given"
-        return named and own and not self._has_length
-
-    def _held_out(self, source: Source, rng: np.random.Generator) -> Int[np.ndarray, " m"]:
-        """Rows that are left out of a training whose length is not given: a tenth, within limits."""
-        if self._has_length or self.maps == "linear":
-            return np.zeros(0, dtype=np.int64)
-        most = constants.MOST_HELD_OUT
-        n = min(most, max(source.n_rows // 10, min(constants.FEWEST_HELD_OUT, source.n_rows // 5)))
-        return np.sort(rng.choice(source.n_rows, n, replace=False))
-
-    def _take_closed_form(self, closed: ClosedForm | AdditiveForm, source: Source) -> None:
-        none = np.zeros((0, 0), dtype=np.float32), np.zeros((0, 0, 0), dtype=np.float32)
-        self.input_.subspace_centers, self.input_.subspace_bases = map(torch.from_numpy, none)
-        self.input_.to(self.device_)
-        self.autoencoder_ = closed.autoencoder().to(self.device_).eval()
-        self.maps_, self.history_ = "linear", []
-        self.trust_ = np.ones(len(self.hierarchy_.paths))
-        self.interrupted_ = self.diverged_ = False
-        self._describe_codes(source)
-
-    def _network_is_better(self, closed: ClosedForm, source: Source, held: Int[np.ndarray, " m"]) -> bool:
-        """Whether the network explains more of the held-out rows, and tells their paths apart as well."""
-        if not len(held):
-            return True
-        X = rows_of(source, held)
-        codes = self._encode(X)
-        to = closed.coordinates.to
-        Y, again = (self.input_.prepare(rows).cpu().numpy() @ to for rows in (X, self._decode(codes)))
-        explained = 1 - np.square(Y - again).sum() / max(float(np.square(Y - Y.mean(axis=0)).sum()), 1e-300)
-        known = self.paths_[held] >= 0
-        agreement = (self.hierarchy_.path_of(codes) == self.paths_[held])[known].mean() if known.any() else 1.0
-        as_sure = agreement >= closed.held_out.agreement - constants.LESS_APART
-        return bool(explained > closed.held_out.explained and as_sure)
-
-    def _wants_embedding(self, source: Source, representation: Any) -> bool:
-        """Whether MIMOSA's autoencoder encodes X first: by default images, for networks that are perceptrons,
-        unless there were enough of them for MIMOSA to try it and it took their principal components."""
-        if self.input == "auto":
-            refused = getattr(representation, "kind", None) == "linear" and source.n_rows >= IMAGES
-            by_default = self.encoder in ("auto", "mlp") and self.targets == "ica" and not refused
-            return by_default and len(source.shape) > 1 and self.likelihood in ("auto", "gaussian")
-        return self.input == "embedding"
 
     def _build(
         self, seed: int | None, with_adversary: bool = False

@@ -145,7 +145,7 @@ def _label(moves: list[tuple[float, dict[str, Any]]]) -> str:
 
 def _sentence(moves: list[tuple[float, dict[str, Any]]]) -> str:
     if not moves:
-        return "moves no column by much"
+        return f"moves no column by more than {100 * MOVES:.0f} % of its standard deviation: noise"
     told = [move for size, move in moves if size >= TOLD * moves[0][0]][:MOST_TOLD]
     texts = [f"{move['column']} from {_shown(move['from'])} to {_shown(move['to'])}" for move in told]
     left = len(moves) - len(told)

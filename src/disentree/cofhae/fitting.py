@@ -1,44 +1,266 @@
-"""The stages of `COFHAE.fit` before the training loop: structure, targets, settings."""
+"""The stages of `COFHAE.fit`: structure, input, maps in closed form, training, sharp images, a comparison."""
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from typing import Any, cast
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
-from sklearn.base import clone
+from torch import Tensor
 
 from disentree.cofhae import constants
-from disentree.cofhae.algorithm2 import Settings
+from disentree.cofhae.additive import AdditiveForm, fit_additive_form
+from disentree.cofhae.algorithm2 import Labels, make_measure, make_step
+from disentree.cofhae.defaults import (
+    adds_up,
+    has_length,
+    held_out_rows,
+    most_steps,
+    settings_of,
+    wants_closed_form,
+    wants_embedding,
+)
+from disentree.cofhae.inputs import embedding_layer
+from disentree.cofhae.linear import ClosedForm, are_enough, fit_closed_form
+from disentree.cofhae.pixels import can_be_sharp, fit_pixels, sharper
+from disentree.cofhae.resumable import find_checkpoint, identity_of, start_training, train_model
+from disentree.cofhae.structure import find_representation, find_structure, tells_more
 from disentree.cofhae.targets import Targets, align_targets, fit_subspaces, given_targets, leaf_targets
 from disentree.cofhae.unrolling import cell_guides, guides
 from disentree.geometry.linear_maps import is_tree
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.representation.autoencoder import autoencoder_representation
-from disentree.mimosa.representation.base import Representation
-from disentree.training.checkpoints import checkpoints_in
-from disentree.training.data import ArraySource, Source, sample_rows
+from disentree.training.batches import TensorBatches
+from disentree.training.checkpoints import fingerprint, restore_checkpoint
+from disentree.training.data import Source, rows_of
+from disentree.training.session import pick_device, pick_seed
+from disentree.training.settling import Plan
+
+Seed = np.random.SeedSequence
 
 
-def make_mimosa(model: Any, seed: int) -> Any:
-    """The estimator that finds the structure, not fitted."""
-    if model.mimosa is not None:
-        return cast(Any, clone(model.mimosa))
-    from disentree.mimosa import MIMOSA
+class Seeds(NamedTuple):
+    """One for each stage, so that none depends on how many numbers another draws."""
 
-    return MIMOSA(random_state=seed, verbose=model.verbose)
+    structure: Seed
+    input: Seed
+    targets: Seed
+    networks: Seed
+    held_out: Seed
+    closed_form: Seed
+    pixels: Seed
 
 
-def find_structure(model: Any, source: Source, seed: int) -> tuple[Hierarchy, Int[np.ndarray, " n"], Any]:
-    """Hierarchy and paths, and the MIMOSA that found them: on a sample of data that is read in blocks."""
-    mimosa = make_mimosa(model, seed)
-    if isinstance(source, ArraySource):
-        paths = mimosa.fit(source.X).labels_
-    else:
-        mimosa.fit(sample_rows(source, constants.MIMOSA_ROWS, np.random.default_rng(seed)))
-        paths = np.concatenate([mimosa.predict(block) for block in source.blocks()])
-    return mimosa.hierarchy_, np.asarray(paths, dtype=np.int64), mimosa
+@dataclass
+class Fitting:
+    """A fit under way: what a stage leaves to later ones. The methods are the stages, in their order; what they
+    find is set on the model."""
+
+    model: Any  # the COFHAE
+    source: Source
+    codes: Float[np.ndarray, "n v"] | None  # that rows should get
+    representation: Any  # MIMOSA's, if there is one
+    identity: dict[str, Any]  # what must be the same for a checkpoint to be continued
+    saved: tuple[dict[str, Tensor], dict[str, Any]] | None  # the checkpoint
+    seeds: Seeds
+    held: Int[np.ndarray, " m"] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    closed: ClosedForm | None = None  # maps that networks are compared with
+
+    @classmethod
+    def start(
+        cls,
+        model: Any,
+        source: Source,
+        given: tuple[Hierarchy, Int[np.ndarray, " n"]] | None,
+        codes: Float[np.ndarray, "n v"] | None,
+        representation: Any,
+    ) -> Fitting:
+        """Device, checkpoint and seeds."""
+        device = pick_device(model.device)
+        structure = [given[0].to_dict(), fingerprint([given[1]])] if given else None
+        identity = identity_of(model, source, structure, None if codes is None else fingerprint([codes]))
+        saved = find_checkpoint(model, identity)
+        seed = saved[1]["seed"] if saved else pick_seed(model.random_state)
+        model.seed_, model.device_, model.pixels_ = seed, device, None
+        return cls(model, source, codes, representation, identity, saved, Seeds(*Seed(seed).spawn(7)))
+
+    # ---------------------------------------------------------------- structure and input
+
+    def find_structure(self, given: tuple[Hierarchy, Int[np.ndarray, " n"]] | None) -> None:
+        """The structure of the checkpoint, the one given, or MIMOSA's."""
+        model = self.model
+        if self.saved:
+            tensors, about = self.saved
+            model.hierarchy_, model.paths_ = Hierarchy.from_dict(about["hierarchy"]), tensors["paths"].numpy()
+            model.matches_ = about.get("matches", [])
+        elif given:
+            model.hierarchy_, model.paths_ = given
+        else:
+            found = find_structure(model, self.source, _first(self.seeds.structure))
+            model.hierarchy_, model.paths_, model.mimosa_ = found
+            model.matches_ = list(getattr(model.mimosa_, "matches_", []))
+            self.representation = self.representation or getattr(model.mimosa_, "representation_", None)
+
+    def fit_input(self) -> None:
+        """The fixed first layer."""
+        model, source, representation = self.model, self.source, self.representation
+        wanted = wants_embedding(model, source, representation)
+        if wanted and not hasattr(getattr(representation, "network", None), "decode"):
+            seed = _first(self.seeds.structure)
+            wanted = model.input != "auto" or tells_more(model, source, representation, seed)
+            if wanted:
+                representation = find_representation(model, source, seed)
+        if wanted:
+            layer = embedding_layer(source, representation)
+        else:
+            layer = model._fit_input(source, np.random.default_rng(self.seeds.input))
+        model.input_ = layer.to(model.device_)
+
+    # ---------------------------------------------------------------- maps in closed form
+
+    def fit_closed_form(self) -> bool:
+        """Maps without networks, where they can be had. Whether the model has them now and needs no training."""
+        model, source, rng = self.model, self.source, np.random.default_rng(self.seeds.closed_form)
+        if adds_up(model, source):
+            self._take(fit_additive_form(model.input_, source, model.hierarchy_, model.paths_, rng))
+            return True
+        self.held = held_out_rows(model, source.n_rows, np.random.default_rng(self.seeds.held_out))
+        if not wants_closed_form(model):
+            return False
+        held = self.held if len(self.held) else None
+        self.closed = fit_closed_form(
+            model.input_, source, model.hierarchy_, model.paths_, rng, held, model.matches_
+        )
+        if self.closed is None:
+            return False
+        # Of images there may be few rows, and still more than a plane can tell.
+        enough = not model.input_.is_image and are_enough(self.closed.held_out, source.n_rows)
+        if model.maps == "linear" or enough:
+            self._take(self.closed)
+            return True
+        return False
+
+    def _take(self, closed: ClosedForm | AdditiveForm) -> None:
+        model = self.model
+        none = np.zeros((0, 0), dtype=np.float32), np.zeros((0, 0, 0), dtype=np.float32)
+        model.input_.subspace_centers, model.input_.subspace_bases = map(torch.from_numpy, none)
+        model.input_.to(model.device_)
+        model.autoencoder_ = closed.autoencoder().to(model.device_).eval()
+        model.maps_, model.history_, model.pixels_ = "linear", [], None
+        model.trust_ = np.ones(len(model.hierarchy_.paths))
+        model.interrupted_ = model.diverged_ = False
+        model._describe_codes(self.source)
+
+    # ---------------------------------------------------------------- training
+
+    def train(self) -> None:
+        """Algorithm 2, until the loss of the rows that are held out has settled or for as long as is asked."""
+        model, source, layer = self.model, self.source, self.model.input_
+        if self.closed is not None and not layer.is_image:
+            # Compared by the errors of columns, in which noise weighs what it is.
+            layer.weigh(self.closed.coordinates.squares)
+        targets = find_targets(model, source, np.random.default_rng(self.seeds.targets), self.codes)
+        model.trust_ = targets.trust
+        settings = settings_of(model, guided=targets.has_guides)
+        first, second = (int(number) for number in self.seeds.networks.generate_state(2))
+        model.autoencoder_, D = model._build(first, with_adversary=settings.penalty in ("adversarial", "marginal"))
+        longer = constants.CURVED_STEPS if targets.has_guides else 1
+        batches = model._batches(source, Labels(model.autoencoder_, model.paths_, targets, model.device_))
+        plan, measure = None, None
+        if isinstance(batches, TensorBatches) and len(self.held):
+            left_out = torch.from_numpy(self.held).to(model.device_)
+            measure = make_measure(settings, layer, (batches.data[left_out], *batches.labels(left_out)))
+            batches = batches.without(left_out)
+            steps = most_steps(model, batches.n_batches, longer)
+            if source.n_rows < constants.MANY_ROWS:
+                plan = Plan(steps, batches.n_batches, settings.guided + settings.warm_up)
+        elif has_length(model):
+            steps = model._n_steps(source.n_rows, longer)
+        else:
+            steps = most_steps(model, batches.n_batches, longer)
+        generator = torch.Generator().manual_seed(second)
+        state = start_training(model, D, steps, generator, model.discriminator_betas, plan)
+        if self.saved:
+            restore_checkpoint(state, *self.saved)
+        structure = {"hierarchy": model.hierarchy_.to_dict(), "matches": model.matches_}
+        train_model(
+            model,
+            state,
+            source,
+            batches,
+            make_step(settings, layer),
+            steps,
+            about={**self.identity, "seed": model.seed_, **structure},
+            tensors={"paths": torch.from_numpy(model.paths_)},
+            measure=measure or (lambda state: {}),
+            plan=plan,
+            stacklevel=4,
+        )
+
+    # ---------------------------------------------------------------- sharp images
+
+    def sharpen(self) -> None:
+        """Train the decoder of images to pixels, and with it the encoder, and keep both if they are better."""
+        model, n_rows = self.model, self.source.n_rows
+        if not model.sharp or model.interrupted_ or model.decoder not in ("auto", "mlp"):
+            return
+        if not can_be_sharp(model.input_):
+            return
+        if has_length(model):
+            n_drawn = model._n_steps(n_rows) * model.batch_size
+        else:
+            n_drawn = min(constants.SHARP_ROWS * model.max_steps, constants.SHARP_EPOCHS * n_rows)
+
+        @torch.no_grad()
+        def usual(x: Float[Tensor, "n ..."]) -> Float[np.ndarray, "n ..."]:
+            return model._images(torch.cat(model.autoencoder_.encode_hard(x), dim=1))
+
+        fit = partial(
+            fit_pixels,
+            model.input_,
+            self.source,
+            model.autoencoder_,
+            self.held,
+            n_drawn,
+            _first(self.seeds.pixels),
+            usual,
+            checkpoint=model.checkpoint,
+            identity=self.identity,
+            verbose=model.verbose,
+        )
+        sharp, model.interrupted_ = sharper(fit, usual)
+        if sharp is not None:
+            model.pixels_, model.autoencoder_.encoder = sharp.decoder, sharp.encoder
+            model._describe_codes(self.source)
+
+    # ---------------------------------------------------------------- what is kept
+
+    def compare(self) -> None:
+        """Take the maps in closed form after all, if the networks are no better."""
+        closed = self.closed
+        if closed is not None and not self.model.interrupted_ and not self._network_is_better(closed):
+            self._take(closed)
+
+    def _network_is_better(self, closed: ClosedForm) -> bool:
+        """Whether the network explains more of the held-out rows, and tells their paths apart as well."""
+        model, held = self.model, self.held
+        if not len(held):
+            return True
+        X = rows_of(self.source, held)
+        codes = model._encode(X)
+        to = closed.coordinates.to
+        Y, again = (model.input_.prepare(rows).cpu().numpy() @ to for rows in (X, model._decode(codes)))
+        explained = 1 - np.square(Y - again).sum() / max(float(np.square(Y - Y.mean(axis=0)).sum()), 1e-300)
+        known = model.paths_[held] >= 0
+        agreement = (model.hierarchy_.path_of(codes) == model.paths_[held])[known].mean() if known.any() else 1.0
+        as_sure = agreement >= closed.held_out.agreement - constants.LESS_APART
+        return bool(explained > closed.held_out.explained and as_sure)
+
+
+def _first(seed: Seed) -> int:
+    return int(seed.generate_state(1)[0])
 
 
 def find_targets(
@@ -69,31 +291,3 @@ def find_targets(
         smooth = np.concatenate([layer.prepare(block).cpu().numpy() for block in source.blocks()])
     targets = guides(Z, smooth.astype(np.float64), hierarchy, paths, curved, rng, targets)
     return align_targets(targets, Z, paths, hierarchy, model.matches_)
-
-
-def find_representation(model: Any, source: Source, seed: int) -> Representation:
-    """The autoencoder that MIMOSA with this seed encodes the data with."""
-    whole = isinstance(source, ArraySource)
-    X = np.asarray(source.X) if whole else sample_rows(source, constants.MIMOSA_ROWS, np.random.default_rng(seed))
-    with nullcontext() if model.checkpoint is None else checkpoints_in(model.checkpoint):
-        return autoencoder_representation(X, np.random.SeedSequence(seed).spawn(3)[0], model.verbose)
-
-
-def settings_of(model: Any, guided: bool = False) -> Settings:
-    """Parameters of the loss, with "auto" resolved."""
-    penalty = model.penalty
-    if penalty == "auto":
-        deep = np.array([path.dimension for path in model.hierarchy_.paths]) > 1
-        penalty = "adversarial" if (deep & (model.trust_ < 0.5)).any() else "none"
-    return Settings(
-        tau=model.tau,
-        lambda1=model.lambda1,
-        lambda2=model.lambda2,
-        lambda3=model.lambda3,
-        assignment=model.assignment,
-        penalty=penalty,
-        warm_up=model.warm_up,
-        sigma=model.sigma,
-        masks=model.masks,
-        guided=model.guided if guided else 0.0,
-    )

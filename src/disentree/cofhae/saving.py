@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from disentree._version import __version__
+from disentree.cofhae.additive import additive_autoencoder
+from disentree.cofhae.inputs import InputLayer
+from disentree.cofhae.linear import linear_autoencoder
+from disentree.cofhae.pixels import PixelDecoder
+from disentree.cofhae.units import Units
+from disentree.hierarchy import Hierarchy
 from disentree.mimosa.model_card import write_card
-from disentree.mimosa.saving import table_to_json
-from disentree.training.checkpoints import load_tensors, save_tensors
+from disentree.mimosa.saving import table_from_json, table_to_json
+from disentree.tables import Codec
+from disentree.training.checkpoints import below, load_tensors, save_tensors
 from disentree.training.networks import CONVOLUTIONAL
+from disentree.training.session import pick_device
 from disentree.utils.files import sha256_of, write_json
 from disentree.utils.versions import build_commit
 
 FORMAT = 2  # of saved models. In 1 convolutional networks had activations of their own, whatever the parameter
 # Fitted attributes that JSON holds as they are
-SIMPLE_ATTRIBUTES = ("seed", "interrupted", "diverged", "history", "code_statistics", "maps")
+_SIMPLE_ATTRIBUTES = ("seed", "interrupted", "diverged", "history", "code_statistics", "maps")
 _NOT_SAVED = ("callbacks", "mimosa", "checkpoint", "events", "tensorboard", "verbose", "device")
 
 
@@ -42,7 +51,7 @@ def save_model(model: Any, folder: Path) -> None:
         "input": model.input_.config,
         "n_features_in": int(model.n_features_in_),
         "feature_names_in": list(getattr(model, "feature_names_in_", [])),
-        **{name: getattr(model, f"{name}_") for name in SIMPLE_ATTRIBUTES},
+        **{name: getattr(model, f"{name}_") for name in _SIMPLE_ATTRIBUTES},
         **({"pixels": model.pixels_.config} if model.pixels_ is not None else {}),
         **({"table": table_to_json(model.table_)} if model.table_ is not None else {}),
         **({"units": model.units_.to_dict()} if model.units_ is not None else {}),
@@ -72,13 +81,57 @@ def read_model(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     return about, load_tensors(folder / "model.safetensors")[0]
 
 
+def load_model(cls: Any, folder: Path, device: str, modules: Mapping[str, nn.Module | None]) -> Any:
+    """The model of a class that `save_model` wrote. `modules`: the encoder and decoder of a user, if they are."""
+    about, tensors = read_model(folder)
+    if about["class"] != cls.__name__:
+        raise ValueError(f"{folder} holds a model of class {about['class']}, not {cls.__name__}")
+    parameters = dict(about["parameters"])
+    for name, module in modules.items():
+        if parameters[name] is None and module is None:
+            raise ValueError(f"this model has its own {name}: give it again as load(..., {name}=module)")
+        parameters[name] = module if module is not None else parameters[name]
+    known = cls().get_params()
+    model = cls(**{name: value for name, value in parameters.items() if name in known})
+    model.device_ = pick_device(device)
+    model.hierarchy_ = Hierarchy.from_dict(about["hierarchy"])
+    for name in cls._arrays:
+        setattr(model, f"{name}_", tensors[name].numpy())
+    arrays = {key: value.numpy() for key, value in below(tensors, "input.").items()}
+    model.input_ = InputLayer(about["input"], arrays).to(model.device_)
+    weights = below(tensors, "autoencoder.")
+    if about.get("maps") == "linear":
+        restore = additive_autoencoder if "encoder.forward_map" in weights else linear_autoencoder
+        model.autoencoder_ = restore(model.hierarchy_, weights).to(model.device_)
+    else:
+        model.autoencoder_, _ = model._build(None)
+        model.autoencoder_.load_state_dict(weights)
+    model.autoencoder_.eval()
+    if about.get("pixels"):
+        pixels = PixelDecoder.from_weights(about["pixels"], below(tensors, "pixels."))
+        model.pixels_ = pixels.to(model.device_)
+    model.n_features_in_ = about["n_features_in"]
+    if about.get("table"):
+        model.table_ = table_from_json(about["table"])
+    if about.get("units"):
+        model.units_ = Units(**about["units"])
+    if about.get("codec"):
+        model.codec_ = Codec.from_dict(about["codec"])
+    if about["feature_names_in"]:
+        model.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
+    for name in _SIMPLE_ATTRIBUTES:
+        if name in about:  # the first models had fewer
+            setattr(model, f"{name}_", about[name])
+    return model
+
+
 def plain_parameters(model: Any) -> dict[str, Any]:
     """The parameters that make the model what it is, as JSON has them; None for the user's own modules."""
     parameters = {}
     for name, value in model.get_params(deep=False).items():
         if name in _NOT_SAVED:
             continue
-        if isinstance(value, torch.nn.Module | np.random.RandomState | np.random.Generator):
+        if isinstance(value, nn.Module | np.random.RandomState | np.random.Generator):
             value = None
         parameters[name] = value
     return json.loads(json.dumps(parameters, default=lambda number: number.item()))

@@ -21,8 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from disentree.cofhae.checks import check_structure
 from disentree.cofhae.estimator import COFHAE
-from disentree.cofhae.fitting import find_structure
 from disentree.cofhae.saving import plain_parameters
+from disentree.cofhae.structure import find_structure
 from disentree.hierarchy import Hierarchy
 from disentree.training.checkpoints import fingerprint
 from disentree.training.loop import Diverged

@@ -12,6 +12,7 @@ penalty on dependence determines them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -141,18 +142,16 @@ def guides(
     variable more than a settled one is described by that instead, if this tells as much about the rows.
     """
     values, kept, guided = (array.copy() for array in (targets.values, targets.kept, targets.guided))
-    settled: list[tuple[Guide, list[int]]] = []
+    unrolling = _Unrolling(geometry, smooth, rng)
     by_dimension = sorted(curved, key=lambda index: (hierarchy.paths[index].dimension, index))
     for path in (hierarchy.paths[index] for index in by_dimension):
         rows = np.flatnonzero(paths == path.index)
         if path.dimension == 0 or len(rows) < constants.FEWEST_POINTS:
             continue
-        found = _laid_out(geometry, smooth, rows, path, settled, rng)
-        found = _off_enclosed(geometry, smooth, rows, path, settled, rng, found) or found
+        found = unrolling.settle(rows, path)
         if found is None:
             continue
         guide, columns = found
-        settled.append((guide, columns))
         for j, column in enumerate(columns):
             if column >= 0:
                 values[rows, column] = guide.factors[:, j]
@@ -179,137 +178,123 @@ def cell_guides(
     return Targets(values, trust, none, np.ones_like(none))
 
 
-def _laid_out(
-    geometry: Float[np.ndarray, "n r"],
-    smooth: Float[np.ndarray, "n s"],
-    rows: Int[np.ndarray, " m"],
-    path: Path,
-    settled: list[tuple[Guide, list[int]]],
-    rng: np.random.Generator,
-) -> tuple[Guide, list[int]] | None:
-    """A guide for all rows of a leaf and, where it can be had, for all of its variables; and the variables."""
-    some = _some(rows, constants.LAID_OUT, rng)
-    guide = guide_of(geometry[some], some, path.index, path.dimension, rng)
-    if guide is None:
-        return None
-    factors = _interpolated(guide.factors, smooth, some, rows)
-    while factors.shape[1] < path.dimension:
-        another = next_coordinate(factors, smooth[rows], rng)
-        if another is None:
-            break
-        factors = np.column_stack([factors, another])
-    guide = Guide(path.index, rows, factors, guide.firm)
-    return guide, _columns(guide, list(path.continuous), settled, geometry, rng)
+@dataclass
+class _Unrolling:
+    """Guides of leaves, one after the other. Those that are settled, with the variable of each factor (-1
+    for none), help with the next."""
 
+    geometry: Float[np.ndarray, "n r"]
+    smooth: Float[np.ndarray, "n s"]
+    rng: np.random.Generator
+    settled: list[tuple[Guide, list[int]]] = field(default_factory=list)
 
-def _off_enclosed(
-    geometry: Float[np.ndarray, "n r"],
-    smooth: Float[np.ndarray, "n s"],
-    rows: Int[np.ndarray, " m"],
-    path: Path,
-    settled: list[tuple[Guide, list[int]]],
-    rng: np.random.Generator,
-    laid_out: tuple[Guide, list[int]] | None,
-) -> tuple[Guide, list[int]] | None:
-    """A guide by a settled path that has all variables of a path but one, and the variables: those that need no
-    further settling first, and among them the one that is told by the distance. None if there is no such path, or
-    if distances do not tell enough."""
-    enclosed, columns, last = _one_less(path, settled)
-    if enclosed is None:
-        return None
-    some = _some(rows, constants.COMPARED_ROWS, rng)
-    described = shared_and_offset(geometry[some], geometry[enclosed.rows], enclosed.factors, rng)
-    if described is None:
-        return None
-    shared, offset = described
-    factors = np.column_stack([shared, offset])
-    places = rng.permutation(len(some))[: 2 * constants.LAID_OUT]
-    seen = smooth[some[places]]
-    untold = not_told_by(factors[places], seen)
-    along = next_coordinate(shared, smooth[some], rng)
-    if along is not None:
-        # compared with a variable that tells nothing, since one more of them tells rows apart less well
-        none = not_told_by(np.column_stack([shared, rng.permutation(offset)])[places], seen)
-        told_along = none - not_told_by(np.column_stack([shared, along])[places], seen)
-        if none - untold < constants.TOLD_BY_OFFSET * told_along:
+    def settle(self, rows: Int[np.ndarray, " m"], path: Path) -> tuple[Guide, list[int]] | None:
+        """The guide of a leaf and its variables, or None if it has none."""
+        found = self._laid_out(rows, path)
+        found = self._off_enclosed(rows, path, found) or found
+        if found is not None:
+            self.settled.append(found)
+        return found
+
+    def _laid_out(self, rows: Int[np.ndarray, " m"], path: Path) -> tuple[Guide, list[int]] | None:
+        """A guide for all rows of a leaf and, where it can be had, for all of its variables; and the variables."""
+        some = self._some(rows, constants.LAID_OUT)
+        guide = guide_of(self.geometry[some], some, path.index, path.dimension, self.rng)
+        if guide is None:
             return None
-    if laid_out is not None:
-        among = np.searchsorted(rows, some[places])
-        if untold > constants.LESS_TOLD * not_told_by(laid_out[0].factors[among], seen):
+        factors = self._interpolated(guide.factors, some, rows)
+        while factors.shape[1] < path.dimension:
+            another = next_coordinate(factors, self.smooth[rows], self.rng)
+            if another is None:
+                break
+            factors = np.column_stack([factors, another])
+        guide = Guide(path.index, rows, factors, guide.firm)
+        return guide, self._columns(guide, list(path.continuous))
+
+    def _off_enclosed(
+        self, rows: Int[np.ndarray, " m"], path: Path, laid_out: tuple[Guide, list[int]] | None
+    ) -> tuple[Guide, list[int]] | None:
+        """A guide by a settled path that has all variables of a path but one, and the variables: those that need
+        no further settling first, and among them the one that is told by the distance. None if there is no such
+        path, or if distances do not tell enough."""
+        enclosed, columns, last = self._one_less(path)
+        if enclosed is None:
             return None
-    order = [*range(enclosed.firm), len(columns), *range(enclosed.firm, len(columns))]
-    factors = _interpolated(factors[:, order], smooth, some, rows)
-    return Guide(path.index, rows, factors, enclosed.firm + 1), [[*columns, last][i] for i in order]
+        geometry, smooth, rng = self.geometry, self.smooth, self.rng
+        some = self._some(rows, constants.COMPARED_ROWS)
+        described = shared_and_offset(geometry[some], geometry[enclosed.rows], enclosed.factors, rng)
+        if described is None:
+            return None
+        shared, offset = described
+        factors = np.column_stack([shared, offset])
+        places = rng.permutation(len(some))[: 2 * constants.LAID_OUT]
+        seen = smooth[some[places]]
+        untold = not_told_by(factors[places], seen)
+        along = next_coordinate(shared, smooth[some], rng)
+        if along is not None:
+            # compared with a variable that tells nothing, since one more of them tells rows apart less well
+            none = not_told_by(np.column_stack([shared, rng.permutation(offset)])[places], seen)
+            told_along = none - not_told_by(np.column_stack([shared, along])[places], seen)
+            if none - untold < constants.TOLD_BY_OFFSET * told_along:
+                return None
+        if laid_out is not None:
+            among = np.searchsorted(rows, some[places])
+            if untold > constants.LESS_TOLD * not_told_by(laid_out[0].factors[among], seen):
+                return None
+        order = [*range(enclosed.firm), len(columns), *range(enclosed.firm, len(columns))]
+        factors = self._interpolated(factors[:, order], some, rows)
+        return Guide(path.index, rows, factors, enclosed.firm + 1), [[*columns, last][i] for i in order]
 
+    def _one_less(self, path: Path) -> tuple[Guide | None, list[int], int]:
+        """A settled guide with all variables of a path but one, its variables, and the one that is missing."""
+        for guide, columns in self.settled:
+            missing = set(path.continuous) - set(columns)
+            if len(columns) + 1 == path.dimension and len(missing) == 1:
+                return guide, columns, missing.pop()
+        return None, [], -1
 
-def _one_less(path: Path, settled: list[tuple[Guide, list[int]]]) -> tuple[Guide | None, list[int], int]:
-    """A settled guide with all variables of a path but one, its variables, and the one that is missing."""
-    for guide, columns in settled:
-        missing = set(path.continuous) - set(columns)
-        if len(columns) + 1 == path.dimension and len(missing) == 1:
-            return guide, columns, missing.pop()
-    return None, [], -1
+    def _some(self, rows: Int[np.ndarray, " m"], most: int) -> Int[np.ndarray, " s"]:
+        return np.sort(self.rng.choice(rows, most, replace=False)) if len(rows) > most else rows
 
+    def _interpolated(
+        self, factors: Float[np.ndarray, "s k"], some: Int[np.ndarray, " s"], rows: Int[np.ndarray, " m"]
+    ) -> Float[np.ndarray, "m k"]:
+        """The factors of all rows of a leaf from those of some of them."""
+        if len(some) == len(rows):
+            return factors
+        nearest = KNeighborsRegressor(constants.INTERPOLATED_FROM, weights="distance")
+        return nearest.fit(self.smooth[some], factors).predict(self.smooth[rows])
 
-def _some(rows: Int[np.ndarray, " m"], most: int, rng: np.random.Generator) -> Int[np.ndarray, " s"]:
-    return np.sort(rng.choice(rows, most, replace=False)) if len(rows) > most else rows
+    def _columns(self, guide: Guide, active: list[int]) -> list[int]:
+        """The variable of each factor of a guide. Factors of shared variables are turned, rescaled and shifted in
+        place, to mean what they mean elsewhere; a variable that is shared and has no counterpart is not guided."""
+        columns = [-1] * guide.factors.shape[1]
+        shared = [(other, [j for j, c in enumerate(theirs) if c in active]) for other, theirs in self.settled]
+        best = max(range(len(shared)), key=lambda i: len(shared[i][1]), default=None)
+        taken: set[int] = set()
+        if best is not None and shared[best][1]:
+            (other, theirs), names = shared[best], self.settled[best][1]
+            mine, near = self._pairs(guide.rows, other.rows)
+            x, y = guide.factors[mine], other.factors[near][:, theirs]
+            correlation = np.corrcoef(x.T, y.T)[: x.shape[1], x.shape[1] :]
+            for j, i in zip(*linear_sum_assignment(-np.abs(correlation)), strict=True):
+                if abs(correlation[j, i]) < constants.LEAST_CORRELATION:
+                    continue
+                columns[j] = names[theirs[i]]
+                slope = np.sign(correlation[j, i]) * y[:, i].std() / x[:, j].std()
+                guide.factors[:, j] = slope * guide.factors[:, j] + y[:, i].mean() - slope * x[:, j].mean()
+            taken = {c for _, theirs in self.settled for c in theirs if c in active}
+        own = [c for c in active if c not in columns and c not in taken]
+        for j in range(len(columns)):
+            if columns[j] < 0 and own:
+                columns[j] = own.pop(0)
+        return columns
 
-
-def _interpolated(
-    factors: Float[np.ndarray, "s k"],
-    smooth: Float[np.ndarray, "n r"],
-    some: Int[np.ndarray, " s"],
-    rows: Int[np.ndarray, " m"],
-) -> Float[np.ndarray, "m k"]:
-    """The factors of all rows of a leaf from those of some of them."""
-    if len(some) == len(rows):
-        return factors
-    nearest = KNeighborsRegressor(constants.INTERPOLATED_FROM, weights="distance")
-    return nearest.fit(smooth[some], factors).predict(smooth[rows])
-
-
-def _columns(
-    guide: Guide,
-    active: list[int],
-    settled: list[tuple[Guide, list[int]]],
-    geometry: Float[np.ndarray, "n r"],
-    rng: np.random.Generator,
-) -> list[int]:
-    """The variable of each factor of a guide. Factors of shared variables are turned, rescaled and shifted in
-    place, to mean what they mean elsewhere; a variable that is shared and has no counterpart is not guided."""
-    columns = [-1] * guide.factors.shape[1]
-    shared = [(other, [j for j, c in enumerate(theirs) if c in active]) for other, theirs in settled]
-    best = max(range(len(shared)), key=lambda i: len(shared[i][1]), default=None)
-    taken: set[int] = set()
-    if best is not None and shared[best][1]:
-        (other, theirs), names = shared[best], settled[best][1]
-        mine, near = _pairs(geometry, guide.rows, other.rows, rng)
-        x, y = guide.factors[mine], other.factors[near][:, theirs]
-        correlation = np.corrcoef(x.T, y.T)[: x.shape[1], x.shape[1] :]
-        for j, i in zip(*linear_sum_assignment(-np.abs(correlation)), strict=True):
-            if abs(correlation[j, i]) < constants.LEAST_CORRELATION:
-                continue
-            columns[j] = names[theirs[i]]
-            slope = np.sign(correlation[j, i]) * y[:, i].std() / x[:, j].std()
-            guide.factors[:, j] = slope * guide.factors[:, j] + y[:, i].mean() - slope * x[:, j].mean()
-        taken = {c for _, theirs in settled for c in theirs if c in active}
-    own = [c for c in active if c not in columns and c not in taken]
-    for j in range(len(columns)):
-        if columns[j] < 0 and own:
-            columns[j] = own.pop(0)
-    return columns
-
-
-def _pairs(
-    geometry: Float[np.ndarray, "n r"],
-    mine: Int[np.ndarray, " a"],
-    theirs: Int[np.ndarray, " b"],
-    rng: np.random.Generator,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Where two leaves come closest: places in `mine`, and those of their nearest rows in `theirs`."""
-    places = rng.choice(len(mine), min(len(mine), constants.LAID_OUT), replace=False)
-    others = rng.choice(len(theirs), min(len(theirs), 2 * constants.LAID_OUT), replace=False)
-    search = NearestNeighbors(n_neighbors=1, algorithm="brute").fit(geometry[theirs[others]])
-    distance, index = search.kneighbors(geometry[mine[places]])
-    near = distance[:, 0] <= np.quantile(distance[:, 0], constants.NEAREST_PAIRS)
-    return places[near], others[index[near, 0]]
+    def _pairs(self, mine: Int[np.ndarray, " a"], theirs: Int[np.ndarray, " b"]) -> tuple[np.ndarray, np.ndarray]:
+        """Where two leaves come closest: places in `mine`, and those of their nearest rows in `theirs`."""
+        places = self.rng.choice(len(mine), min(len(mine), constants.LAID_OUT), replace=False)
+        others = self.rng.choice(len(theirs), min(len(theirs), 2 * constants.LAID_OUT), replace=False)
+        search = NearestNeighbors(n_neighbors=1, algorithm="brute").fit(self.geometry[theirs[others]])
+        distance, index = search.kneighbors(self.geometry[mine[places]])
+        near = distance[:, 0] <= np.quantile(distance[:, 0], constants.NEAREST_PAIRS)
+        return places[near], others[index[near, 0]]
