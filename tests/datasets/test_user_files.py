@@ -199,6 +199,8 @@ def _write(tmp_path, name):
         path.write_text("a,b\nx,x\nx,x\n")
     elif name == "empty.csv":
         path.write_text("")
+    elif name == "blank.csv":
+        path.write_text("\n\n")
     elif name == "header.csv":
         path.write_text("a,b\n")
     elif name == "bytes.csv":
@@ -243,7 +245,8 @@ def _write(tmp_path, name):
     ("name", "sentence"),
     [
         ("text.csv", "has no column to work with: left out columns 'a', 'b': 'x' in every row"),
-        ("empty.csv", "cannot be read as csv: No columns to parse from file"),
+        ("empty.csv", "empty.csv is empty: the file has no bytes$"),
+        ("blank.csv", "blank.csv is empty: there is no line with names of columns$"),
         ("header.csv", "has no rows"),
         ("bytes.csv", "is not text: save it as UTF-8$"),
         ("ragged.csv", "ragged.csv: line 203 has 6 fields where 4 are expected$"),
@@ -253,7 +256,7 @@ def _write(tmp_path, name):
         ("cut.parquet", "cannot be read as parquet: "),
         ("words.npz", "words.npz is not an npz file$"),
         ("words.npy", "words.npy is not an npy file$"),
-        ("none.npz", "is not an npz file$"),
+        ("none.npz", "none.npz is empty: the file has no bytes$"),
         ("array.npz", "is not an npz file$"),
         ("objects.npy", "must hold real numbers, got Python objects"),
         ("word.npy", "must hold real numbers, got <U1"),

@@ -41,6 +41,19 @@ def test_text_keeps_its_rails_below_a_nested_categorical():
     ]
 
 
+def test_many_variables_are_on_one_line():
+    many = Hierarchy.flat(100, categories=[2])
+    assert str(many).splitlines() == ["○ z1, z2, …, z100: 100 variables", "◇ c1", "├── 0 ∅", "└── 1 ∅"]
+    inner = hierarchy(categorical("a", x=continuous(*(f"v{i}" for i in range(30))), y=continuous("w")))
+    assert str(inner).splitlines() == [
+        "◇ a",
+        "├── x",
+        "│   └── ○ v0, v1, …, v29: 30 variables",
+        "└── y",
+        "    └── ○ w",
+    ]
+
+
 def test_networkx(shapes):
     graph = shapes.to_networkx()
     kinds = [data["kind"] for _, data in graph.nodes(data=True)]

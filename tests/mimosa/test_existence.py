@@ -6,7 +6,8 @@ import pytest
 
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.branches import Names, choices, make_branches, path_codes, product_hierarchy
-from disentree.mimosa.existence import Switch, entropy, find_existence, is_heaped, n_paths
+from disentree.mimosa.existence import find_existence, is_heaped
+from disentree.mimosa.switch_tree import Switch, entropy, n_paths
 from disentree.tables import Codec
 
 N = 1000
@@ -80,6 +81,20 @@ def test_an_empty_cell_that_others_explain_is_absent():
     assert found.absent.tolist() == [False, False, True]
     assert found.explained[2] > 0.9
     assert len(found.switches) == 1
+
+
+def test_a_thing_that_another_is_part_of_is_one():
+    rng = np.random.default_rng(0)
+    pays = rng.random(N) < 0.4
+    frame = pd.DataFrame({"x": rng.normal(size=N), "payment": np.where(pays, rng.normal(size=N), np.nan)})
+    assert existence_of(frame)[2].switches == []  # nothing says that it is no accident
+    company = pays & (rng.random(N) < 0.4)
+    frame["company"] = [f"firm {i}" if there else None for i, there in enumerate(company)]
+    codec, cells, found = existence_of(frame)
+    names = [column.name for column in codec.used]
+    assert [names[s.columns[0]] for s in found.switches] == ["payment", "company"]
+    assert [s.parent for s in found.switches] == [-1, 0]
+    np.testing.assert_array_equal(found.present(cells)[:, 1], company)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -129,7 +129,7 @@ def test_a_tree_is_not_described_better_by_combinations_that_do_not_occur():
     ("name", "options"), [("product-2", {}), ("product-3", {"noise": 0.01}), ("product-3", {"missing": True})]
 )
 def test_mimosa_finds_products(name, options):
-    ds = load_dataset(name, n_samples=4000, seed=1, **options)
+    ds = load_dataset(name, n_samples=2000, seed=1, **options)
     m = MIMOSA(random_state=0).fit(ds.X)
     assert ds.hierarchy is not None
     assert ds.paths is not None

@@ -51,6 +51,41 @@ def test_a_column_that_decides_what_exists_is_the_branch(fitted):
     assert m.saved_bits_ > 1
 
 
+def test_proposals_are_compared_in_the_same_cells(fitted):
+    """With the branches or without: no row of the table mixes the two, and what has fewer bits has a reason."""
+    _, m = fitted
+    chosen, *others = m.candidates_
+    assert chosen["branches"] == len(m.table_.branches)
+    assert chosen["bits"] == m.description_length_
+    plain = [row for row in others if row["finder"] in ("gaussian", "ppca", "margins")]
+    assert chosen["finder"] in [row["finder"] for row in plain]  # without the branches
+    assert {row["branches"] for row in plain} == {0}
+    assert min(row["bits"] for row in plain) - chosen["bits"] == pytest.approx(m.saved_bits_)
+    assert [row["bits"] for row in others] == sorted(row["bits"] for row in others)
+    assert all(bool(row["why_not"]) == (row["bits"] < chosen["bits"]) for row in others)
+    assert "runner-up" in m.summary()
+    assert (
+        m.summary()
+        .splitlines()[-1]
+        .partition("runner-up: ")[2]
+        .startswith(("1 branch by what", "2 branches by what", f"{others[0]['finder']}, without branches"))
+    )
+
+
+def test_leaves_that_repeat_what_exists_say_why_they_were_not_chosen():
+    rng = np.random.default_rng(4)
+    n = 600
+    second = rng.random(n) < 0.5
+    ground, upper = rng.uniform(50, 150, n), np.where(second, rng.uniform(30, 100, n), np.nan)
+    total = ground + np.nan_to_num(upper)
+    m = MIMOSA().fit(pd.DataFrame({"ground": ground, "upper": upper, "total": total, "age": rng.normal(size=n)}))
+    chosen, *others = m.candidates_
+    fewer = [row for row in others if row["bits"] < chosen["bits"]]
+    assert fewer
+    assert {row["why_not"] for row in fewer} == {"its groups only repeat what exists where"}
+    assert "not chosen, since its groups only repeat what exists where" in m.summary()
+
+
 def test_rows_get_to_their_paths(fitted):
     frame, m = fitted
     new = ships(1)

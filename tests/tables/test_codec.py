@@ -40,6 +40,18 @@ def test_cells_come_back_as_they_were(frame):
     pd.testing.assert_frame_equal(back, frame)
 
 
+@pytest.mark.parametrize("form", ["%Y-%m-%d %H:%M", "%d/%m/%Y", "%d.%m.%Y %H:%M:%S", "%Y-%m-%dT%H:%M:%S%z"])
+def test_dates_are_written_in_the_form_that_they_were_read_in(form):
+    # Decoded rows are read again where variables are explained: a form of its own ended a run there.
+    days = pd.date_range("2024-01-01 05:30", periods=N, freq="37h", tz="UTC")
+    frame = pd.DataFrame({"when": days.strftime(form), "x": np.arange(N) % 17})
+    codec = Codec.fit(frame)
+    cells = codec.read(frame)
+    again = codec.frame(cells)
+    assert list(again["when"]) == list(frame["when"])
+    np.testing.assert_allclose(codec.read(again).numbers, cells.numbers)
+
+
 def test_features_come_back_where_cells_are_full(frame):
     codec = Codec.fit(frame)
     cells = codec.read(frame)
@@ -71,6 +83,18 @@ def test_values_never_seen_count_as_empty(frame):
     assert codec.new_values(frame) == {}
 
 
+def test_of_names_that_some_rows_have_only_that_counts(frame):
+    names = [f"name {i}" if i % 2 else None for i in range(len(frame))]
+    codec = Codec.fit(frame.assign(name=names, number=frame["x"]), types={"number": "given"})
+    assert codec.schema["name"].kind == "given"
+    new = frame.assign(name=names[::-1], number=frame["x"])
+    cells = codec.read(new)
+    assert codec.new_values(new) == {}  # no name is new
+    back = codec.frame(cells)
+    assert back["name"].tolist() == ["given" if name else None for name in names[::-1]]
+    np.testing.assert_array_equal(back["number"].notna(), frame["x"].notna())
+
+
 def test_frames_without_a_column_are_refused(frame):
     with pytest.raises(ValueError, match="no column 'x'"):
         Codec.fit(frame).read(frame.drop(columns="x"))
@@ -95,3 +119,13 @@ def test_scales_by_hand():
     assert choose_scale(np.sinh(3 * x)).transform == "arcsinh"
     assert choose_scale(100 * np.exp(2 * x)).transform == "log"  # whatever the unit
     assert choose_scale(np.ones(100)).transform == "none"
+
+
+def test_infinite_cells_are_told_with_their_rows():
+    frame = pd.DataFrame({"rpm": np.random.default_rng(0).normal(size=20), "other": np.arange(20) % 3})
+    codec = Codec.fit(frame)
+    frame.loc[[4, 7], "rpm"] = np.inf
+    sentence = "column 'rpm' contains infinity in 2 rows, the first is row 4, counted from 0: make such cells"
+    for use in (Codec.fit, codec.read):
+        with pytest.raises(ValueError, match=sentence):
+            use(frame)

@@ -183,6 +183,8 @@ def _problem(path: Path, error: Exception) -> str:
         return f"{path} is not text: save it as UTF-8"
     if isinstance(error, Warning):  # pandas': "Length of header or names does not match length of data"
         return f"{path}: lines have more values than the header has names: give every column a name"
+    if "No columns to parse" in str(error):  # of blank lines
+        return f"{path} is empty: there is no line with names of columns"
     if ragged := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error)):
         expected, line, found = ragged.groups()
         return f"{path}: line {line} has {found} fields where {expected} are expected"

@@ -26,7 +26,7 @@ GAP = 1000  # a value this many times as far from the median as all others is a 
 LARGEST, SMALLEST = 1e100, 1e-100  # squares of other numbers are not numbers that float64 has
 MOST_WRONG = 0.001  # of a column's cells, that may be such mistakes; one may be in any column
 _WORDS = {"number": "numbers", "integer": "whole numbers", "date": "dates", "category": "categories"}
-_WORDS |= {"ordinal": "ordered categories", "boolean": "two values"}
+_WORDS |= {"ordinal": "ordered categories", "boolean": "two values", "given": "given or not"}
 
 
 def load_table(

@@ -42,7 +42,7 @@ def load_file(
         axes are gray images, of four axes images with one or three channels last.
     types : dict of str to str, default=None
         Kinds of columns of a table that are not to be inferred: "number", "integer", "date", "category",
-        "ordinal", "boolean".
+        "ordinal", "boolean", "given" (only whether a cell is empty counts).
     drop : sequence of str, default=()
         Columns of a table to leave out.
     log : sequence of str, default=()
@@ -91,6 +91,8 @@ def load_file(
         raise UserError(f"{path} must end in {known} or be a folder of images")
     if not path.is_file():
         raise UserError(f"there is no file {path}")
+    if not path.stat().st_size:
+        raise UserError(f"{path} is empty: the file has no bytes")
     if suffix in TABLES:
         return load_table(path, types or {}, drop, log, 1.0 if max_missing is None else max_missing, standardize)
     if drop or types or log:

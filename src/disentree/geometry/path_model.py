@@ -78,7 +78,7 @@ def fit_path_model(
     n_paths, r = len(hierarchy.paths), Y.shape[1]
     # Of all rows: its axes say what is small.
     values, vectors = np.linalg.eigh(np.cov(Y.T, bias=True).reshape(r, r))
-    scale = np.sqrt(np.maximum(values, 1e-24 * max(float(values.max(initial=0)), 1e-300)))
+    scale = np.sqrt(np.maximum(values, max(1e-24 * float(values.max(initial=0)), 1e-300)))
     to_white = vectors / scale
     white = Y @ to_white
     clouds = {

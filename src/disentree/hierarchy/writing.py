@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from disentree.hierarchy.tree import Categorical, Continuous, Group
 
 if TYPE_CHECKING:
     import networkx
+
+MOST_LISTED = 20  # continuous variables of a group that have a line each in its text form
 
 
 def variables_to_list(group: Group) -> list[dict[str, Any]]:
@@ -25,13 +28,25 @@ def variables_to_list(group: Group) -> list[dict[str, Any]]:
 
 
 def text_lines(group: Group) -> Iterator[str]:
-    """The lines of a group's text form."""
-    for variable in group.variables:
-        if isinstance(variable, Continuous):
-            yield f"○ {variable.name}"
-            continue
-        yield f"◇ {variable.name}"
-        yield from _branches((o.name + ("" if o.variables else " ∅"), o) for o in variable.options)
+    """The lines of a group's text form; continuous variables that are many are on one line."""
+    for variables in _on_lines(group):
+        first, last = variables[0], variables[-1]
+        if isinstance(first, Categorical):
+            yield f"◇ {first.name}"
+            yield from _branches((o.name + ("" if o.variables else " ∅"), o) for o in first.options)
+        elif len(variables) > 1:
+            yield f"○ {first.name}, {variables[1].name}, …, {last.name}: {len(variables)} variables"
+        else:
+            yield f"○ {first.name}"
+
+
+def _on_lines(group: Group) -> list[list[Continuous | Categorical]]:
+    """The variables of a group that are on each line of its text form."""
+    out: list[list[Continuous | Categorical]] = []
+    for kind, run in groupby(group.variables, key=lambda variable: isinstance(variable, Continuous)):
+        variables = list(run)
+        out += [variables] if kind and len(variables) > MOST_LISTED else [[variable] for variable in variables]
+    return out
 
 
 def html_list(group: Group) -> str:
@@ -61,7 +76,7 @@ def _branches(items: Any) -> Iterator[str]:
 
 def _mark_last(lines: Iterator[str], group: Group) -> Iterator[tuple[str, str]]:
     """Prefix a group's own lines with branch marks, and those of the groups below with a rail."""
-    left = len(group.variables)
+    left = len(_on_lines(group))
     for line in lines:
         if line[0] in "○◇":
             left -= 1

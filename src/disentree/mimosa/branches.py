@@ -12,7 +12,9 @@ from jaxtyping import Bool, Int
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.tree import Categorical, Continuous, Group
 from disentree.mimosa.existence import EXCEPTIONS, FEWEST_ROWS, Existence
-from disentree.tables import Cells, Schema
+from disentree.mimosa.switch_tree import rivals
+from disentree.mimosa.words import common_name
+from disentree.tables import Cells, Column, Schema
 
 MOST_OPTIONS = 12  # of a column that decides
 
@@ -24,7 +26,7 @@ class Branch:
     Attributes
     ----------
     column : int
-        The categorical column whose value is the option, -1 if it is whether a thing exists.
+        The categorical column whose value is the option, -1 if it is whether a thing exists, or which of several.
     switches : list of int
         The things that exist under some of its options.
     options : list of str
@@ -44,7 +46,7 @@ class Branch:
 def make_branches(
     existence: Existence, cells: Cells, schema: Schema, present: Bool[np.ndarray, "n s"]
 ) -> list[Branch]:
-    """A branch for every switch; those that a column decides are below its options together."""
+    """A branch for every choice of things; those that a column decides are below its options together."""
     left = set(range(len(existence.switches)))
     out = []
     tops = [s for s in sorted(left) if existence.switches[s].parent < 0]
@@ -62,10 +64,37 @@ def make_branches(
             continue  # its values are more than what exists
         out.append(Branch(j, switches, list(levels), exists))
         left -= set(switches)
-    for s in sorted(left):
-        parent = existence.switches[s].parent
-        out.append(Branch(-1, [s], ["no", "yes"], [[False], [True]], parent))
+    names = thing_names(existence, (*schema.numeric, *schema.categorical))
+    for group in rivals(existence.switches):
+        if switches := [s for s in group if s in left]:
+            out.append(_of_things(switches, existence.switches[switches[0]].parent, names, present))
     return sorted(out, key=lambda branch: min(branch.switches))
+
+
+def _of_things(
+    switches: Sequence[int], parent: int, names: Sequence[str], present: Bool[np.ndarray, "n s"]
+) -> Branch:
+    """Whether a thing exists, or which of several does; that none does is an option if there are such rows."""
+    if len(switches) == 1:
+        return Branch(-1, list(switches), ["no", "yes"], [[False], [True]], parent)
+    exists = np.eye(len(switches), dtype=bool).tolist()
+    among = present[:, parent] if parent >= 0 else np.ones(len(present), bool)
+    none = ~present[among][:, switches].any(axis=1)
+    options = _distinct([names[s] for s in switches])
+    if none.sum() >= FEWEST_ROWS and none.mean() > EXCEPTIONS:
+        exists.append([False] * len(switches))
+        options.append("neither" if len(switches) == 2 else "none")
+    return Branch(-1, list(switches), options, exists, parent)
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Names with a number where they are the same."""
+    return [f"{name} {names[:i].count(name) + 1}" if name in names[:i] else name for i, name in enumerate(names)]
+
+
+def thing_names(existence: Existence, columns: Sequence[Column]) -> list[str]:
+    """What the columns that a thing owns have in common in their names."""
+    return [common_name([columns[j].name for j in switch.columns]) for switch in existence.switches]
 
 
 def _decided(

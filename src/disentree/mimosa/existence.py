@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from sklearn.tree import DecisionTreeClassifier
 
+from disentree.mimosa.switch_tree import INSIDE, MOST_PATHS, Switch, choose_switches, rivals
 from disentree.tables import Cells, Schema
 
 SAME = 0.8  # of the rows with and of those without a thing, shared by two columns that say the same
@@ -29,41 +30,6 @@ MOSTLY = 0.5  # of cells empty, for emptiness to be the rule and a value the exc
 IMPLIED = 20.0  # bits of surprise that all values are in rows of one kind, if that is no accident
 EXCEPTIONS = 0.02  # of rows, to a rule
 SEEN = 4000  # rows that explanations are sought in
-INSIDE = 0.1  # exceptions to one thing being part of another, relative to what chance would give
-EXPECTED = 5.0  # exceptions that chance would give, for their absence to mean something
-MOST_PATHS = 1024  # of all switches together
-
-
-@dataclass(frozen=True)
-class Switch:
-    """A thing that exists in some rows only.
-
-    Attributes
-    ----------
-    columns : list of int
-        The columns that it owns: they have a value of their own only where it exists. Numbers first, then
-        categories, as in `Cells.empty`.
-    signs : list of float
-        For each column what it has where the thing does not exist: a number or the position of a level, NaN for an
-        empty cell.
-    parent : int
-        The switch that it is below, -1 for none.
-    share : float
-        Of rows where it exists.
-    explained : float
-        The part of its own bits that other columns explain.
-    """
-
-    columns: list[int]
-    signs: list[float]
-    parent: int = -1
-    share: float = 1.0
-    explained: float = 0.0
-
-    @property
-    def saved(self) -> float:
-        """Bits per row that it saves: what all its columns say is said once, and follows in part from others."""
-        return entropy(self.share) * (len(self.columns) - 1 + self.explained)
 
 
 @dataclass(frozen=True)
@@ -132,7 +98,8 @@ def find_existence(cells: Cells, schema: Schema, rng: np.random.Generator) -> Ex
         explained[by_emptiness] = part
         if n - active.sum() < FEWEST_ROWS:
             continue
-        by_rule = part >= EXPLAINED or explain.is_implied(active, columns)
+        implied = explain.is_implied(active, columns) or explain.is_implied_by_other(active, columns)
+        by_rule = part >= EXPLAINED or implied
         if by_emptiness and not by_rule and active.mean() >= 1 - MOSTLY:
             continue  # not known, by accident
         absent[by_emptiness] = True
@@ -143,12 +110,14 @@ def find_existence(cells: Cells, schema: Schema, rng: np.random.Generator) -> Ex
         values = [signs[i].value for i in group] + [value for _, value in witnesses]
         switches.append(Switch(columns, values, share=float(active.mean()), explained=explain(active, columns)))
         actives.append(active)
-    return Existence(choose_switches(switches, actives, MOST_PATHS), absent, explained)
-
-
-def entropy(p: float) -> float:
-    """Bits of one of two outcomes."""
-    return float(-sum(q * np.log2(q) for q in (p, 1 - p) if q > 0))
+    found = Existence(choose_switches(switches, actives, MOST_PATHS), absent, explained)
+    present = found.present(cells)
+    for group in (group for group in rivals(found.switches) if len(group) > 1):
+        # That one is there follows from the others' not being there: once for all of them, it must be said.
+        own = [column for s in group for column in found.switches[s].columns]
+        for s in group:
+            found.switches[s] = replace(found.switches[s], explained=explain(present[:, s], own))
+    return found
 
 
 # -------------------------------------------------------------------- signs of absence
@@ -255,7 +224,9 @@ class _Explainer:
             for j, c in enumerate(schema.categorical)
             for k in range(len(c.levels))
         ]
-        kinds += [(j, ~empty) for j, empty in enumerate(cells.empty.T) if empty.any()]
+        filled = [(j, ~empty) for j, empty in enumerate(cells.empty.T) if empty.any()]
+        self.exceptional = [(j, rows) for j, rows in filled if rows.mean() <= MOSTLY]
+        kinds += filled
         self.kind_owner = np.array([j for j, _ in kinds], int)
         self.kinds = np.stack([rows for _, rows in kinds]) if kinds else np.zeros((0, len(cells)), bool)
         self.fold = rng.permutation(len(rows)) % 2
@@ -288,55 +259,19 @@ class _Explainer:
         """Whether a thing exists only in rows of one kind: with one value of another column, or in which another
         column is not empty."""
         others = self.kinds[~np.isin(self.kind_owner, columns)]
-        if not len(others) or not active.any():
-            return False
-        share, inside = others.mean(axis=1), others[:, active].mean(axis=1)
-        exceptions = active.sum() * (1 - inside)
-        surprise = -np.log2(np.maximum(share, 1 / len(active))) * (active.sum() - exceptions)
-        rare = exceptions <= INSIDE * active.sum() * (1 - share)
-        return bool((rare & (inside >= 1 - EXCEPTIONS) & (surprise >= IMPLIED)).any())
+        return any(_is_inside(active, kind) for kind in others)
+
+    def is_implied_by_other(self, active: Bool[np.ndarray, " n"], columns: Sequence[int]) -> bool:
+        """Whether another column, in which a value is the exception, has one only where a thing exists."""
+        return any(_is_inside(filled, active) for j, filled in self.exceptional if j not in columns)
 
 
-# -------------------------------------------------------------------- which become branches
-
-
-def choose_switches(
-    switches: Sequence[Switch], actives: Sequence[Bool[np.ndarray, " n"]], most_paths: int
-) -> list[Switch]:
-    """Switches with their parents, as many as the paths allow: those that own several columns first, then those
-    that save most."""
-    order = sorted(range(len(switches)), key=lambda i: (len(switches[i].columns) == 1, -switches[i].saved))
-    kept: list[int] = []
-    for i in order:
-        tried = _with_parents([switches[k] for k in [*kept, i]], [actives[k] for k in [*kept, i]])
-        if n_paths(tried) <= most_paths:
-            kept.append(i)
-    return _with_parents([switches[k] for k in kept], [actives[k] for k in kept])
-
-
-def _with_parents(switches: Sequence[Switch], actives: Sequence[Bool[np.ndarray, " n"]]) -> list[Switch]:
-    """In an order in which parents come first; the parent is the rarest thing that this one is a part of."""
-    order = sorted(range(len(switches)), key=lambda i: -switches[i].share)
-    out: list[Switch] = []
-    for place, i in enumerate(order):
-        own, parent = actives[i], -1
-        for above in range(place):
-            other = actives[order[above]]
-            expected = own.mean() * (~other).mean() * len(own)
-            if expected >= EXPECTED and (own & ~other).sum() <= INSIDE * expected:
-                parent = above  # the last is the rarest
-        out.append(replace(switches[i], parent=parent))
-    return out
-
-
-def n_paths(switches: Sequence[Switch]) -> int:
-    """Paths of a hierarchy with these switches."""
-    below = [1] * len(switches)
-    total = 1
-    for s in range(len(switches) - 1, -1, -1):
-        options = 1 + below[s]
-        if switches[s].parent >= 0:
-            below[switches[s].parent] *= options
-        else:
-            total *= options
-    return total
+def _is_inside(some: Bool[np.ndarray, " n"], all_of: Bool[np.ndarray, " n"]) -> bool:
+    """Whether some rows are nearly all among others, which chance would not have brought about."""
+    n_some, share = int(some.sum()), max(float(all_of.mean()), 1 / len(some))
+    if not n_some:
+        return False
+    exceptions = int((some & ~all_of).sum())
+    surprise = -np.log2(share) * (n_some - exceptions)
+    few = exceptions <= min(INSIDE * n_some * (1 - share), EXCEPTIONS * n_some)
+    return bool(few and surprise >= IMPLIED)

@@ -23,7 +23,10 @@ def existence_bits(found: Existing) -> tuple[Float[np.ndarray, " n"], Float[np.n
     n, p = len(cells), cells.numbers.shape[1]
     alone, switched = np.zeros(n), np.zeros(n)
     for s, switch in enumerate(found.existence.switches):
-        above = present[:, switch.parent] if switch.parent >= 0 else np.ones(n, bool)
+        above = present[:, switch.parent].copy() if switch.parent >= 0 else np.ones(n, bool)
+        for other in range(s):  # where another option of its choice is there, it is not
+            if switch.choice >= 0 and found.existence.switches[other].choice == switch.choice:
+                above &= ~present[:, other]
         switched += _cost(present[:, s], above) * (1 - switch.explained)
         for column, sign in zip(switch.columns, switch.signs, strict=True):
             values = cells.numbers[:, column] if column < p else cells.categories[:, column - p]

@@ -14,10 +14,10 @@ from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.hierarchy import Variable
 from disentree.mimosa.explain_columns import Columns, choose_rows, percent, read_columns
 from disentree.mimosa.factors import describe_factors
-from disentree.mimosa.facts import Measured, Side, find_facts
+from disentree.mimosa.facts import Measured, Side, find_facts, shares_text
 from disentree.mimosa.leaf_text import describe_leaf
 from disentree.mimosa.lost import lost_in_words
-from disentree.mimosa.naming import name_categorical, name_options, no_names, unique
+from disentree.mimosa.naming import is_true_name, name_categorical, name_options, no_names, reason_names, unique
 from disentree.mimosa.relations import Relation, find_relations
 from disentree.mimosa.rules import find_rule
 from disentree.tables import Codec
@@ -329,14 +329,20 @@ class _Explainer:
             if v.kind != "categorical":
                 continue
             reasons = found[v.index]
-            facts = [[m.fact for m in known] if self.columns.are_named else [] for known, _ in reasons]
-            names = name_options(v.name, v.options, facts)
-            new = name_categorical(v.name, [known if self.columns.are_named else [] for known, _ in reasons])
+            sizes = self._sizes(v)
+            named = [
+                reason_names(known, rule, sizes[k], sum(sizes) - sizes[k], k + 1) if self.columns.are_named else []
+                for k, (known, rule) in enumerate(reasons)
+            ]
+            names = name_options(v.name, v.options, [[reason.text for reason in one] for one in named])
+            used = [r for name, one in zip(names, named, strict=True) for r in one if r.text == name]
+            new = name_categorical(v.name, used)
             if new != v.name:
                 self.names["variables"][v.name] = unique(new, taken)
             self.names["options"][v.name] = dict(zip(v.options, names, strict=True))
+            by_rule = {r.text for r in used if r.by_rule}
             for k, (name, (known, rule)) in enumerate(zip(names, reasons, strict=True)):
-                splits[v.index, k] = self._split(v, k, name, known, rule)
+                splits[v.index, k] = self._split(v, k, name, known, rule, name in by_rule)
         return splits
 
     def explanation(self) -> Explanation:
@@ -369,7 +375,7 @@ class _Explainer:
             fit.append(np.flatnonzero((option == k) & ~self.held))
             held.append(np.flatnonzero((option == k) & self.held))
         relations = [find_relations(self.columns, rows) for rows in fit]
-        out = []
+        out, sizes = [], self._sizes(v)
         for k in range(v.n_options):
             there, held_there = (
                 np.concatenate([*(part[i] for i in range(v.n_options) if i != k), np.zeros(0, np.int64)])
@@ -381,13 +387,23 @@ class _Explainer:
                 continue
             others: list[Relation] = [r for i in range(v.n_options) if i != k for r in relations[i]]
             facts = find_facts(self.columns, side, relations[k], others)
-            rule = find_rule(self.columns, side, [m.fact for m in facts]) if with_rules else None
+            elsewhere = sum(sizes) - sizes[k]
+            named = any(is_true_name(m.here, m.elsewhere, sizes[k], elsewhere) for m in facts)
+            rule = find_rule(self.columns, side, [m.fact for m in facts]) if with_rules or not named else None
             out.append((facts, rule))
         return out
 
-    def _split(self, v: Variable, k: int, name: str, facts: list[Measured], rule: Any) -> dict[str, Any]:
-        n = int(self.counts[self.choices[:, v.index] == k].sum())
+    def _sizes(self, v: Variable) -> list[int]:
+        """Rows of each option of a categorical."""
+        return [int(self.counts[self.choices[:, v.index] == k].sum()) for k in range(v.n_options)]
+
+    def _split(
+        self, v: Variable, k: int, name: str, facts: list[Measured], rule: Any, by_rule: bool
+    ) -> dict[str, Any]:
+        n = self._sizes(v)[k]
         texts = [facts[0].text, *(m.in_short for m in facts[1:])] if facts else []
+        if by_rule:  # first what the branch is named by
+            texts = [shares_text(rule.text, rule.found, rule.elsewhere), *(m.in_short for m in facts)]
         if texts:
             text = "; ".join(texts) + "."
         elif not self.columns.names:

@@ -18,6 +18,7 @@ EXACT = 0.05  # contrast by which an exact fact may be less and still be told fi
 BESIDE = 0.5  # of the first fact's contrast that others must have, to be told too
 ROUNDED = 0.01  # contrast that a limit may lose for a round number
 MOST_LEVELS = 3  # values of a categorical column in one fact
+SHORT = 16  # letters of the values of a categorical column in a name, if there are several
 LESS = 0.05  # share by which a value must be more frequent here, to be named with others
 
 
@@ -82,12 +83,17 @@ class Measured:
     @property
     def text(self) -> str:
         """A sentence without its period."""
-        return f"{self.fact.text} in {percent(self.here)} of these, {percent(self.elsewhere)} elsewhere"
+        return shares_text(self.fact.text, self.here, self.elsewhere)
 
     @property
     def in_short(self) -> str:
         """The same, after another one."""
         return f"{self.fact.text} ({percent(self.here)}, {percent(self.elsewhere)})"
+
+
+def shares_text(text: str, here: float, elsewhere: float) -> str:
+    """Something that is said of rows, and the shares of rows that it holds for."""
+    return f"{text} in {percent(here)} of these, {percent(elsewhere)} elsewhere"
 
 
 def measure(fact: Fact, side: Side) -> Measured | None:
@@ -254,12 +260,20 @@ def level_facts(
         elif chosen:
             words = [level_text(levels[k]) for k in chosen]
             text = f"{name} is {' or '.join(filter(None, (', '.join(words[:-1]), words[-1])))}"
-            short, holds = f" = {words[0]}", np.isin(values, chosen)
+            short, holds = _levels_in_short(words), np.isin(values, chosen)
         else:
             continue
         contrast = float(holds[here].mean() - holds[there].mean())
         out.append((contrast, Fact("level", (name,), text, ("", name, short), holds)))
     return out
+
+
+def _levels_in_short(words: Sequence[str]) -> str:
+    """Values for a name: one or two of them, or the first and how many more."""
+    both = f" = {' or '.join(words)}"
+    if len(words) == 1 or len(both) <= SHORT:
+        return both
+    return f" = {words[0][: SHORT // 2]} or {len(words) - 1} more"
 
 
 def _shares(values: Int[np.ndarray, " m"], n_levels: int) -> Float[np.ndarray, " k"]:

@@ -21,6 +21,7 @@ ABOUT = {
 }
 # Where things are and how much is shown: nothing that the model depends on.
 NOT_SHOWN = ("checkpoint", "events", "tensorboard", "verbose", "device", "callbacks", "n_jobs", "mimosa")
+TREE, END = "## Tree\n\n```\n", "\n```"  # around the tree
 LIMITS = """\
 A row unlike all that the model was fitted to gets a leaf nevertheless. The tree is a description of these rows:
 that a branch exists does not say why it does. What the data is, who may use the model and for what, only its owner
@@ -51,7 +52,7 @@ def model_card(model: Any) -> str:
         "---\nlibrary_name: disentree\ntags:\n- disentree\n- disentanglement\n- tabular\n---",
         f"# {name} with {n_leaves} {'leaf' if n_leaves == 1 else 'leaves'}",
         " ".join(filter(None, [ABOUT.get(name, ""), getattr(model, "verdict_", "")])),
-        f"## Tree\n\n```\n{_tree(model)}\n```",
+        _tree_section(_tree(model)),
         "## Data\n\n" + _data(model),
         "## Measured\n\n" + _measured(model),
         "## Settings\n\n" + _settings(model),
@@ -62,9 +63,36 @@ def model_card(model: Any) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
+def name_card(folder: Path, tree: str) -> None:
+    """Write another tree, as text, into the card of a folder: the same with names, where these are found later.
+
+    Parameters
+    ----------
+    folder : path
+        Without a card in it nothing is done.
+    tree : str
+    """
+    if not (folder / CARD).is_file():
+        return
+    card = (folder / CARD).read_text(encoding="utf-8")
+    before, found, rest = card.partition(TREE)
+    _, end, after = rest.partition(END)
+    if found and end:
+        with atomic_path(folder / CARD) as temporary:
+            temporary.write_text(f"{before}{_tree_section(tree)}{after}", encoding="utf-8")
+
+
+def _tree_section(tree: str) -> str:
+    return f"{TREE}{_cut(tree)}{END}"
+
+
 def _tree(model: Any) -> str:
     labels = getattr(model, "labels_", None)
-    lines = str(model.hierarchy_ if labels is None else with_sizes(model.hierarchy_, labels)).splitlines()
+    return str(model.hierarchy_ if labels is None else with_sizes(model.hierarchy_, labels))
+
+
+def _cut(tree: str) -> str:
+    lines = tree.splitlines()
     more = [f"... {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
     return "\n".join([*lines[:MOST_LINES], *more])
 

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.facts import Fact, Measured
+from disentree.mimosa.facts import Measured
+from disentree.mimosa.rules import Rule
 from disentree.mimosa.words import shortened
 
-LONGEST = 24  # letters of a name
+LONGEST = 24  # letters of a name, or of each of its two conditions
+TRUE = 0.9  # share of a branch for which its name holds, and of the rows for which it holds that are of the branch
+MOSTLY = 0.6  # of the rows of a branch for which something holds "mostly"
 GENERIC = re.compile(r"(branch\d+|stop|\d+)")  # options that only have a number
 GENERIC_VARIABLE = re.compile(r"[czx]\d+")
 SWITCH = ("off", "on")  # options of a choice that is only known by what it adds
 
 
 def name_options(
-    categorical: str, options: Sequence[str], facts: Sequence[Sequence[Fact]], taken: Iterable[str] = ()
+    categorical: str, options: Sequence[str], reasons: Sequence[Sequence[str]], taken: Iterable[str] = ()
 ) -> list[str]:
     """Names for the options of a categorical, all different; those that say something already are kept.
 
@@ -26,8 +30,8 @@ def name_options(
     categorical : str
         Its name.
     options : sequence of str
-    facts : sequence of sequence of Fact
-        What is known of each option, the most important first.
+    reasons : sequence of sequence of str
+        For each option names from what is known of it, the best first; see `reason_names`.
     taken : iterable of str, default=()
         Names that are not to be used.
 
@@ -36,12 +40,12 @@ def name_options(
     list of str
     """
     used, out = set(taken), []
-    for option, known in zip(options, facts, strict=True):
+    for option, known in zip(options, reasons, strict=True):
         if option in ("no", "yes") and not GENERIC_VARIABLE.fullmatch(categorical):
             word = "no" if option == "no" else "with"
             wanted = [f"{word} {shortened(categorical, LONGEST - len('with '))}"]
         elif GENERIC.fullmatch(option) or (option in SWITCH and _is_unnamed(categorical)):
-            wanted = [fact_name(fact) for fact in known]
+            wanted = known
         else:
             wanted = [option]
         name = next((w for w in wanted if w not in used), None)
@@ -57,35 +61,112 @@ def _is_unnamed(categorical: str) -> bool:
     return GENERIC_VARIABLE.fullmatch(categorical) is not None or categorical.startswith("by ")
 
 
-def fact_name(fact: Fact) -> str:
-    """A fact in a few letters."""
-    before, middle, after = fact.name
-    if len(before) + len(after) > LONGEST // 2 and " = " in after:
+@dataclass(frozen=True)
+class ReasonName:
+    """A name from a reason, the columns that it is about, and whether it is the rule's."""
+
+    text: str
+    columns: tuple[str, ...]
+    by_rule: bool = False
+
+
+def is_true_name(here: float, elsewhere: float, n_here: int, n_there: int) -> bool:
+    """Whether a statement may name a branch as it is: nearly all of its rows fulfill it, and nearly all rows
+    that do are of the branch.
+
+    Parameters
+    ----------
+    here, elsewhere : float
+        Shares of the rows of the branch and of its siblings that it holds for.
+    n_here, n_there : int
+        How many rows these have.
+
+    Returns
+    -------
+    bool
+    """
+    inside, outside = here * n_here, elsewhere * n_there
+    return here >= TRUE and inside >= TRUE * (inside + outside)
+
+
+def reason_names(
+    known: Sequence[Measured], rule: Rule | None, n_here: int, n_there: int, number: int
+) -> list[ReasonName]:
+    """Names for a branch, the best first. A name that is not the rule by which one finds the rows says so.
+
+    Parameters
+    ----------
+    known : sequence of Measured
+        What tells the branch from its siblings, the most important first.
+    rule : Rule or None
+        A rule for it of one or two conditions.
+    n_here, n_there : int
+        Rows of the branch and of its siblings.
+    number : int
+        Of the branch among its siblings.
+
+    Returns
+    -------
+    list of ReasonName
+        Statements that are true both ways, as "rpm ≤ 1730" or "rpm ≤ 1730 and load > 2"; then "part of rpm ≤
+        1730", if all of these rows are such but others are as well; "mostly rpm ≤ 1730", if most are; and the
+        number of the group with its most different columns.
+    """
+    out, weaker = [], []
+    for m in known:
+        name = fact_name(m.fact.name, m.fact.columns)
+        if is_true_name(m.here, m.elsewhere, n_here, n_there):
+            out.append(ReasonName(name, m.fact.columns))
+        elif m.here >= MOSTLY:
+            weaker.append(ReasonName(f"{'part of' if m.here >= TRUE else 'mostly'} {name}", m.fact.columns))
+    if rule is not None and rule.names and is_true_name(rule.found, rule.elsewhere, n_here, n_there):
+        text = " and ".join(fact_name(name, rule.columns) for name in rule.names)
+        if text not in (reason.text for reason in out):
+            out.append(ReasonName(text, rule.columns, by_rule=True))
+    out += weaker
+    if columns := tuple(dict.fromkeys(name for m in known for name in m.fact.columns)):
+        out.append(ReasonName(f"group {number} ({together(columns)})", columns))
+    return out
+
+
+def fact_name(name: tuple[str, str, str], columns: Sequence[str]) -> str:
+    """A fact in a few letters: what is before the column or formula, itself, and what is after it."""
+    before, middle, after = name
+    if len(before) + len(after) > LONGEST // 2 and " = " in after and " or " not in after:
         after = after[: LONGEST // 2]
-    room = LONGEST - len(before) - len(after)
-    if middle in fact.columns:
+    room = max(LONGEST // 3, LONGEST - len(before) - len(after))
+    if middle in columns:
         return f"{before}{shortened(middle, room)}{after}"
     if len(middle) <= room:
         return f"{before}{middle}{after}"
-    each = max(3, (room - 3 * len(fact.columns)) // len(fact.columns))
-    names = {column: shortened(column, each) for column in fact.columns}
+    each = max(3, (room - 3 * len(columns)) // len(columns))
+    names = {column: shortened(column, each) for column in columns}
     for column in sorted(names, key=len, reverse=True):
         middle = middle.replace(column, names[column])
     return f"{before}{middle}{after}"[:LONGEST].rstrip(" =+")
 
 
-def name_categorical(name: str, reasons: Sequence[Sequence[Measured]]) -> str:
-    """A name for a categorical that has none: the columns that its options differ in most."""
+def name_categorical(name: str, reasons: Sequence[ReasonName]) -> str:
+    """A name for a categorical that has none: the columns that its options are named by.
+
+    Parameters
+    ----------
+    name : str
+    reasons : sequence of ReasonName
+        The names of its options that come from reasons.
+
+    Returns
+    -------
+    str
+    """
     if not GENERIC_VARIABLE.fullmatch(name):
         return name
-    weights: dict[tuple[str, ...], float] = {}
-    for known in reasons:
-        for m in known:
-            weights[m.fact.columns] = weights.get(m.fact.columns, 0.0) + round(m.contrast, 2)
-    if not weights:
-        return name
-    columns = min(weights, key=lambda columns: (-weights[columns], columns))
-    return f"by {together(columns, LONGEST - 3)}"
+    counts: dict[str, int] = {}
+    for reason in reasons:
+        for column in reason.columns:
+            counts[column] = counts.get(column, 0) + 1
+    columns = sorted(counts, key=lambda column: -counts[column])
+    return f"by {together(columns, LONGEST - 3)}" if columns else name
 
 
 def together(columns: Sequence[str], room: int = LONGEST) -> str:

@@ -37,6 +37,8 @@ class Rule:
         Share of the siblings' rows that it holds for.
     rows : int
         Held-out rows.
+    names : tuple of tuple of str, default=()
+        Its one or two conditions as those of a `Fact`, if all of them must hold and can be said in short.
     """
 
     text: str
@@ -45,6 +47,7 @@ class Rule:
     found: float
     elsewhere: float
     rows: int
+    names: tuple[tuple[str, str, str], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
@@ -117,7 +120,9 @@ def find_rule(columns: Columns, side: Side, facts: Sequence[Fact]) -> Rule | Non
         return None
     text = "; or ".join(" and ".join(_words(columns, features, c) for c in leaf) for leaf in leaves)
     asked = tuple(dict.fromkeys(name for leaf in leaves for c in leaf for name in _asked(features[c[0]])))
-    return Rule(text, asked, accuracy, found, elsewhere, len(held))
+    short = [_short(columns, features, c) for c in leaves[0]] if len(leaves) == 1 else []
+    names = tuple(name for name in short if name is not None)
+    return Rule(text, asked, accuracy, found, elsewhere, len(held), names if len(names) == len(short) else ())
 
 
 Feature = tuple[Float[np.ndarray, " rows"], str, Any]  # values, the column, and its number or its level
@@ -253,3 +258,18 @@ def _words(columns: Columns, features: Sequence[Feature], condition: Condition) 
     else:
         words = f"{name} above {shown}" if above else f"{name} at most {shown}"
     return words if above or not has_gaps else f"{words} or empty"
+
+
+def _short(columns: Columns, features: Sequence[Feature], condition: Condition) -> tuple[str, str, str] | None:
+    """The same as `_words` for a name: before the column, the column, and after it; None where that needs more."""
+    feature, above, limit = condition
+    _, name, (kind, j, what) = features[feature]
+    if kind == "fact":
+        return what.name if above else None
+    if kind == "level":
+        if what < 0:
+            return ("no " if above else "with "), name, ""
+        return "", name, f" {'=' if above else '≠'} {level_text(columns.levels[j][what])}"
+    if np.isnan(columns.numbers[:, j]).any() and (limit < what or not above):
+        return None
+    return "", name, f" {'>' if above else '≤'} {columns.show(j, limit)}"

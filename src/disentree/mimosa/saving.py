@@ -16,7 +16,7 @@ from disentree.mimosa.assign import Sheet
 from disentree.mimosa.branches import Branch, Names
 from disentree.mimosa.candidate import Candidate, NoLeaf
 from disentree.mimosa.component import Component
-from disentree.mimosa.existence import Existence, Switch
+from disentree.mimosa.existence import Existence
 from disentree.mimosa.filling import Filling
 from disentree.mimosa.finders.chart import Chart
 from disentree.mimosa.finders.gaussians import Mixture
@@ -31,6 +31,7 @@ from disentree.mimosa.model_card import write_card
 from disentree.mimosa.products import Choice
 from disentree.mimosa.stability import Stability
 from disentree.mimosa.state import from_state, to_state
+from disentree.mimosa.switch_tree import Switch
 from disentree.mimosa.table_model import TableModel
 from disentree.utils.files import atomic_path, json_text, sha256_of
 from disentree.utils.versions import build_commit

@@ -336,13 +336,14 @@ def _mean_dimension(candidate: Any) -> float:
     return float(np.dot(candidate.shares, candidate.dimensions) / np.sum(candidate.shares))
 
 
-def _row(candidate: Any, bits: float, seconds: float) -> dict[str, Any]:
+def _row(candidate: Any, bits: float, seconds: float, why_not: str = "") -> dict[str, Any]:
     return {
         "finder": candidate.finder,
         "components": len(candidate.components),
         "dimensions": sorted(candidate.dimensions),
         "bits": bits,
         "seconds": seconds,
+        "why_not": why_not,
     }
 
 
@@ -375,7 +376,23 @@ def choose(
             best = other
     best = _product_instead(best, structured, found, plain)
     mean, doubt = saving(best, plain)
+
+    def why_not(v: Verdict) -> str:
+        """Why a proposal of fewer bits than the chosen one was not chosen."""
+        if v is best or v.mean >= best.mean:
+            return ""
+        if v.finder in clouds:
+            return "it is one cloud too"
+        if v not in structured:
+            return "what it saves may be chance"
+        if is_product(found[best.finder]):
+            return "independent choices say nearly the same"
+        if found[best.finder].details.get("exact", False):
+            return "the chosen leaves hold exactly"
+        return "fewer leaves do nearly as well"
+
     table = [
-        _row(found[v.finder], v.mean, v.seconds) for v in sorted(order, key=lambda v: (v is not best, v.mean))
+        _row(found[v.finder], v.mean, v.seconds, why_not(v))
+        for v in sorted(order, key=lambda v: (v is not best, v.mean))
     ]
     return Outcome(found[best.finder], table, best.mean, max(mean, 0.0), doubt)

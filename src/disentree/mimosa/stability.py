@@ -288,6 +288,7 @@ def stability_of(
     if not 0 < fraction < 1:
         raise ValueError(f"fraction must be between 0 and 1, got {fraction}")
     done = _read_checkpoint(checkpoint, len(found.hierarchy.paths), len(factor_columns(found.hierarchy)))
+    done = {i: record for i, record in done.items() if i < n_resamples}  # there may be more than are asked for
     todo = [i for i in range(n_resamples) if i not in done]
     rows = {i: _rows(n, fraction, i) for i in todo}
     settings: Any = clone(model)
@@ -307,7 +308,7 @@ def stability_of(
             warnings.warn(
                 f"interrupted: {len(done)} of {n_resamples} resamples were finished", RuntimeWarning, stacklevel=2
             )
-    return Stability.from_records(found, [done[i] for i in sorted(done) if i < n_resamples], fraction)
+    return Stability.from_records(found, [done[i] for i in sorted(done)], fraction)
 
 
 # ------------------------------------------------------------------ one resample

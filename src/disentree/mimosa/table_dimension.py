@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from disentree.tables import Cells, Codec
 
@@ -34,9 +34,18 @@ def weighted_blocks(cells: Cells, codec: Codec, columns: Sequence[int]) -> list[
     return out
 
 
-def shared_dimension(blocks: Sequence[Float[np.ndarray, "n _"]], rng: np.random.Generator) -> int:
+def centered(
+    blocks: Sequence[Float[np.ndarray, "n _"]], labels: Int[np.ndarray, " n"]
+) -> list[Float[np.ndarray, "n _"]]:
+    """Columns without the differences between the means of groups."""
+    sizes = np.bincount(labels).clip(1)
+    means = [np.stack([np.bincount(labels, x) / sizes for x in block.T], axis=1) for block in blocks]
+    return [block - mean[labels] for block, mean in zip(blocks, means, strict=True)]
+
+
+def shared_dimension(blocks: Sequence[Float[np.ndarray, "n _"]], rng: np.random.Generator, least: int = 1) -> int:
     """Leading principal components with more variance than those of the same columns, each with its rows shuffled;
-    at least 1 if there is a column at all."""
+    at least `least` if there is a column at all."""
     if not blocks:
         return 0
     n = len(blocks[0])
@@ -47,7 +56,7 @@ def shared_dimension(blocks: Sequence[Float[np.ndarray, "n _"]], rng: np.random.
         [_spectrum(np.concatenate([rng.permutation(b) for b in some], axis=1)) for _ in range(SHUFFLES)], axis=0
     )
     above = own > chance * (1 + 1e-9)
-    return max(1, int(np.argmin(above)) if not above.all() else len(above))
+    return max(least, int(np.argmin(above)) if not above.all() else len(above))
 
 
 def _spectrum(F: Float[np.ndarray, "n f"]) -> Float[np.ndarray, " f"]:

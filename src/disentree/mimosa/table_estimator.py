@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
+from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.sizes import with_sizes
 from disentree.mimosa.base import TreeEstimator
 from disentree.mimosa.candidate import Candidate
+from disentree.mimosa.classes import FoundClasses, find_classes
 from disentree.mimosa.existence_bits import existence_bits
 from disentree.mimosa.finders.structureless import fit_gaussian
 from disentree.mimosa.judge import STRUCTURELESS
 from disentree.mimosa.stability import Found, in_words
-from disentree.mimosa.table_model import TableModel, find_branches, finish, says_more
+from disentree.mimosa.table_model import Existing, TableModel, answers_in, find_branches, finish, says_more
 from disentree.tables import Cells, Codec
+
+CLASSES = "classes"  # as a finder is called
 
 
 class TableTreeEstimator(TreeEstimator):
@@ -39,6 +44,8 @@ class TableTreeEstimator(TreeEstimator):
     _parents: list[int | None]
     _enclosed: list[tuple[int, ...]]
     _floor: Float[np.ndarray, " D"]
+    _silent: tuple[str, ...]
+    _unasked: tuple[str, ...]
 
     def _fit_table(self, frame: Any, codec: Codec, seeds: Sequence[np.random.SeedSequence]) -> Any:
         """The tree of columns of any kind: what exists where, and what is found among the numbers."""
@@ -56,7 +63,10 @@ class TableTreeEstimator(TreeEstimator):
             if self.saved_bits_ and not says_more(found, joint.argmax(axis=1)):
                 self._forget_leaves(Z)
                 joint = self.candidate_.log_joint(self.embedding_)
-            self.table_, self.hierarchy_ = finish(found, self.hierarchy_, joint, self.saved_bits_ > 0, rng)
+        has_leaves = self.saved_bits_ > 0
+        classes = None if has_leaves else self._find_classes(found, seeds[3])
+        with self._timed("hierarchy"):
+            self.table_, self.hierarchy_ = finish(found, self.hierarchy_, joint, has_leaves, rng, classes)
             self._count_existence(*existence_bits(found))
             self.features_ = self.table_.codec.features(found.cells)
         with self._timed("assignment"):
@@ -67,11 +77,40 @@ class TableTreeEstimator(TreeEstimator):
             self.components_ = self._components(dimensions, self._parents, self._enclosed)
         return self
 
+    def _find_classes(self, found: Existing, seed: np.random.SeedSequence) -> FoundClasses | None:
+        """Groups that differ in categories alone: the one cloud of numbers is then that of each of them."""
+        if CLASSES in self._unasked:
+            return None
+        began = time.perf_counter()
+        with self._timed("classes"):
+            about = answers_in(found)
+            classes = find_classes(about.columns, about.n_levels, np.random.default_rng(seed.spawn(1)[0]))
+        if classes is not None and not says_more(found, classes.posteriors(about.columns).argmax(axis=1)):
+            classes = None
+        if classes is None:
+            self._silent = (*self._silent, CLASSES)
+            return None
+        k, cloud = len(classes.shares), self.candidate_.components[0]
+        self.candidate_ = Candidate(CLASSES, [cloud] * k, classes.shares)
+        tree = self.hierarchy_.to_dict()
+        tree["variables"].append({"kind": "categorical", "options": [{"variables": []}] * k})
+        self.hierarchy_ = Hierarchy.from_dict(tree)
+        self._parents, self._enclosed = [None] * k, [()] * k
+        row = {"finder": CLASSES, "components": k, "dimensions": [cloud.dimension] * k}
+        bits = self.description_length_ - classes.saved
+        self.candidates_.insert(0, row | {"bits": bits, "seconds": time.perf_counter() - began, "why_not": ""})
+        self.description_length_ = bits
+        self.saved_bits_, self.saved_bits_doubt_ = classes.saved, classes.doubt
+        return classes
+
     def _forget_leaves(self, Z: Float[np.ndarray, "m D"]) -> None:
         """Take the numbers for one cloud: their leaves only repeat what exists where."""
         self._set_hierarchy(Candidate("gaussian", [fit_gaussian(Z, self._floor)], np.ones(1)), Z)
         self.candidates_.sort(key=lambda row: (row["finder"] not in STRUCTURELESS, row["bits"]))
         self.description_length_ = self.candidates_[0]["bits"]
+        for row in self.candidates_:
+            fewer = row["bits"] < self.description_length_
+            row["why_not"] = "its groups only repeat what exists where" if fewer else ""
         self.saved_bits_ = self.saved_bits_doubt_ = 0.0
 
     def _remember(self, frame: Any) -> None:
@@ -83,11 +122,19 @@ class TableTreeEstimator(TreeEstimator):
         self.feature_names_in_ = np.array([str(name) for name in frame.columns], dtype=object)
 
     def _count_existence(self, alone: Float[np.ndarray, " n"], switched: Float[np.ndarray, " n"]) -> None:
-        """Add the bits for which cells have a value: of every column on its own for models without structure."""
-        saved = alone - switched
-        for row in self.candidates_:
-            has_structure = row["finder"] not in STRUCTURELESS or row is self.candidates_[0]
-            row["bits"] += float((switched if has_structure else alone).mean())
+        """Add the bits for which cells have a value, so that all proposals are of the same cells: with the
+        branches, or of every column on its own for models without structure, the chosen one's too."""
+        saved, n_branches = alone - switched, len(self.table_.branches) if self.table_ is not None else 0
+        chosen, *others = self.candidates_
+        if n_branches and chosen["finder"] in STRUCTURELESS:
+            others.append(dict(chosen))
+        for row in others:
+            is_plain = row["finder"] in STRUCTURELESS
+            row["bits"] += float((alone if is_plain else switched).mean())
+            row["branches"] = 0 if is_plain else n_branches
+        chosen["bits"] += float(switched.mean())
+        chosen["branches"] = n_branches
+        self.candidates_ = [chosen, *sorted(others, key=lambda row: row["bits"])]
         self.description_length_ += float(switched.mean())
         self.saved_bits_ += float(saved.mean())
         self.saved_bits_doubt_ = float(np.hypot(self.saved_bits_doubt_, saved.std() / np.sqrt(len(saved))))

@@ -2,34 +2,37 @@
 
 What exists where gives the branches (`existence.py`, `branches.py`). The numbers that all rows have are searched
 as any array is; one that is not known is filled in by their joint Gaussian. Categorical columns tell the leaves of
-that search apart by a likelihood of their own: the share of each value in each leaf.
+that search apart by a likelihood of their own: the share of each value in each leaf. If there are no leaves among
+the numbers, groups are looked for that differ in categories alone (`classes.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.branches import Branch, Names, choices, make_branches, path_codes, product_hierarchy
-from disentree.mimosa.evidence import fit_evidence
-from disentree.mimosa.existence import (
-    FEWEST_NUMBERS,
-    MOST_PATHS,
-    MOSTLY,
-    Existence,
-    choose_switches,
-    find_existence,
-    is_heaped,
-    n_paths,
+from disentree.mimosa.answered import Answered, answered, places_among
+from disentree.mimosa.branches import (
+    Branch,
+    Names,
+    choices,
+    make_branches,
+    path_codes,
+    product_hierarchy,
+    thing_names,
 )
+from disentree.mimosa.classes import FoundClasses
+from disentree.mimosa.evidence import fit_evidence
+from disentree.mimosa.existence import FEWEST_NUMBERS, MOSTLY, Existence, find_existence, is_heaped
 from disentree.mimosa.filling import Filling, fit_filling
-from disentree.mimosa.table_dimension import shared_dimension, weighted_blocks
-from disentree.mimosa.words import common_name
+from disentree.mimosa.switch_tree import MOST_PATHS, choose_switches, n_paths
+from disentree.mimosa.table_dimension import centered, shared_dimension, weighted_blocks
+from disentree.mimosa.words import either
 from disentree.tables import Cells, Codec
 
 MOST_EMPTY = 0.2  # of the cells of a column of numbers that is searched
@@ -66,6 +69,12 @@ class TableModel:
     consulted : list of int
         These columns.
     names : Names
+    counted : list of int
+        Columns of few whole numbers that are taken as categories, too.
+    counts : list of array
+        Their values.
+    counted_evidence : list of array
+        As `evidence`, for these.
     """
 
     about: dict[str, Any]
@@ -79,6 +88,9 @@ class TableModel:
     evidence: list[Float[np.ndarray, "_ _"]]
     consulted: list[int]
     names: Names
+    counted: list[int] = field(default_factory=list)
+    counts: list[Float[np.ndarray, " _"]] = field(default_factory=list)
+    counted_evidence: list[Float[np.ndarray, "_ _"]] = field(default_factory=list)
 
     @property
     def codec(self) -> Codec:
@@ -94,6 +106,8 @@ class TableModel:
         out = np.zeros((len(cells), len(Hierarchy.from_dict(self.core).paths)))
         for column, table in zip(self.consulted, self.evidence, strict=True):
             out += table[cells.categories[:, column]]
+        for column, values, table in zip(self.counted, self.counts, self.counted_evidence, strict=True):
+            out += table[places_among(values, cells.numbers[:, column])]
         return out
 
     def paths(self, hierarchy: Hierarchy, cells: Cells) -> Int[np.ndarray, "n leaves"]:
@@ -252,6 +266,19 @@ def says_more(found: Existing, leaves: Int[np.ndarray, " n"]) -> bool:
     return bool(left > REPEATED * whole)
 
 
+def answers_in(found: Existing) -> Answered:
+    """Columns with few values that no branch owns or is decided by."""
+    return answered(found.cells, found.codec.schema, _left(found), found.searched)
+
+
+def _left(found: Existing) -> list[int]:
+    """Columns that no branch owns or is decided by."""
+    p = found.cells.numbers.shape[1]
+    owned = {column for switch in found.existence.switches for column in switch.columns}
+    deciding = {p + branch.column for branch in found.branches if branch.column >= 0}
+    return [j for j in range(len(found.codec.used)) if j not in owned | deciding]
+
+
 def _bits(labels: Int[np.ndarray, " n"]) -> float:
     share = np.bincount(labels) / len(labels)
     return float(-(share[share > 0] * np.log2(share[share > 0])).sum())
@@ -263,6 +290,7 @@ def finish(
     log_joint: Float[np.ndarray, "n leaves"],
     has_leaves: bool,
     rng: np.random.Generator,
+    classes: FoundClasses | None = None,
 ) -> tuple[TableModel, Hierarchy]:
     """The model and the hierarchy of the whole table.
 
@@ -276,15 +304,19 @@ def finish(
     has_leaves : bool
         Whether there is structure among the numbers.
     rng : Generator
+    classes : FoundClasses, default=None
+        Of the columns of `answers_in`, if these are the paths of `core`.
     """
     cells, codec, p = found.cells, found.codec, found.cells.numbers.shape[1]
-    if has_leaves:
+    about = None if classes is None else answers_in(found)
+    if has_leaves or classes is not None:
         found = _with_fewer(found, MOST_WITH_LEAVES // len(core.paths))
-    owned = {column for switch in found.existence.switches for column in switch.columns}
-    deciding = {p + branch.column for branch in found.branches if branch.column >= 0}
-    left = [j for j in range(len(codec.used)) if j not in owned | deciding]
+    left = _left(found)
     rest = [j for j in left if j not in found.searched]
-    more = shared_dimension(weighted_blocks(cells, codec, rest), rng)
+    blocks = weighted_blocks(cells, codec, rest)
+    if classes is not None and about is not None:  # what differs between classes is no variable within them
+        blocks = centered(blocks, classes.posteriors(about.columns).argmax(axis=1))
+    more = shared_dimension(blocks, rng, least=int(classes is None))
     present = found.existence.present(cells)
     dimensions = [
         shared_dimension(weighted_blocks(cells.take(present[:, s]), codec, switch.columns), rng)
@@ -297,6 +329,12 @@ def finish(
         codec.to_dict(), found.existence, found.branches, found.searched, found.filling, core.to_dict(), more,
         dimensions, evidence, consulted if evidence else [], names,
     )  # fmt: skip
+    if classes is not None and about is not None:
+        n = len(about.categorical)
+        model = replace(
+            model, evidence=classes.tables[:n], consulted=about.categorical, counted=about.counted,
+            counts=about.counts, counted_evidence=classes.tables[n:],
+        )  # fmt: skip
     return model, product_hierarchy(core, more, found.branches, dimensions, names)
 
 
@@ -313,11 +351,9 @@ def _with_fewer(found: Existing, most_paths: int) -> Existing:
 
 def branch_names(found: Existing, codec: Codec) -> Names:
     """Names from the columns that a thing owns."""
-    groups = []
-    for switch in found.existence.switches:
-        columns = [codec.used[j].name for j in switch.columns]
-        groups.append(common_name(columns))
+    groups = thing_names(found.existence, codec.used)
     branches = [
-        codec.schema.categorical[b.column].name if b.column >= 0 else groups[b.switches[0]] for b in found.branches
+        codec.schema.categorical[b.column].name if b.column >= 0 else either([groups[s] for s in b.switches])
+        for b in found.branches
     ]
     return Names(branches, groups)

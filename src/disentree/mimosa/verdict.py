@@ -100,8 +100,31 @@ def what_it_saves(candidates: Sequence[Mapping[str, Any]], found_by: str, saved:
     for other in others[:1]:
         leaves = f"{other['components']} component{'s' * (other['components'] != 1)}"
         more = f"{other['bits'] - chosen['bits']:+.2f} bits per row"
-        found += f"\nrunner-up: {other['finder']}, {leaves}, {more}"
+        found += f"\nrunner-up: {proposed_by(other, chosen)}, {leaves}, {more}"
+        if other.get("why_not"):
+            found += f"; not chosen, since {other['why_not']}"
     return found
+
+
+def proposed_by(row: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
+    """What made a proposal, in words.
+
+    Parameters
+    ----------
+    row, chosen : dict
+        Of `MIMOSA.candidates_`.
+
+    Returns
+    -------
+    str
+        With the branches by what exists that are counted in, where some proposals have such.
+    """
+    branches = row.get("branches")
+    if not chosen.get("branches"):
+        return row["finder"]
+    if not branches:
+        return f"{row['finder']}, without branches"
+    return f"{branches} branch{'es' * (branches != 1)} by what exists, and {row['finder']}"
 
 
 def _of_clusters(n: int, support: Sequence[float] | None) -> str:

@@ -49,6 +49,8 @@ def common_name(names: Sequence[str]) -> str:
     --------
     >>> common_name(["Bsmt.Qual", "BsmtFin.Type", "Total.Bsmt"]), common_name(["bmxwt", "bmxht"])
     ('Bsmt', 'bmx')
+    >>> common_name(["Fireplaces", "Fireplace.Qu"])
+    'Fireplace'
     >>> common_name(["AgeWhenToldYouHadIt", "WhatWasYourLevel"])
     'AgeWhenToldYouHadIt'
     """
@@ -65,11 +67,25 @@ def common_name(names: Sequence[str]) -> str:
     return names[0]
 
 
+def either(names: Sequence[str]) -> str:
+    """Several things of which there is one, as a name of the choice: no more than three of them are told.
+
+    Examples
+    --------
+    >>> either(["garage"]), either(["ads", "payment", "gift", "loan", "trial"])
+    ('garage', 'ads, payment, gift or 2 others')
+    """
+    told, left = list(names[:3]), len(names) - 3
+    told += [f"{left} other{'s' * (left > 1)}"] * (left > 0)
+    return " or ".join(part for part in (", ".join(told[:-1]), told[-1]) if part)
+
+
 def _runs_of_words(name: str) -> set[str]:
-    """All parts of a name that begin and end with a word that says something."""
+    """All parts of a name that begin and end with a word that says something, also without the s of a plural."""
     parts = pieces(name)
     ends = [i for i, part in enumerate(parts) if not _says_nothing(part)]
     runs = {"".join(parts[i : j + 1]) for i in ends for j in ends if i <= j}
+    runs |= {run[:-1] for run in runs if run.endswith("s")}
     return {run for run in runs if len(run) >= FEWEST}
 
 

@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float, Int
 from disentree.tables.column import Column, Schema
 from disentree.tables.dates import DAY, as_days
 from disentree.tables.frames import as_pandas
-from disentree.tables.kinds import as_levels, as_numbers, infer_schema
+from disentree.tables.kinds import as_levels, as_numbers, infer_schema, infinity_in
 from disentree.tables.margins import backward, choose_scale, forward
 
 INTEGER_LIMIT = 2.0**53  # above it, floats are not all the whole numbers
@@ -124,7 +124,7 @@ class Codec:
         frame = as_pandas(frame)
         self.check(frame)
         numbers = [self._numbers_of(frame, c) for c in self.schema.numeric]
-        categories = [as_levels(_get(frame, c.name), c.levels)[0] for c in self.schema.categorical]
+        categories = [as_levels(_get(frame, c.name), c)[0] for c in self.schema.categorical]
         n = len(frame)
         return Cells(
             np.stack(numbers, axis=1) if numbers else np.zeros((n, 0)),
@@ -144,7 +144,7 @@ class Codec:
         out = {}
         for column in self.schema.categorical:
             values = _get(frame, column.name)
-            new = as_levels(values, column.levels)[1]
+            new = as_levels(values, column)[1]
             if new.any():
                 out[column.name] = str(values[new].iloc[0])
         return out
@@ -157,7 +157,7 @@ class Codec:
             form = f" like {column.date_format}" if column.date_format else ""
             raise ValueError(f"column {column.name!r} must hold {column.kind}s{form}, as it did before") from None
         if np.isinf(x).any():
-            raise ValueError(f"column {column.name!r} contains infinity")
+            raise ValueError(infinity_in(column.name, x))
         return x
 
     # ---------------------------------------------------------------- features
@@ -245,7 +245,8 @@ class Codec:
         Returns
         -------
         DataFrame
-            Constant columns have their value; identifiers and texts, which no model knows, are empty.
+            Constant columns have their value; identifiers and texts, which no model knows, are empty, or "given"
+            where it is known that there is one.
         """
         import pandas as pd
 
@@ -331,7 +332,8 @@ def _as_dtype(x: Float[np.ndarray, " n"], column: Column) -> Any:
         if column.dtype.startswith("datetime64"):
             zone = column.dtype.partition(", ")[2].rstrip("]")
             return dates.dt.tz_localize("UTC").dt.tz_convert(zone) if zone else dates.astype(column.dtype)
-        return dates.dt.strftime("%Y-%m-%d").astype(object)
+        form = column.date_format or "%Y-%m-%d"  # as it is read again
+        return (dates.dt.tz_localize("UTC") if "%z" in form else dates).dt.strftime(form).astype(object)
     if column.kind == "integer":
         x = np.round(x)
     dtype = column.dtype.lower()
@@ -350,7 +352,7 @@ def _as_levels_dtype(places: Int[np.ndarray, " n"], column: Column) -> Any:
 
     empty = places < 0
     text = np.array([*column.levels, ""], dtype=object)[places]
-    dtype = column.dtype
+    dtype = "object" if column.kind == "given" else column.dtype
     if dtype == "category":
         categories = list(column.levels)
         return pd.Series(

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 NUMERIC = ("number", "integer", "date")  # have a position on a line
-CATEGORICAL = ("category", "ordinal", "boolean")  # have one of a few values
+CATEGORICAL = ("category", "ordinal", "boolean", "given")  # have one of a few values
 LEFT_OUT = ("identifier", "constant", "empty", "text", "dropped")  # say nothing about how rows are alike
 KINDS = NUMERIC + CATEGORICAL
 
@@ -20,8 +20,8 @@ class Column:
     ----------
     name : str
     kind : str
-        "number", "integer" or "date"; "category", "ordinal" or "boolean"; or why it is left out: "identifier",
-        "constant", "empty", "text", "dropped".
+        "number", "integer" or "date"; "category", "ordinal" or "boolean"; "given" if all that counts is whether
+        a cell is empty; or why it is left out: "identifier", "constant", "empty", "text", "dropped".
     dtype : str
         In the data frame.
     note : str
@@ -72,6 +72,14 @@ class Column:
     def is_categorical(self) -> bool:
         """Whether its values are some of a few."""
         return self.kind in CATEGORICAL
+
+    @property
+    def values_in_words(self) -> str:
+        """The values of a categorical column, the first four by name; "" if there is nothing to tell."""
+        if not self.is_categorical or self.kind == "given":
+            return ""
+        shown = ", ".join(self.levels[:4]) + (", ..." if len(self.levels) > 4 else "")
+        return f"{len(self.levels)} values: {shown}"
 
 
 @dataclass(frozen=True)
@@ -124,9 +132,8 @@ class Schema:
             said = [c.note] if c.note else []
             if c.transform != "none":
                 said.append({"log": "logarithm", "sqrt": "square root"}.get(c.transform, c.transform))
-            if c.is_categorical:
-                shown = ", ".join(c.levels[:4]) + (", ..." if len(c.levels) > 4 else "")
-                said.append(f"{len(c.levels)} values: {shown}")
+            if c.values_in_words:
+                said.append(c.values_in_words)
             meaning = {"absent": " (does not exist)", "random": " (not known)"}.get(c.empty, "")
             rows.append((c.name, c.kind if c.used else "left out", f"{c.n_empty or ''}{meaning}", "; ".join(said)))
         widths = [*(max(len(row[i]) for row in rows) for i in range(3)), 0]

@@ -17,6 +17,8 @@ from disentree.tables.dates import as_days, date_format_of, date_note, looks_lik
 FEWEST_COUNTED = 10  # fewer whole numbers may be one step apart by chance
 FEWEST_UNIQUE = 20  # fewer texts may all differ without being names of the rows
 MOST_LEVELS = 50  # of a category; with more, rows that share a value are too few to say something about it
+GIVEN_EMPTY = 0.1  # of the cells of names or texts, for their being there to say something about rows
+GIVEN = "given"
 
 
 def infer_schema(
@@ -110,6 +112,8 @@ def _as_asked(asked: str, values: Any, about: dict[str, Any]) -> Column:
         if asked == "boolean" and len(column.levels) > 2:
             raise ValueError(f"{about['name']!r} has {len(column.levels)} values, more than a boolean's two")
         return replace(column, note="as asked")
+    if asked == GIVEN:
+        return Column(kind=GIVEN, note="as asked", levels=(GIVEN,), **about)
     form = date_format_of(values) if asked == "date" else ""
     try:
         numbers = as_days(values, form) if asked == "date" else as_numbers(values)
@@ -142,16 +146,26 @@ def _of_text(values: Any, about: dict[str, Any]) -> Column:
             column = _numeric("date", days, about | {"n_empty": int(np.isnan(days).sum())})
             return replace(column, note=date_note(form), date_format=form)
     if len(levels) == len(text) and len(text) >= FEWEST_UNIQUE:
-        return Column(kind="identifier", note="a different text in every row", **about)
+        return _without_values("identifier", "a different text in every row", len(values), about)
     if len(levels) > MOST_LEVELS:
-        return Column(kind="text", note=f"{len(levels)} different texts, more than {MOST_LEVELS}", **about)
+        note = f"{len(levels)} different texts, more than {MOST_LEVELS}"
+        return _without_values("text", note, len(values), about)
     return _categorical("category", values, about)
+
+
+def infinity_in(name: str, numbers: Float[np.ndarray, " n"]) -> str:
+    """What is said about a column with infinite cells."""
+    rows = np.flatnonzero(np.isinf(numbers))
+    where = f"in row {rows[0]}" if len(rows) == 1 else f"in {len(rows):,} rows, the first is row {rows[0]}"
+    return (
+        f"column {name!r} contains infinity {where}, counted from 0: make such cells numbers, or leave them empty"
+    )
 
 
 def _numeric(kind: str, numbers: Float[np.ndarray, " n"], about: dict[str, Any]) -> Column:
     there = numbers[~np.isnan(numbers)]
     if np.isinf(there).any():
-        raise ValueError(f"column {about['name']!r} contains infinity")
+        raise ValueError(infinity_in(about["name"], numbers))
     distinct = np.unique(there)
     if len(distinct) == 1 and len(there) == len(numbers):
         fill = json.dumps(float(distinct[0]))
@@ -165,8 +179,16 @@ def _numeric(kind: str, numbers: Float[np.ndarray, " n"], about: dict[str, Any])
             kind="boolean", note="two values" if len(levels) == 2 else "one value or none", levels=levels, **about
         )
     if whole and counts_rows(there):
-        return Column(kind="identifier", note="counts the rows", **about)
+        return _without_values("identifier", "counts the rows", len(numbers), about)
     return Column(kind="integer" if whole else "number", **about)
+
+
+def _without_values(kind: str, note: str, n_rows: int, about: dict[str, Any]) -> Column:
+    """A column whose values say nothing about how rows are alike; whether it has one may do."""
+    if about["n_empty"] < GIVEN_EMPTY * n_rows:
+        return Column(kind=kind, note=note, **about)
+    note = f"{note.replace('every row', 'every row that has one')}: only whether there is one is used"
+    return Column(kind=GIVEN, note=note, levels=(GIVEN,), **about)
 
 
 def counts_rows(there: Float[np.ndarray, " n"]) -> bool:
@@ -213,10 +235,14 @@ def as_numbers(values: Any) -> Float[np.ndarray, " n"]:
     return values.astype(object).where(values.notna(), np.nan).to_numpy(dtype=np.float64)
 
 
-def as_levels(values: Any, levels: Sequence[str]) -> tuple[Int[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
-    """Positions of values among the levels, -1 where empty or new; and which are new."""
+def as_levels(values: Any, column: Column) -> tuple[Int[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
+    """Positions of values among the levels of a column, -1 where empty or new; and which are new."""
     from pandas.api import types
 
+    levels = column.levels
+    if column.kind == GIVEN:
+        empty = values.isna().to_numpy()
+        return np.where(empty, -1, 0), np.zeros(len(values), bool)
     if types.is_numeric_dtype(values.dtype) and not types.is_bool_dtype(values.dtype):
         numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
         text = np.array([f"{v:g}" if not np.isnan(v) else "" for v in np.unique(numbers)], dtype=object)

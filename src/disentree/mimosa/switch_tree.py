@@ -1,0 +1,126 @@
+"""How things that exist in some rows only depend on each other: one is part of another, or instead of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Bool
+
+INSIDE = 0.1  # exceptions to one thing being part of another, relative to what chance would give
+EXPECTED = 5.0  # exceptions that chance would give, for their absence to mean something
+# Rows with two things that chance would give, for their absence to mean something: more than above, since there
+# are many pairs of things, and a thing has few that it may be part of.
+EXPECTED_TOGETHER = 10.0
+MOST_PATHS = 1024  # of all switches together
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A thing that exists in some rows only.
+
+    Attributes
+    ----------
+    columns : list of int
+        The columns that it owns: they have a value of their own only where it exists. Numbers first, then
+        categories, as in `Cells.empty`.
+    signs : list of float
+        For each column what it has where the thing does not exist: a number or the position of a level, NaN for an
+        empty cell.
+    parent : int
+        The switch that it is below, -1 for none.
+    choice : int
+        The same for things of which a row has one at most; -1 for a thing that goes with all others.
+    share : float
+        Of rows where it exists.
+    explained : float
+        The part of its own bits that other columns explain.
+    """
+
+    columns: list[int]
+    signs: list[float]
+    parent: int = -1
+    choice: int = -1
+    share: float = 1.0
+    explained: float = 0.0
+
+    @property
+    def saved(self) -> float:
+        """Bits per row that it saves: what all its columns say is said once, and follows in part from others."""
+        return entropy(self.share) * (len(self.columns) - 1 + self.explained)
+
+
+def entropy(p: float) -> float:
+    """Bits of one of two outcomes."""
+    return float(-sum(q * np.log2(q) for q in (p, 1 - p) if q > 0))
+
+
+def choose_switches(
+    switches: Sequence[Switch], actives: Sequence[Bool[np.ndarray, " n"]], most_paths: int
+) -> list[Switch]:
+    """Switches with their parents and choices, as many as the paths allow: those that own several columns first,
+    then those that save most."""
+    order = sorted(range(len(switches)), key=lambda i: (len(switches[i].columns) == 1, -switches[i].saved))
+    kept: list[int] = []
+    for i in order:
+        tried = _arranged([switches[k] for k in [*kept, i]], [actives[k] for k in [*kept, i]])
+        if n_paths(tried) <= most_paths:
+            kept.append(i)
+    return _arranged([switches[k] for k in kept], [actives[k] for k in kept])
+
+
+def _arranged(switches: Sequence[Switch], actives: Sequence[Bool[np.ndarray, " n"]]) -> list[Switch]:
+    """In an order in which parents come first. The parent is the rarest thing that this one is a part of; things
+    with the same parent that are never there together are options of one choice."""
+    order = sorted(range(len(switches)), key=lambda i: -switches[i].share)
+    out: list[Switch] = []
+    choices: list[list[int]] = []
+    for place, i in enumerate(order):
+        own, parent = actives[i], -1
+        for above in range(place):
+            other = actives[order[above]]
+            expected = own.mean() * (~other).mean() * len(own)
+            if expected >= EXPECTED and (own & ~other).sum() <= INSIDE * expected:
+                parent = above  # the last is the rarest
+        among = actives[order[parent]] if parent >= 0 else np.ones(len(own), bool)
+        out.append(replace(switches[i], parent=parent, choice=-1))
+        for choice in choices:
+            there = [actives[order[k]][among] for k in choice if out[k].parent == parent]
+            if len(there) == len(choice) and all(_is_instead(own[among], other) for other in there):
+                choice.append(place)
+                break
+        else:
+            choices.append([place])
+    for number, choice in enumerate(choice for choice in choices if len(choice) > 1):
+        for place in choice:
+            out[place] = replace(out[place], choice=number)
+    return out
+
+
+def _is_instead(one: Bool[np.ndarray, " n"], other: Bool[np.ndarray, " n"]) -> bool:
+    """Whether two things are hardly ever there together, though chance would have it."""
+    expected = one.mean() * other.mean() * len(one)
+    return bool(expected >= EXPECTED_TOGETHER and (one & other).sum() <= INSIDE * expected)
+
+
+def rivals(switches: Sequence[Switch]) -> list[list[int]]:
+    """The switches of each choice; those that go with all others are alone."""
+    out: dict[tuple[int, int], list[int]] = {}
+    for s, switch in enumerate(switches):
+        out.setdefault((switch.choice, s if switch.choice < 0 else -1), []).append(s)
+    return list(out.values())
+
+
+def n_paths(switches: Sequence[Switch]) -> int:
+    """Paths of a hierarchy with these switches, of which a row may have none."""
+    below = [1] * len(switches)
+    total = 1
+    for group in sorted(rivals(switches), key=lambda group: -group[0]):  # what is below before what it is below
+        options = 1 + sum(below[s] for s in group)
+        parent = switches[group[0]].parent
+        if parent >= 0:
+            below[parent] *= options
+        else:
+            total *= options
+    return total
