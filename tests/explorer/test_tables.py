@@ -36,6 +36,7 @@ def run(tmp_path_factory):
             "kind": rng.choice(["flat", "house", "<i>loft</i>"], n),
             "garage_area": np.where(garage, rng.normal(20, 3, n).round(1), np.nan),
             "garage_kind": np.where(garage, rng.choice(["brick", "wood"], n), None),
+            "garage_plate": [f"plate {i}" if there else None for i, there in enumerate(garage)],
         }
     )
     frame.to_csv(folder / "homes.csv", index=False)
@@ -161,6 +162,7 @@ def test_largest_movers_first_and_the_rest_on_request(page):
 def test_a_row_of_my_own_with_categories_and_empty_cells(page, run):
     model = COFHAE.load(run.folder)
     cells = {"kind": "house", "area": 95.5, EVIL: 0.3, "built": 1950, "garage_area": None, "garage_kind": None}
+    cells |= {"garage_plate": None}
     header = ";".join(cells)
     row = ";".join("" if v is None else str(v) for v in cells.values())
     page.click("#mine")
@@ -177,6 +179,14 @@ def test_a_row_of_my_own_with_categories_and_empty_cells(page, run):
         "1950",
         "not applicable",
     )
+    new = cells | {"garage_area": 21.5, "garage_kind": "wood", "garage_plate": "never seen"}
+    page.click("#mine")
+    page.fill("textarea", header + "\n" + ";".join(map(str, new.values())))
+    page.click("text=Show it")
+    page.wait_for_selector("dialog", state="hidden")
+    settled(page)
+    code = np.array(page.evaluate("explorer.panels[0].original.code"), dtype=float)
+    assert code == pytest.approx(model.transform(pd.DataFrame([new]))[0], abs=1e-4, nan_ok=True)
     page.click("#mine")
     page.fill("textarea", f"{header}\n{row.replace('house', 'castle')}")
     page.click("text=Show it")
@@ -257,6 +267,31 @@ def test_a_model_of_a_frame_with_text_and_empty_cells():
     assert "house" in explore(model, frame).html
     assert "house" in explore(model).html
     assert model.table_ is not None  # it still takes frames
+
+
+def test_dates_in_another_form_are_refused(browse, exported):
+    """In 09/08/2020 the day may come first or second."""
+    rng = np.random.default_rng(0)
+    sold = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, 60), unit="D")
+    frame = pd.DataFrame({"sold": sold, "area": rng.normal(90, 9, 60), "kind": rng.choice(["flat", "house"], 60)})
+    model = quick_model().fit(frame, hierarchy=Hierarchy.flat(1), paths=np.zeros(60, int))
+    page = browse(exported(explore(model, frame)), offline=True)
+    for date in ("09/08/2020", "8 September 2020", "2020-13-08", ""):
+        page.click("#mine")
+        page.fill("textarea", f"kind;area;sold\nhouse;95;{date}")
+        page.click("text=Show it")
+        page.wait_for_selector(".problem:not(:empty)")
+        said = page.locator(".problem").inner_text()
+        assert f'sold must be a date such as 2024-09-24, and is "{date}"' in said
+        page.keyboard.press("Escape")
+    page.click("#mine")
+    page.fill("textarea", "kind;area;sold\nhouse;95;2020-09-08")
+    page.click("text=Show it")
+    page.wait_for_selector("dialog", state="hidden")
+    settled(page)
+    code = np.array(page.evaluate("explorer.panels[0].original.code"), dtype=float)
+    cells = pd.DataFrame({"sold": [pd.Timestamp("2020-09-08")], "area": [95.0], "kind": ["house"]})
+    assert code == pytest.approx(model.transform(cells)[0], abs=1e-4, nan_ok=True)
 
 
 def test_the_model_of_a_run_takes_the_table_as_it_is(run, homes):

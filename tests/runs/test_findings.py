@@ -11,10 +11,12 @@ import pytest
 
 from disentree import Hierarchy
 from disentree.cli.run import print_summary
+from disentree.explorer.content import variables as describe_variables
 from disentree.mimosa.explain import NOTHING_TELLS
 from disentree.runs import Run, RunConfig, finish_run, start_run
 from disentree.runs.findings import Findings, read_findings
 from disentree.runs.first_screen import saving, tree_nodes, verdict
+from disentree.runs.leaf_sections import leaf_sections, shared_variables
 from disentree.runs.report import duration, render
 from shell import invoke
 
@@ -300,3 +302,42 @@ def test_files_about_another_tree_are_not_read(told):
 )
 def test_durations_are_rounded_as_a_whole(seconds, words):
     assert duration(seconds) == words
+
+
+class TestVariablesThatMoveNothing:
+    @pytest.fixture
+    def findings(self):
+        """z1 moves a column on the second path only, where fewer rows are; z2 everywhere where it is."""
+        moved = [{"column": "area", "from": 1.0, "to": 2.0}]
+        on = [
+            {"path": 0, "text": "area (z1): moves no column by more than 5 %", "moves": []},
+            {"path": 1, "text": "area (z1): area from 1 to 2", "moves": moved},
+        ]
+        moves = {
+            "z1": {"name": "z1", "text": on[0]["text"], "moves": [], "on": on},
+            "z2": {"name": "z2", "text": "z2: area from 1 to 2", "moves": moved, "on": []},
+        }
+        return Findings(TREE, {"z1": "area", "z2": "rooms"}, moves=moves)
+
+    def test_are_named_as_noise_in_the_sections_of_the_leaves(self, findings):
+        leaves = [
+            {"path": p, "choice": None, "n_rows": 5, "columns": [], "typical": [], "rows": []} for p in range(2)
+        ]
+        first, second = leaf_sections({"columns": [], "leaves": leaves}, findings, 10)
+        assert first["variables"] == []
+        assert first["still"] == ["area"]
+        assert [v["name"] for v in second["variables"]] == ["area", "rooms"]
+        assert second["still"] == []
+
+    def test_are_left_out_of_what_all_rows_have(self, findings):
+        branch = {"path": None, "choice": (1, 1), "n_rows": 5, "columns": [], "typical": [], "rows": []}
+        assert shared_variables({"columns": [], "leaves": [branch]}, findings) == []
+
+    def test_are_marked_on_the_page(self, findings):
+        still = {about["id"]: about.get("still") for about in describe_variables(TREE, findings)}
+        assert still["z1"] == [0]
+        assert still["z2"] == []
+
+    def test_images_have_no_columns_that_could_stay(self):
+        about = {"name": "z1", "text": "z1: changes 3% of the pixels", "moves": []}
+        assert not Findings(TREE, moves={"z1": about}).is_still("z1")

@@ -84,6 +84,12 @@ def test_structures_that_do_not_fit(write, sentence, tmp_path, fakes):
         ("--set events=3", "--set: there is no setting 'events'; there are "),
         ("--model hier --set foo=3", "--set: there is no setting 'foo'; there are "),
         ("--model ae --set lambda1=3", "--set: there is no setting 'lambda1'; there are "),
+        (
+            "--set mimosa.n_neighbours=9",
+            "--set mimosa: there is no setting 'n_neighbours'; did you mean mimosa.n_n",
+        ),
+        ("--set n_neighbours=9", "--set: there is no setting 'n_neighbours'; did you mean mimosa.n_neighbors?"),
+        ("--set epoch=9", "--set: there is no setting 'epoch'; did you mean epochs?"),
         ("--set mimosa.foo=3", "--set mimosa: there is no setting 'foo'; there are "),
         ("--set mimosa.initial_dim=3", "--set mimosa: there is no setting 'initial_dim'; there are "),
         ("--structure mimosa-paper --set mimosa.foo=3", "--set mimosa: there is no setting 'foo'; there are "),
@@ -94,6 +100,17 @@ def test_settings_that_do_not_exist_are_told_before_anything_is_done(args, sente
     assert result.exit_code == 2
     assert result.stderr.startswith(f"disentree: {sentence}")
     assert not (tmp_path / "r").exists()
+
+
+def test_a_run_that_cannot_read_its_data_leaves_no_folder(tmp_path):
+    (tmp_path / "bad.csv").write_text("a,b\n1,2\n1,2\n")
+    result = invoke("run", tmp_path / "bad.csv", "--out", tmp_path / "new")
+    assert result.exit_code == 2
+    assert "has no column to work with" in result.stderr
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "mine").mkdir()  # a folder that was there stays
+    assert invoke("run", tmp_path / "bad.csv", "--out", tmp_path / "mine").exit_code == 2
+    assert (tmp_path / "mine").is_dir()
 
 
 def test_settings_that_exist_are_taken(tmp_path):

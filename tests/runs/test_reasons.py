@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from disentree.errors import UserError
+from disentree.mimosa.model_card import CARD
 from disentree.runs import Run, RunConfig, finish_run, report, start_run
 from disentree.runs.findings import read_findings
 from disentree.runs.reasons import named_hierarchy, read_names
@@ -22,11 +23,16 @@ def test_reasons_and_names_of_a_run(tmp_path):
     names = read_names(run)
     assert names["options"]["c1"].keys() == {"branch1", "branch2"}
     assert all(name.startswith("petal") for name in names["options"]["c1"].values())
+    card = (run.folder / CARD).read_text()
+    assert all(f"── {name} (" in card for name in names["options"]["c1"].values())
+    assert "branch1" not in card
+    assert card.count("```") == 4
     # What a user wrote stays when the stage is done again, and is no damage.
     names["options"]["c1"]["branch1"] = "setosa"
     (run.folder / "names.json").write_text(json.dumps(names))
     finish_run(run, until="reasons", device="cpu", redo="reasons")
     assert "setosa" in named_hierarchy(run).variables[0].options
+    assert "── setosa (" in (run.folder / CARD).read_text()
     assert run.hierarchy.variables[0].options == ("branch1", "branch2")
     (run.folder / "names.json").write_text('{"variables": []}')
     with pytest.raises(UserError, match="must be of the form"):

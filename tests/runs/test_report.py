@@ -11,6 +11,7 @@ from disentree import Hierarchy
 from disentree.datasets import load_dataset
 from disentree.hierarchy.sizes import with_sizes
 from disentree.runs.folder import Run
+from disentree.runs.report import compared
 from shell import invoke
 
 
@@ -105,3 +106,23 @@ def test_sizes_in_the_tree():
     text = str(sized)
     for words in ("moon (40.0%)", "star (30.0%)", "ship (20.0%)", "none (10.0%)", "jet (10.0%)"):
         assert words in text
+
+
+def test_what_was_compared_says_what_bits_are_of_and_why_fewer_were_not_chosen():
+    row = {"components": 1, "dimensions": [2], "seconds": 0.0, "why_not": ""}
+    chosen = {**row, "finder": "gaussian", "bits": 5.0, "branches": 2}
+    others = [
+        {**row, "finder": "mixture", "bits": 4.0, "branches": 2, "why_not": "its groups only repeat what exists"},
+        {**row, "finder": "gaussian", "bits": 9.0, "branches": 0},
+    ]
+    found = compared({"candidates": [chosen, *others]})
+    assert "of the same cells" in found["note"]
+    assert "though others have fewer" in found["note"]
+    assert found["header"][-1] == "why not"
+    assert found["rows"][0] == ("2 branches by what exists, and gaussian", "1", "2", "5.00", "")
+    assert found["rows"][1][-1] == "its groups only repeat what exists"
+    assert found["rows"][2][0] == "gaussian, without branches"
+    plain = compared({"candidates": [{**row, "finder": "gmm", "bits": 1.0, "branches": None}]})
+    assert plain["rows"] == [("gmm", "1", "2", "1.00")]
+    assert plain["note"] == "Bits are of the same held-out rows and columns for all. The first was chosen."
+    assert compared({}) == {}

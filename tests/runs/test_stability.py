@@ -7,7 +7,9 @@ import pytest
 
 from disentree.errors import UserError
 from disentree.runs import RunConfig, finish_run, start_run
-from disentree.runs.stability import RESAMPLES, STABILITY, usual_resamples
+from disentree.runs.folder import Run
+from disentree.runs.stability import STABILITY, usual_resamples
+from disentree.runs.structure import RESAMPLES
 
 
 @pytest.fixture
@@ -28,7 +30,6 @@ def test_a_run_measures_support_and_writes_it(table, tmp_path):
     assert written["n_resamples"] == 2
     assert written["verdict"] == "A tree is well supported: 2 leaves."
     assert [c["support"] for c in written["components"]] == [1.0, 1.0]
-    assert not (run.folder / RESAMPLES).exists()
     assert STABILITY in run.stages["stability"]["files"]
 
 
@@ -53,6 +54,37 @@ def test_a_stopped_run_goes_on_with_the_resamples_that_are_left(table, tmp_path,
     finish_run(run, until="stability", n_jobs=1)
     assert len(done) == 1
     assert json.loads((run.folder / STABILITY).read_text())["n_resamples"] == 3
+
+
+def test_another_number_of_resamples_adds_some_or_leaves_some_out(table, tmp_path, monkeypatch):
+    from disentree.mimosa import stability
+
+    def finished(resamples):
+        config = RunConfig.of(str(table), preset="quick", epochs=1, resamples=resamples)
+        run = start_run(config, tmp_path / "run")
+        finish_run(run, until="stability", n_jobs=1)
+        assert Run.open(run.folder).config.resamples == resamples
+        assert (f"--resamples {resamples}" in run.about["command"]) == (resamples is not None)
+        written = run.folder / STABILITY
+        return json.loads(written.read_text())["n_resamples"] if written.exists() else 0
+
+    real, done = stability.compare, []
+    monkeypatch.setattr(stability, "compare", lambda *trees: done.append(1) or real(*trees))
+    assert finished(1) == 1
+    first = (tmp_path / "run" / STABILITY).read_bytes()
+    assert len(done) == 1
+    assert finished(2) == 2
+    assert len(done) == 2  # one more
+    assert finished(0) == 0
+    assert finished(1) == 1
+    assert len(done) == 2  # none was fitted again
+    assert (tmp_path / "run" / STABILITY).read_bytes() == first
+    (tmp_path / "run" / "config.json").unlink()  # what was changed last is in the journal too
+    assert Run.open(tmp_path / "run").config.resamples == 1
+    (tmp_path / "run" / "stages.json").unlink()
+    assert "stability" in Run.open(tmp_path / "run").stages
+    with pytest.raises(UserError, match="seed 0, not 1: choose another folder"):
+        start_run(RunConfig.of(str(table), preset="quick", epochs=1, resamples=1, seed=1), tmp_path / "run")
 
 
 def test_none_are_done_where_there_is_nothing_to_find_again():

@@ -22,9 +22,9 @@ def test_lines_say_what_out_of_how_much_and_the_time_left(lines):
         update(0.5)
         update(1, "loss 1e-3")
         update(4)
-    assert lines()[0].startswith("epoch 1 of 4, at most ")
+    assert lines()[0].startswith("epoch 1 of 4, about ")
     assert lines()[0].endswith(" left")
-    assert lines()[1].startswith("epoch 2 of 4, at most ")
+    assert lines()[1].startswith("epoch 2 of 4, about ")
     assert lines()[1].endswith(" left, loss 1e-3")
     assert lines()[2] == "epoch 4 of 4, loss 1e-3"
 
@@ -35,7 +35,7 @@ def test_the_time_left_is_extrapolated(monkeypatch):
     count = progress._Count("epoch", 10, 2, True)
     assert count.left(2) == ""
     clock[0] = 30.0
-    assert count.left(5) == "at most 50 s left"  # three took 30 s, five are left
+    assert count.left(5) == "about 50 s left"  # three took 30 s, five are left
     assert progress._Count("run", 10, 0, False).left(5) == ""
 
 

@@ -50,9 +50,8 @@ def check(
 
 def _row(column: Column) -> tuple[str, str, str, str]:
     notes = [column.note] if column.note else []
-    if column.is_categorical:
-        shown = ", ".join(column.levels[:4]) + (", ..." if len(column.levels) > 4 else "")
-        notes.append(f"{len(column.levels)} values: {shown}")
+    if column.values_in_words:
+        notes.append(column.values_in_words)
     if column.transform != "none":
         notes.append({"log": "logarithm", "sqrt": "square root"}.get(column.transform, column.transform))
     kind = column.kind if column.used else f"left out ({column.kind})"

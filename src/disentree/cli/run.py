@@ -66,7 +66,7 @@ def run(
         int | None,
         typer.Option(
             help="Resamples of the rows that show how much of the tree comes back; 0 for none. If not given: 10, "
-            "and none with --preset quick and for many images."
+            "and none with --preset quick and for many images. A finished or stopped run takes another number."
         ),
     ] = None,
     force: StartOver = False,
@@ -80,6 +80,7 @@ def run(
     import matplotlib
 
     from disentree.runs import RunConfig, finish_run, start_run
+    from disentree.runs.starting import remove_unstarted
 
     matplotlib.use("Agg")
     if structure not in (None, "mimosa", "mimosa-paper", "true"):
@@ -111,14 +112,20 @@ def run(
     )
     with needing(f"--model {model}", "`disentree mimosa` finds the tree of a table without it"):
         find_model(config.model).load_class()  # before any work is done
+    is_new = not out.exists()
     started = start_run(config, out, force=force)
-    finish_run(
-        started,
-        until="report" if report else "reasons",
-        device=device,
-        n_jobs=n_jobs,
-        verbose=log.isEnabledFor(logging.INFO),
-    )
+    try:
+        finish_run(
+            started,
+            until="report" if report else "reasons",
+            device=device,
+            n_jobs=n_jobs,
+            verbose=log.isEnabledFor(logging.INFO),
+        )
+    except (UserError, ValueError):  # data that cannot be used: the folder would hold nothing
+        if is_new:
+            remove_unstarted(out)
+        raise
     print_summary(started)
 
 

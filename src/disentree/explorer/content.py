@@ -209,7 +209,9 @@ def _told(v: Variable, findings: Findings) -> dict[str, Any]:
     """What findings say about a variable: its shown name, and reasons and support of its options."""
     name = findings.variable_name(v.name)
     if v.kind == "continuous":
-        return {"name": name, "text": findings.moves.get(v.name, {}).get("text", "")}
+        paths = range(len(findings.hierarchy.paths))
+        still = [p for p in paths if findings.is_still(v.name, p)]
+        return {"name": name, "text": findings.moves.get(v.name, {}).get("text", ""), "still": still}
     if not findings.says_something(v.name):
         name = "Which group?"
     return {

@@ -37,6 +37,8 @@ def columns_of_codec(codec: Codec) -> list[dict[str, Any]]:
         about["flag"] = codec.n_plain + flag if flag >= 0 else None
         if column.is_categorical:
             about["levels"] = list(column.levels)
+            if column.kind == "given":
+                about["any"] = True  # whatever is there
         else:
             about |= {k: getattr(column, k) for k in ("transform", "unit", "center", "scale")}
         out.append(about)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from disentree.errors import UserError
 from disentree.runs.models import find_model
 
 N_SAMPLES = {"quick": 20_000, "default": 100_000, "paper": 100_000}  # of a benchmark, by preset
+NEAR = 0.75  # likeness of names from which on one may be meant for the other
 SET_BY_RUN = ("checkpoint", "events", "callbacks", "mimosa")  # settings of a model that are the run's own
 
 
@@ -259,17 +261,29 @@ def _word(value: Any) -> str:
 
 def check_settings(config: RunConfig) -> None:
     """Refuse settings that MIMOSA or the model does not have, before any work is done."""
-    if config.structure_settings:
-        from disentree.mimosa import MIMOSA
+    if not config.structure_settings and not config.model_settings:
+        return
+    from disentree.mimosa import MIMOSA
 
-        make = MIMOSA.paper if config.structure == "mimosa-paper" else MIMOSA
-        known = [name for name in make().get_params() if name not in ("random_state", "verbose")]
-        _check_names("--set mimosa", config.structure_settings, known)
-    if config.model_settings:
-        known = find_model(config.model).load_class().quick().get_params()
-        _check_names("--set", config.model_settings, [name for name in known if name not in SET_BY_RUN])
+    make = MIMOSA.paper if config.structure == "mimosa-paper" else MIMOSA
+    of_mimosa = [f"mimosa.{name}" for name in make().get_params() if name not in ("random_state", "verbose")]
+    of_model = [n for n in find_model(config.model).load_class().quick().get_params() if n not in SET_BY_RUN]
+    everything = [*of_mimosa, *of_model]
+    _check_names(
+        "--set mimosa", config.structure_settings, [n.removeprefix("mimosa.") for n in of_mimosa], everything
+    )
+    _check_names("--set", config.model_settings, of_model, everything)
 
 
-def _check_names(flag: str, given: Iterable[str], known: list[str]) -> None:
+def _check_names(flag: str, given: Iterable[str], known: Sequence[str], everything: Sequence[str]) -> None:
     if wrong := [name for name in given if name not in known]:
-        raise UserError(f"{flag}: there is no setting {wrong[0]!r}; there are {', '.join(known)}")
+        raise UserError(f"{flag}: there is no setting {wrong[0]!r}; {_nearest(wrong[0], everything, known)}")
+
+
+def _nearest(name: str, everything: Sequence[str], known: Sequence[str]) -> str:
+    """The settings whose names are most like one that does not exist, whatever part has them; else all."""
+    plain = {one.removeprefix("mimosa."): one for one in everything}
+    near = get_close_matches(name, plain, n=2, cutoff=NEAR)
+    if near:
+        return f"did you mean {' or '.join(plain[one] for one in near)}?"
+    return f"there are {', '.join(known)}"

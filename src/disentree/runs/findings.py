@@ -172,6 +172,25 @@ class Findings:
         """
         return name in self.variables or not GENERIC_VARIABLE.fullmatch(name)
 
+    def is_still(self, name: str, path: int | None = None) -> bool:
+        """Whether a variable moves no column of a table.
+
+        Parameters
+        ----------
+        name : str
+            Its name in the hierarchy.
+        path : int, default=None
+            On which path; None for the one that most of its rows are on.
+
+        Returns
+        -------
+        bool
+            False if that is not known.
+        """
+        about = self.moves.get(name, {})
+        about = next((there for there in about.get("on", ()) if there["path"] == path), about)
+        return not about.get("moves") and "moves no column" in about.get("text", "")
+
     def path_name(self, path: int) -> str:
         """How a leaf is shown: the names of its options.
 

@@ -60,6 +60,7 @@ from disentree.utils.versions import build_versions
 log = logging.getLogger(__name__)
 
 FORMAT = 1
+AFTER_A_CHANGE = ("stability", "figures", "report")  # stages that another number of resamples makes again
 LOCK = ".lock"  # held by the process that is at work in the folder, and never removed
 
 
@@ -122,6 +123,25 @@ class Run:
         run.write_sealed("config.json", about)
         return run
 
+    def with_resamples(self, resamples: int | None) -> Run:
+        """Write another number of resamples to the settings.
+
+        Parameters
+        ----------
+        resamples : int or None
+            How many; None for as many as is usual.
+
+        Returns
+        -------
+        Run
+        """
+        config = self.config.model_copy(update={"resamples": resamples})
+        about = {**self.about, "config": config.model_dump(), "command": config.command(self.folder)}
+        changed = Run(self.folder, config, about)
+        changed.log_event("changed", about=about)
+        changed.write_sealed("config.json", about)
+        return changed
+
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Run:
         """The run in a folder.
@@ -147,7 +167,7 @@ class Run:
             return cls._from_about(folder, read_sealed(folder / "config.json"))
         except UserError as error:
             for event in reversed(read_events(folder)):
-                if event["event"] == "created" and "about" in event:
+                if "about" in event:  # as it was created, or changed later
                     log.warning("%s; its content is taken from events.jsonl", str(error).partition(":")[0])
                     return cls._from_about(folder, event["about"])
             if not (folder / "config.json").exists():
@@ -295,6 +315,8 @@ class Run:
             for event in self.read_events():
                 if event["event"] == "start":
                     found.pop(event["stage"], None)
+                elif event["event"] == "changed":
+                    found = {name: record for name, record in found.items() if name not in AFTER_A_CHANGE}
                 elif event["event"] == "done" and "files" in event:
                     found[event["stage"]] = {key: event.get(key) for key in ("seconds", "cpu_seconds", "files")}
         stages = {}

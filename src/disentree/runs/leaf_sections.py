@@ -48,6 +48,7 @@ def leaf_sections(profiles: dict[str, Any], findings: Findings, n_rows: int) -> 
         leaf, path = found[i], found[i]["path"]
         rows = [_column(columns[c["column"]], c, profiles["columns"][c["column"]], leaf) for c in leaf["columns"]]
         support = findings.option_support(*leaf["choice"]) if path is None else findings.support.get(path)
+        explained = _explained(leaf, findings)
         out.append(
             {
                 "name": _name(leaf, findings),
@@ -60,14 +61,18 @@ def leaf_sections(profiles: dict[str, Any], findings: Findings, n_rows: int) -> 
                 "columns": rows[:SHOWN_COLUMNS],
                 "more_columns": rows[SHOWN_COLUMNS:],
                 "typical": leaf["typical"],
-                "variables": [_variable(v, findings, profiles, path) for v in _explained(leaf, findings)],
+                "variables": [
+                    _variable(v, findings, profiles, path) for v in explained if not findings.is_still(v, path)
+                ],
+                "still": [findings.variable_name(v) for v in explained if findings.is_still(v, path)],
             }
         )
     return out
 
 
 def shared_variables(profiles: dict[str, Any], findings: Findings) -> list[dict[str, Any]]:
-    """The explained variables that all rows have, if branches are described: leaves have them among theirs.
+    """The explained variables that all rows have, if branches are described: leaves have them among theirs. Those
+    that move no column are left out.
 
     Parameters
     ----------
@@ -83,7 +88,7 @@ def shared_variables(profiles: dict[str, Any], findings: Findings) -> list[dict[
     if not any(leaf["choice"] for leaf in profiles["leaves"]):
         return []
     root = [v.name for v in findings.hierarchy.variables if v.parent is None and v.name in findings.moves]
-    return [_variable(name, findings, profiles) for name in root]
+    return [_variable(name, findings, profiles) for name in root if not findings.is_still(name)]
 
 
 def _is_known(leaf: dict[str, Any], findings: Findings) -> bool:

@@ -16,7 +16,9 @@ from jaxtyping import Int
 
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.verdict import is_nested
+from disentree.hierarchy.sizes import with_sizes
+from disentree.mimosa.model_card import name_card
+from disentree.mimosa.verdict import is_nested, proposed_by
 from disentree.runs.describing import LEAVES
 from disentree.runs.examples import leaf_examples
 from disentree.runs.figures import learned_tree
@@ -100,7 +102,20 @@ def write_report(run: Run, options: StageOptions) -> str:
     """Write ``report.html``."""
     with atomic_path(run.report_path) as temporary:
         temporary.write_text(render(run), encoding="utf-8")
+    name_tree(run)
     return str(run.report_path)
+
+
+def name_tree(run: Run) -> None:
+    """Write the tree into the model's card as it is shown everywhere, with names and shares.
+
+    Parameters
+    ----------
+    run : Run
+        Its scores are finished.
+    """
+    tree, labels = learned_tree(run)
+    name_card(run.folder, str(with_sizes(read_findings(run, tree).shown_hierarchy(), labels)))
 
 
 def render(run: Run) -> str:
@@ -146,7 +161,7 @@ def render(run: Run) -> str:
         "leaves": _leaves(findings, labels),
         "sections": sections,
         "shared": shared,
-        "candidates": _candidates(structure),
+        "candidates": compared(structure),
         "tree_picture": _picture(run.folder / "figures" / "tree.png", "The tree"),
         "figures": _figures(run, about["kind"], explained),
         "factors": _factors(metrics["factors"]),
@@ -242,12 +257,36 @@ def _leaves(findings: Findings, labels: Int[np.ndarray, " n"]) -> list[tuple[str
     return rows
 
 
-def _candidates(structure: dict[str, Any]) -> list[tuple[str, ...]]:
-    """What else was proposed, the chosen one first."""
-    return [
-        (row["finder"], str(row["components"]), _ranges(row["dimensions"]), f"{row['bits']:.2f}")
-        for row in structure.get("candidates", [])
-    ]
+def compared(structure: dict[str, Any]) -> dict[str, Any]:
+    """What was proposed, and what the bits are of, for the template.
+
+    Parameters
+    ----------
+    structure : dict
+        ``structure.json``.
+
+    Returns
+    -------
+    dict
+        ``note``, ``header`` and ``rows``, the chosen one first; empty if nothing was compared.
+    """
+    rows = structure.get("candidates", [])
+    if not rows:
+        return {}
+    note = "Bits are of the same held-out rows and columns for all."
+    if rows[0].get("branches"):
+        note = (
+            "Bits are of the same held-out rows for all, and of the same cells: the numbers that all rows have, "
+            "and which cells are empty. What the columns of a branch hold is not counted in any."
+        )
+    better = any(row["why_not"] for row in rows)
+    note += " The first was chosen" + (", though others have fewer: the last column says why." if better else ".")
+    told = []
+    for row in rows:
+        cells = (str(row["components"]), _ranges(row["dimensions"]), f"{row['bits']:.2f}")
+        told.append((proposed_by(row, rows[0]), *cells, *([row["why_not"]] if better else [])))
+    header = ("proposed by", "leaves", "their dimensions", "bits per held-out row")
+    return {"note": note, "header": (*header, "why not") if better else header, "rows": told}
 
 
 def _ranges(dimensions: Sequence[int]) -> str:

@@ -77,6 +77,8 @@ class _Candidate(_Schema):
     dimensions: list[NonNegativeInt]
     bits: FiniteFloat
     seconds: Seconds
+    why_not: str = ""  # not in runs of older versions, as the next
+    branches: NonNegativeInt | None = None
 
 
 class _Lost(_Schema):

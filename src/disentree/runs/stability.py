@@ -8,10 +8,9 @@ from disentree.mimosa.stability import Found, stability_of
 from disentree.runs.config import RunConfig
 from disentree.runs.folder import Run
 from disentree.runs.options import StageOptions
-from disentree.runs.structure import REPRESENTATION, TABLE, make_mimosa
+from disentree.runs.structure import REPRESENTATION, RESAMPLES, TABLE, make_mimosa
 
 STABILITY = "stability.json"
-RESAMPLES = "resamples.jsonl"  # those that are finished, so that a stopped run goes on
 USUAL = 10  # resamples, if the user does not say how many
 
 
@@ -48,5 +47,4 @@ def measure_stability(run: Run, options: StageOptions) -> str:
         seconds=sum(about["timings"].values()),
     )
     run.write_json(STABILITY, result.to_dict())
-    (run.folder / RESAMPLES).unlink(missing_ok=True)
     return f"the same tree in {result.tree:.0%} of {result.n_resamples} resamples"

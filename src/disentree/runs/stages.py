@@ -26,10 +26,10 @@ from disentree.runs.folder import LOCK, Run
 from disentree.runs.integrity import check_no_links, problem_of_file, record_files
 from disentree.runs.options import StageOptions
 from disentree.runs.reasons import NAMES, explain_run
-from disentree.runs.report import write_report
+from disentree.runs.report import name_tree, write_report
 from disentree.runs.scores import score_run
-from disentree.runs.stability import RESAMPLES, STABILITY, measure_stability
-from disentree.runs.structure import REPRESENTATION, STRUCTURE_FILES, TABLE, find_structure
+from disentree.runs.stability import STABILITY, measure_stability
+from disentree.runs.structure import REPRESENTATION, RESAMPLES, STRUCTURE_FILES, TABLE, find_structure
 from disentree.runs.training import CHECKPOINTS, seconds_in_checkpoint, train_model
 from disentree.utils.files import locked, remove_temporaries
 from disentree.utils.versions import build_versions, describe_build
@@ -47,6 +47,13 @@ def prepare_data(run: Run, options: StageOptions) -> str:
         log.info("%s", sentence)
     run.write_json("data.json", describe_data(data))
     return f"{len(data):,} rows of {'x'.join(map(str, data.X.shape[1:]))}"
+
+
+def tell_reasons(run: Run, options: StageOptions) -> str:
+    """Look for reasons, and put the names that follow from them into the model's card too."""
+    result = explain_run(run, options)
+    name_tree(run)
+    return result
 
 
 @dataclass(frozen=True)
@@ -106,7 +113,7 @@ STAGES = (
         ("metrics.json", "learned.npz", "samples.npz"),
         ("true.npz", LEAVES, MAP),
     ),
-    Stage("reasons", "looking for reasons", explain_run, ("explanation.json",)),
+    Stage("reasons", "looking for reasons", tell_reasons, ("explanation.json",)),
     Stage("stability", "fitting to parts of the rows", measure_stability, (), (STABILITY,)),
     Stage(
         "figures",
@@ -212,6 +219,8 @@ def finish_run(
                 log.warning("%s; %s is done again", problems[0], stage.name)
             log.info("step %d of %d: %s", i + 1, len(todo), stage.title)
             _do(run, stage, options)
+        if "model" not in finished and "reasons" in finished_stages(run):  # training wrote the card without names
+            name_tree(run)
 
 
 def _do(run: Run, stage: Stage, options: StageOptions) -> None:

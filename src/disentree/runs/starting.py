@@ -10,14 +10,15 @@ from disentree.errors import UserError
 from disentree.runs.config import RunConfig, check_settings
 from disentree.runs.files import read_events, read_sealed
 from disentree.runs.folder import LOCK, Run
-from disentree.runs.stages import SUBFOLDERS, WRITTEN
+from disentree.runs.stages import SUBFOLDERS, WRITTEN, redo_from
 from disentree.utils.files import locked, remove_temporaries
 
 FIRST_WORD = b'{"time": '  # of events.jsonl
 
 
 def start_run(config: RunConfig, folder: str | os.PathLike[str], *, force: bool = False) -> Run:
-    """Make a run, or open the one that is in the folder if its settings are the same.
+    """Make a run, or open the one that is in the folder if its settings are the same. Of these the number of
+    resamples may be another one: those that are finished stay, and more are added or some not counted.
 
     Parameters
     ----------
@@ -64,6 +65,9 @@ def start_run(config: RunConfig, folder: str | os.PathLike[str], *, force: bool 
                 if not (folder / "config.json").is_file() or _is_damaged(folder / "config.json"):
                     run.write_sealed("config.json", dict(run.about))
                 return run
+            if not run.config.differences(config.model_copy(update={"resamples": run.config.resamples})):
+                redo_from(run, "stability")
+                return run.with_resamples(config.resamples)
             if run.stages:  # else nothing was done that could be lost
                 held = f"{folder} holds a run with {'; '.join(differences)}"
                 raise UserError(f"{held}: choose another folder, or --force to start over")
@@ -75,7 +79,7 @@ def _holds_run(folder: Path) -> bool:
     """Whether the folder has the settings of a run, be it in the journal only."""
     if (folder / "config.json").exists():
         return True
-    return any(event["event"] == "created" and "about" in event for event in read_events(folder))
+    return any("about" in event for event in read_events(folder))
 
 
 def _check_is_ours(folder: Path) -> None:
@@ -105,6 +109,17 @@ def clear_run(folder: Path) -> None:
     """Remove the files of a run from a folder, and nothing else; an error if another process works in it."""
     with locked(folder / LOCK):
         _clear(folder)
+
+
+def remove_unstarted(folder: Path) -> None:
+    """Remove the folder of a run that has not got beyond its first stage, if nothing else is in it."""
+    with locked(folder / LOCK):
+        if not Run.open(folder).stages:
+            _clear(folder)
+    if [path.name for path in folder.iterdir()] == [LOCK]:
+        (folder / LOCK).unlink()
+        with suppress(OSError):  # another process has come
+            folder.rmdir()
 
 
 def _clear(folder: Path) -> None:

@@ -26,6 +26,7 @@ from disentree.utils.files import atomic_path
 STRUCTURE_FILES = ("hierarchy.json", "labels.npz", "structure.json")
 REPRESENTATION = "representation.safetensors"  # only of images
 TABLE = "table.json"  # only if the data is a table with columns of other kinds than numbers, or with empty cells
+RESAMPLES = "resamples.jsonl"  # finished fits to parts of the rows: a stopped run goes on, and more can be added
 
 
 def find_structure(run: Run, options: StageOptions) -> str:
@@ -72,7 +73,8 @@ def _run_mimosa(
     mimosa = make_mimosa(run.config, options)
     X = run.data.searched if options.embedding is None else options.embedding
     codec = run.data.codec if run.config.structure == "mimosa" and options.embedding is None else None
-    (run.folder / TABLE).unlink(missing_ok=True)
+    for name in (TABLE, RESAMPLES):
+        (run.folder / name).unlink(missing_ok=True)
     rows_of, more = X.__getitem__, {}
     if codec is not None:  # columns of other kinds than numbers, or empty cells
         rows_of, more = run.data.frame.iloc.__getitem__, {"codec": codec}

@@ -45,7 +45,7 @@ class _Count:
         if not self.estimate or done <= self.first or done >= self.total:
             return ""
         seconds = (time.monotonic() - self.began) * (self.total - done) / (done - self.first)
-        return f"at most {duration(seconds)} left"
+        return f"about {duration(seconds)} left"
 
 
 @contextmanager

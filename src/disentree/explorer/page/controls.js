@@ -3,6 +3,7 @@
 import { breakable, element, number, svg } from "./draw.js";
 import { short } from "./state.js";
 
+const STILL = "On this branch it moves no column by more than 5 % of its standard deviation";
 const MANY = 30; // variables, from which on there is a box to find one
 const STEPS = 200;
 
@@ -66,13 +67,13 @@ export class Controls {
     });
     this.inputs[i] = { range, value, histogram };
     const track = element("div", { class: "track" }, histogram, range);
-    return element(
+    return (this.inputs[i].slider = element(
       "div",
       { class: "slider", "data-name": name.toLowerCase() },
       element("label", { for: id, title: text ? `${name}: ${text}` : name }, ...breakable(name)),
       track,
       value,
-    );
+    ));
   }
 
   #radios(i) {
@@ -149,7 +150,10 @@ export class Controls {
     this.element.style.setProperty("--path", color);
     for (const i of this.tree.continuous) {
       if (!this.tree.isActive(this.panel.values, i)) continue;
-      const { histogram, range } = this.inputs[i];
+      const { histogram, range, slider } = this.inputs[i];
+      const isStill = this.tree.variables[i].still?.includes(this.tree.pathIndex(this.panel.values)) ?? false;
+      slider.classList.toggle("still", isStill);
+      slider.title = isStill ? STILL : "";
       const about = this.tree.about(this.panel.values, i);
       if (this.inputs[i].drawn === about) continue;
       this.inputs[i].drawn = about;

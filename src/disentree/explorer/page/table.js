@@ -51,7 +51,7 @@ export class Table {
       if (c.flag !== null) x[c.flag] = isEmpty ? 0 : 1;
       if (isEmpty && c.flag !== null) return;
       if (c.levels) {
-        const k = c.levels.indexOf(text);
+        const k = c.any && !isEmpty ? 0 : c.levels.indexOf(text);
         if (k < 0 && !isEmpty) {
           const some = c.levels.slice(0, 6).join(", ");
           throw new Error(`${c.name} must be one of ${some}${c.levels.length > 6 ? ", …" : ""}, and is "${text}"`);
