@@ -1,4 +1,5 @@
-"""Documents from results: `publish.py`, `expressions.py`, `sources.py` and `stray.py`."""
+"""Documents from results: `publish.py`, `expressions.py`, `sources.py`, `stray.py` and columns that studies derive
+for them."""
 
 import json
 from pathlib import Path
@@ -7,10 +8,12 @@ import pytest
 
 from disentree.errors import UserError
 from disentree.studies.expressions import claim_problem, number, parse, value_text
+from disentree.studies.mimosa_defaults import with_changes
+from disentree.studies.noise import with_least_dimension
 from disentree.studies.page import report_markdown
 from disentree.studies.publish import publish
 from disentree.studies.sources import NoSource, read_source
-from disentree.studies.stray import stray_numbers
+from disentree.studies.stray import stray_measurements, stray_numbers
 
 ROOT = Path(__file__).parents[2]
 ROWS = [  # data set, model, seed, r4c, h_error
@@ -45,6 +48,19 @@ def write_results(home, name="made", commit="a" * 40, rows=ROWS, status="done"):
     return folder
 
 
+MEASURED = {
+    "command": "python measure.py",
+    "versions": {"disentree": "1.0", "commit": "d" * 40},
+    "files": {"tries": 1200, "failures": ["one", "two"], "seconds": 2.345},
+    "title": "pages",
+}
+
+
+def write_measured(home, name="measured.json", **changes):
+    home.mkdir(exist_ok=True)
+    (home / name).write_text(json.dumps({**MEASURED, **changes}))
+
+
 def checkout(tmp_path, text, tables="", scanned="[]"):
     write_results(tmp_path / "results")
     (tmp_path / "docs").mkdir()
@@ -54,9 +70,18 @@ def checkout(tmp_path, text, tables="", scanned="[]"):
     return tmp_path
 
 
+OTHERS = [
+    ("spaceshapes", "pca", 2000, 0.66, 1),
+    ("spaceshapes", "pca", 2001, 0.68, 3),
+    ("spaceshapes", "ica", 1, 0.3, 3),
+]
+
+
 @pytest.fixture
 def read(tmp_path):
     write_results(tmp_path)
+    write_results(tmp_path, "others", rows=OTHERS)
+    write_measured(tmp_path)
     return lambda name: read_source(tmp_path, name)
 
 
@@ -86,12 +111,31 @@ def test_the_committed_documents_are_what_the_committed_results_say():
             "each mean best r4c of made where model=cofhae against model!=cofhae by dataset to 2 places",
             "+.22, +.05",
         ),
+        # the best model of the other study is pca, .67 in the mean and .68 at best; not ica, nor both together
+        (
+            "mean r4c of made where model=cofhae, dataset=space* against r4c of others where model=* to 2 places",
+            "+.08",
+        ),
+        ("mean best r4c of made where dataset=chop* against best r4c of others where model=* to 2 places", "+.24"),
+        ("mean r4c of made where dataset=chop* against h_error of others to 2 places", "-1.63"),
+        (
+            "mean r4c of made where model=ae, dataset=space* against r4c of absent|others by dataset to 2 places",
+            "+.18",
+        ),
+        ("higher r4c of made where dataset=space* against r4c of others where model=* by dataset", "1 of 1"),
         ("published h_error of chopsticks-depth3-either", "2.40 ± .89"),
-        ("parsimony flat of example", "256"),
-        ("parsimony hierarchical of example", "61"),
+        ("mean flat bits of example to 0 places", "256"),
+        ("mean hierarchical bits of example to 0 places", "61"),
         ("mean r4c of absent|made where model=ae, dataset=spaceshapes to 2 places", ".72"),
         ("about command of made", "`disentree study made`"),
         ("about build of made", "1.0 (commit aaaaaaaa)"),
+        ("text model of made where dataset=spaceshapes", "cofhae, ae"),
+        ("entry files.tries of measured.json", "1,200"),
+        ("entry files.failures of measured.json", "2"),
+        ("entry files.seconds of measured.json to 1 place", "2.3"),
+        ("entry title of measured.json", "pages"),
+        ("about command of measured.json", "`python measure.py`"),
+        ("about build of measured.json", "1.0 (commit dddddddd)"),
     ],
 )
 def test_values(read, text, shown):
@@ -109,7 +153,16 @@ def test_values(read, text, shown):
         ("mean r4c of absent", "there is no folder"),
         ("published h_error of iris", "no such number"),
         ("higher r4c of made", "does not say against what"),
+        ("mean r4c of made against r4c of absent where model=*", "there is no folder"),
+        ("mean r4c of made against r5 of others", "no run of others"),
+        # no model of made is one of others
+        ("mean r4c of made against r4c of others where dataset=* by model", "no run of others"),
         ("about weather of made", "about takes"),
+        ("text weather of made", "a number has no source: no run of made"),
+        ("entry files.hangs of measured.json", "measured.json has no files.hangs"),
+        ("entry files of measured.json", "several entries: tries, failures, seconds"),
+        ("entry files.tries of absent.json", "there is no file"),
+        ("mean r4c of measured.json", "no run of measured.json"),
     ],
 )
 def test_what_has_no_value_says_why(read, text, problem):
@@ -132,6 +185,11 @@ def test_what_has_no_value_says_why(read, text, problem):
         ("same h_error of made where model=cofhae, dataset=chop* against published", True),
         ("higher h_error of made where model=ae against published", True),
         ("higher best r4c of made where model=cofhae against model=ae by dataset", True),  # .92 - .6, .8 - .75
+        ("higher r4c of made where model=cofhae, dataset=space* against r4c of others where model=*", True),
+        ("higher r4c of made where model=ae, dataset=chop* against r4c of others where model=pca", False),
+        ("lower r4c of made where model=ae, dataset=chop* against r4c of others where model=pca", True),
+        ("same flat bits of example against 256", True),
+        ("same flat bits of example against 61", False),
         ("steady r4c of made where model=cofhae by dataset", True),
         ("steady h_error of made where dataset=spaceshapes by model", False),
     ],
@@ -166,6 +224,12 @@ def test_sources_that_prove_nothing_are_refused(tmp_path):
         with pytest.raises(UserError, match=problem) as found:
             read_source(tmp_path, name)
         assert not isinstance(found.value, NoSource)
+    write_measured(tmp_path, "dirty.json", versions={"disentree": "1.0", "commit": "d" * 40 + "-dirty"})
+    write_measured(tmp_path, "bare.json")
+    (tmp_path / "bare.json").write_text(json.dumps({"command": "python measure.py"}))
+    for name, problem in [("dirty.json", "uncommitted changes"), ("bare.json", "by which versions it was made")]:
+        with pytest.raises(UserError, match=problem):
+            read_source(tmp_path, name)
 
 
 # ------------------------------------------------------------------ documents
@@ -189,6 +253,10 @@ good = "low"
 cells = ["later", "{mean r4c of later}"]
 holds = ["higher r4c of later against 0"]
 optional = true
+[[tables.claims.rows]]
+cells = ["rivals later", "{mean r4c of made where model=cofhae to 2 places}"]
+holds = ["higher r4c of made where model=cofhae against r4c of later where model=*"]
+optional = true
 """
 
 
@@ -208,11 +276,23 @@ def test_documents_are_filled_in_and_then_pass(tmp_path):
         "R4c <!-- result: mean r4c of made where model=ae, dataset=space* to 2 places -->.72<!-- /result -->"
         in filled
     )
-    for row in ("| high | .91 | same |", "| low | .91 | differs: of a reason |", "| trees | 2 | worse |",
-                "| later | not measured | not measured |"):  # fmt: skip
+    for row in (
+        "| high | .91 | same |",
+        "| low | .91 | differs: of a reason |",
+        "| trees | 2 | worse |",
+        "| later | not measured | not measured |",
+        "| rivals later | not measured | not measured |",
+    ):
         assert row in filled
     assert "| [made](results/made/report.md) | `disentree study made` | 2 samples | 2000, 2001 |" in filled
     assert publish(root, check=True) == publish(root) == []
+
+    # once the other study is there, the row is measured, and the document lists both
+    write_results(root / "results", "later", rows=OTHERS)
+    publish(root)
+    filled = (root / "README.md").read_text()
+    assert "| rivals later | .83 | same |" in filled
+    assert "| [later](results/later/report.md) |" in filled
 
     # results of another commit than the document states
     about = json.loads((root / "results/made/study.json").read_text())
@@ -266,6 +346,35 @@ def test_reports_are_those_of_their_study(tmp_path):
     assert report.read_text() == made
 
 
+def test_markers_in_code_are_examples(tmp_path):
+    marker = "<!-- result: mean r4c of absent -->.5<!-- /result -->"
+    text = (
+        f"```\n{marker}\n```\n\nTables begin with `<!-- table: NAME -->`.\n\n"
+        "<!-- result: about command of made -->`?`<!-- /result -->\n\n```\n.93\n```\n"
+    )
+    root = checkout(tmp_path, text, scanned='["README.md"]')
+    publish(root)
+    assert (root / "README.md").read_text() == text.replace("`?`", "`disentree study made`")
+
+
+def test_documents_are_patterns_and_their_settings_are_phrases(tmp_path):
+    settings = '[settings]\n"docs/more.md" = ["rate of .1"]\n[tables]\n'
+    root = checkout(tmp_path, "Two trees, .5.\n", settings)
+    described = (root / "docs/results.toml").read_text()
+    (root / "docs/results.toml").write_text(described.replace('["README.md"]', '["docs/*.md"]'))
+    (root / "docs/more.md").write_text("Learned with 2 trees and a\nrate of .1.\n")
+    publish(root)  # README.md is not among the documents
+    (root / "docs/more.md").write_text("Learned with a\nrate of .1 it has R4c .9.\n")
+    with pytest.raises(UserError, match=r"docs/more.md, line 2: rate of .1 it has R4c .9. reads as measured"):
+        publish(root)
+    (root / "docs/more.md").write_text("Learned.\n")
+    with pytest.raises(UserError, match=r"docs/more.md, 'rate of .1', which is not there,"):
+        publish(root)
+    (root / "docs/more.md").unlink()
+    with pytest.raises(UserError, match=r"settings of docs/more.md, which is not among its documents"):
+        publish(root)
+
+
 def test_publishing_needs_a_checkout(tmp_path):
     with pytest.raises(UserError, match="run this in a checkout"):
         publish(tmp_path)
@@ -278,3 +387,35 @@ def test_stray_numbers():
         "line 5: five 5 and",
         "line 6: .5 % more",
     ]
+
+
+@pytest.mark.parametrize(
+    "measured",
+    ["It has .93.", "a loss of -0.5", "1e-5 of it", "in 4 s", "in 12 minutes", "620 MiB", "5 % of rows", "R4c 1",
+     "H-error of 2", "an adjusted Rand index of about 1", "purity is 1"],
+)  # fmt: skip
+def test_what_reads_as_measured(measured):
+    assert stray_measurements(f"one\n{measured}\n") == [f"line 2: {measured}"]
+    assert stray_measurements(f"one\n{measured}\n", [measured]) == []
+
+
+def test_what_does_not_read_as_measured():
+    text = "Python 3.11, 20 bins, 3 of 4 trees, 1,000 rows, -1 for none, `0.5`, [x](a.1.md), 1 - 1/options, 2^k."
+    assert stray_measurements(text) == []
+
+
+def test_the_least_dimension_that_was_found():
+    rows = [{"dimensions": "2 1 3"}, {"dimensions": 4}, {"dimensions": None}]
+    assert [row["least_dimension"] for row in with_least_dimension(rows)] == [1, 4, None]
+
+
+def test_constants_whose_change_changes_what_is_found():
+    rows = [
+        {"dataset": "a", "seed": 1, "constant": "none", "components": 2, "ari": 0.9},
+        {"dataset": "a", "seed": 1, "constant": "x", "components": 2, "ari": 0.85},
+        {"dataset": "a", "seed": 1, "constant": "y", "components": 3, "ari": 0.9},
+        {"dataset": "a", "seed": 1, "constant": "z", "components": 2, "ari": 0.7},
+        {"dataset": "b", "seed": 1, "constant": "none", "components": 1, "ari": None},
+        {"dataset": "b", "seed": 1, "constant": "x", "components": 1, "ari": None},
+    ]
+    assert [row["changed"] for row in with_changes(rows)] == [0, 0, 1, 1, 0, 0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from disentree.studies.options import Options
-from disentree.studies.results import Results, Section
+from disentree.studies.results import Results, Row, Section
 from disentree.studies.task import Study, Task, make_task
 
 # Constants by module and name; each says in its module why it has its value.
@@ -115,6 +115,18 @@ def _mean(values: list[float]) -> str:
     return f"{sum(values) / len(values):g}"
 
 
+def with_changes(rows: list[Row]) -> list[Row]:
+    """Rows with `changed`: 1 if the leaves, or the adjusted Rand index, are not those of the usual constants."""
+    usual = {(row["dataset"], row["seed"]): row for row in rows if row["constant"] == "none"}
+    return [{**row, "changed": int(_differ(row, usual[row["dataset"], row["seed"]]))} for row in rows]
+
+
+def _differ(row: Row, usual: Row) -> bool:
+    score, before = row.get("ari"), usual.get("ari")
+    apart = score is not None and before is not None and abs(score - before) > WORSE
+    return row["components"] != usual["components"] or apart
+
+
 STUDY = Study(
     name="mimosa-defaults",
     title="The constants of MIMOSA, halved and doubled",
@@ -128,4 +140,5 @@ STUDY = Study(
     },
     plan=plan,
     report=report,
+    derive=with_changes,
 )

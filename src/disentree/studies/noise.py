@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from disentree.studies.options import Options
 from disentree.studies.published import short
-from disentree.studies.results import Picture, Results, Section
+from disentree.studies.results import Picture, Results, Row, Section
 from disentree.studies.structures import EPOCHS, NAMES, STEPS_MEAN, draw_embeddings, mimosa_task, score_cells
 from disentree.studies.task import Study, Task
 
@@ -102,6 +102,15 @@ def _draw_instances(results: Results):
     return figure
 
 
+def with_least_dimension(rows: list[Row]) -> list[Row]:
+    """Rows with `least_dimension`, that of the component with the fewest."""
+    return [{**row, "least_dimension": _least(row["dimensions"])} for row in rows]
+
+
+def _least(dimensions: str | int | None) -> int | None:
+    return None if dimensions is None else min(map(int, str(dimensions).split()))  # one alone is read as a number
+
+
 STUDY = Study(
     name="noise",
     title="MIMOSA on noisy data",
@@ -113,4 +122,5 @@ STUDY = Study(
     scale_descriptions=STEPS_MEAN,
     plan=plan,
     report=report,
+    derive=with_least_dimension,
 )

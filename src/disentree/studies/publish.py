@@ -5,7 +5,8 @@
     <!-- table: NAME --> ... <!-- /table -->              a table that docs/results.toml describes; `sources` lists
                                                           the studies that the document uses
 
-Reports of studies, `results/*/report.md`, are made again from their study.json.
+Markers in code are examples, and stay as they are. Reports of studies, `results/*/report.md`, are made again from
+their study.json.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from disentree.errors import UserError
 from disentree.studies.expressions import claim_problem, compared, parse, pick, value_text
 from disentree.studies.page import describe_seeds, report_markdown, table_markdown
 from disentree.studies.sources import NoSource, Source, read_source
-from disentree.studies.stray import blank, stray_numbers
+from disentree.studies.stray import blank, stray_measurements, stray_numbers
 from disentree.utils.files import atomic_path
 
 DESCRIPTION = Path("docs") / "results.toml"
@@ -32,6 +33,7 @@ _RESULT = re.compile(r"<!-- result: (.+?) -->(.*?)<!-- /result -->", re.DOTALL)
 _CLAIM = re.compile(r"<!-- claim: (.+?) -->(.*?)<!-- /claim -->", re.DOTALL)
 _TABLE = re.compile(r"<!-- table: (\S+) -->\n(.*?)<!-- /table -->", re.DOTALL)
 _OPEN = re.compile(r"<!-- (result|claim|table): [^>]*-->")
+_CODE = re.compile(r"^```.*?^```$|`<!--[^`\n]*-->`", re.DOTALL | re.MULTILINE)
 _IN_CELL = re.compile(r"\{([^}]+)\}")
 
 
@@ -57,14 +59,18 @@ def publish(root: Path, *, check: bool = False) -> list[Path]:
     read = cache(lambda name: read_source(root / RESULTS, name))
     problems: list[str] = []
     texts: dict[Path, str] = {}
-    for name in description["documents"]:
+    for name in _documents(root, description):
         text = (root / name).read_text(encoding="utf-8")
         filled = _Document(name, description, read)
         texts[root / name] = filled.fill(text)
         problems += [f"{name}: {problem}" for problem in filled.problems]
+        outside = _TABLE.sub(blank, _RESULT.sub(blank, _CODE.sub(blank, text)))
         if name in description["no_other_numbers"]:
-            outside = _TABLE.sub(blank, _RESULT.sub(blank, text))
             problems += [f"{name}, {where} has a number without a source" for where in stray_numbers(outside)]
+        else:
+            settings = description.get("settings", {}).get(name, ())
+            found = stray_measurements(outside, settings)
+            problems += [f"{name}, {where} reads as measured and has no source" for where in found]
         if check:
             problems += _other_builds(name, text, read)
     for folder in sorted(path.parent for path in (root / RESULTS).glob("*/study.json")):
@@ -81,6 +87,15 @@ def publish(root: Path, *, check: bool = False) -> list[Path]:
     return changed
 
 
+def _documents(root: Path, description: dict[str, Any]) -> list[str]:
+    """The documents that the patterns of the description name."""
+    paths = dict.fromkeys(path for pattern in description["documents"] for path in sorted(root.glob(pattern)))
+    names = [path.relative_to(root).as_posix() for path in paths]
+    if unknown := sorted(set(description.get("settings", {})) - set(names)):
+        raise UserError(f"{DESCRIPTION} has settings of {unknown[0]}, which is not among its documents")
+    return names
+
+
 class _Document:
     """One document while it is filled in: the sources that it has used, and what is wrong."""
 
@@ -92,6 +107,10 @@ class _Document:
         self.problems: list[str] = []
 
     def fill(self, text: str) -> str:
+        examples = iter(_CODE.findall(text))
+        return re.sub("\0", lambda _: next(examples), self._fill(_CODE.sub("\0", text)))
+
+    def _fill(self, text: str) -> str:
         whole = sum(len(pattern.findall(text)) for pattern in (_RESULT, _CLAIM, _TABLE))
         if len(_OPEN.findall(text)) != whole:
             self.problems.append("a marker is not closed")
@@ -171,17 +190,16 @@ class _Document:
 
     def _against_paper(self, text: str) -> list[int]:
         query = parse(f"same {text} against published")
-        return list(compared(query, pick(query, self._read, text), text).values())
+        return list(compared(query, pick(query, self._read, text), text, self._read).values())
 
     def _sources(self) -> str:
         header = ["results", "command", "scale", "seeds", "build"]
         rows = []
         for name, source in sorted(self._used.items()):
             about = source.about
-            link = f"[{name}]({self._up}results/{name}/report.md)"
-            rows.append(
-                [link, f"`{about['command']}`", about["scale_means"], describe_seeds(about["seeds"]), source.build]
-            )
+            link = f"[{name}]({self._up}results/{name}{'' if name.endswith('.json') else '/report.md'})"
+            scale, seeds = about.get("scale_means", ""), about.get("seeds", [])
+            rows.append([link, f"`{about['command']}`", scale, describe_seeds(seeds), source.build])
         return self._block("sources", table_markdown(header, rows, ()))
 
 

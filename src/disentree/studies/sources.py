@@ -1,8 +1,12 @@
-"""Committed results as the sources of numbers: folders of studies under `results/`, read back and checked."""
+"""Committed results as the sources of numbers, read back and checked.
+
+Folders of studies under `results/`, and JSON files that benchmarks wrote there, with their command and versions.
+"""
 
 from __future__ import annotations
 
 import csv
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,12 +29,12 @@ class Source:
     Attributes
     ----------
     name : str
-        The folder under `results/`.
+        The folder or file under `results/`.
     about : dict
-        The contents of study.json.
+        The contents of study.json, or of the file.
     rows : list of dict
         The rows of table.csv and times.csv, joined, with numbers as numbers and None in empty cells, and
-        the columns that the study derives.
+        the columns that the study derives; none of a file.
     """
 
     name: str
@@ -54,16 +58,21 @@ def read_source(home: Path, name: str) -> Source:
     home : Path
         The folder of all results.
     name : str
-        The folder of the study in it.
+        The folder of the study in it, or the name of a JSON file.
 
     Returns
     -------
     Source
     """
     folder = home / name
-    if not folder.is_dir():
-        raise NoSource(f"a number has no source: there is no folder {folder}")
-    about = read_study(folder)
+    if not folder.exists():
+        raise NoSource(
+            f"a number has no source: there is no {'folder' if folder.suffix == '' else 'file'} {folder}"
+        )
+    is_file = folder.is_file()
+    about = json.loads(folder.read_text(encoding="utf-8")) if is_file else read_study(folder)
+    if lacking := [key for key in ("command", "versions") if key not in about]:
+        raise UserError(f"{folder} does not say by which {lacking[0]} it was made")
     for key in ("disentree", "commit"):
         if " and " in about["versions"].get(key, ""):
             raise UserError(
@@ -72,6 +81,8 @@ def read_source(home: Path, name: str) -> Source:
             )
     if about["versions"].get("commit", "").endswith("-dirty"):
         raise UserError(f"{folder} was made with uncommitted changes (commit {about['versions']['commit']})")
+    if is_file:
+        return Source(name, about, [])
     if open_runs := [run["name"] for run in about["runs"] if run["status"] != "done"]:
         raise UserError(f"{folder} is not complete: {len(open_runs)} runs are not done, the first {open_runs[0]}")
     times = {row["index"]: row for row in _read_table(folder / "times.csv")}
