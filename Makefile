@@ -33,8 +33,9 @@ $(READY): pyproject.toml requirements/constraints.txt
 demo: $(READY)
 	$(BIN)/disentree run minerals --resamples 0 --out $(DEMO)
 
+# Two tests at a time, each on one core: threads of linear algebra would only wait for each other.
 test: $(READY) chromium
-	$(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 # The tests of the explorer look at its pages in Chromium; where it cannot be installed they are skipped and say so.
 chromium:

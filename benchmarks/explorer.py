@@ -1,9 +1,12 @@
-"""How quick the explorer is, in Chromium: `python benchmarks/explorer.py RUN...` (needs the dev extra).
+"""How quick the explorer is, in Chromium (needs the dev extra).
+
+    python benchmarks/explorer.py RUN... [--out results/explorer.json]
 
 For each run: the size of the exported page, the time until each form is drawn, the median round trip of a decoded
 code, and the largest difference from `inverse_transform`.
 """
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -16,6 +19,8 @@ from playwright.sync_api import sync_playwright
 
 from disentree.explorer import Page, from_run
 from disentree.runs.folder import Run
+from disentree.utils.files import write_json
+from disentree.utils.versions import build_versions
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 DRAWN = "performance.getEntriesByType('navigation')[0].loadEventEnd"
@@ -31,7 +36,7 @@ DECODE = """async (codes) => {
 }"""
 
 
-def measure(browser, url: str, explored) -> str:
+def measure(browser, url: str, explored) -> dict[str, float | str]:
     page = browser.new_page()
     page.goto(url)
     page.wait_for_selector("html[data-ready]")
@@ -43,12 +48,17 @@ def measure(browser, url: str, explored) -> str:
     error = np.abs(np.array(X) - wanted).max() / np.ptp(wanted)
     load = page.evaluate(DRAWN)
     page.close()
-    return f"loaded in {load:.0f} ms, decode {np.median(times):.1f} ms (median of {len(times)}), error {error:.1e}"
+    return {"load_ms": round(load), "decode_ms": round(float(np.median(times)), 1), "error": f"{error:.0e}"}
 
 
 def main() -> None:
-    folders = sys.argv[1:] or [str(p.parent) for p in sorted(Path("runs").glob("*/report.html"))[:1]]
-    if not folders:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("runs", nargs="*", default=[str(p.parent) for p in Path("runs").glob("*/report.html")][:1])
+    parser.add_argument("--out", type=Path, default=None)
+    options = parser.parse_args()
+    command = f"python benchmarks/explorer.py {' '.join(options.runs)}"
+    found: dict = {"command": command, "versions": build_versions(), "load": round(os.getloadavg()[0])}
+    if not options.runs:
         print("no run to look at: `make demo` makes one")
         return
     path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
@@ -57,18 +67,21 @@ def main() -> None:
         return
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as temporary:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        for folder in folders:
+        for folder in options.runs:
             explored = from_run(Run.open(folder), device="cpu")
             file = Page(explored).save(Path(temporary) / "page.html")
-            print(f"{folder}: page of {file.stat().st_size / 1e6:.1f} MB")
-            print(f"  exported: {measure(browser, file.as_uri(), explored)}")
+            here = found.setdefault(explored.title, {"page_mb": round(file.stat().st_size / 1e6, 1)})
+            here["exported"] = measure(browser, file.as_uri(), explored)
             command = [sys.executable, "-m", "disentree", "explore", folder, "--no-browser", "--port", "0"]
             with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
                 assert server.stdout is not None
                 url = server.stdout.readline().split()[0]
-                print(f"  served: {measure(browser, url, explored)}")
+                here["served"] = measure(browser, url, explored)
                 server.terminate()
+            print(f"{folder}: {here}", flush=True)
         browser.close()
+    if options.out:
+        write_json(options.out, found)
 
 
 if __name__ == "__main__":

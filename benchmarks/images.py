@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import resource
+import sys
 import time
 from pathlib import Path
 
@@ -45,11 +46,14 @@ def main() -> None:
         processor[stage] = round(processor_seconds() - used, 1)
     scores, own = run.metrics["scores"], run.metrics["scores_without_truth"]
     line = {
+        "command": " ".join(["python", *sys.argv]),
+        "versions": {"disentree": __version__, "commit": build_commit()},
         "seed": args.seed,
         "n_samples": args.n_samples,
         **options,
         "h_error": scores["h_error"],
         "r4c": scores["r4c"],
+        "purity_all_rows": scores["purity_all_rows"],
         "factors": {factor["factor"]: round(factor["score"], 4) for factor in run.metrics["factors"]},
         "r2": own["reconstruction_r2"],
         "overlap": own["reconstruction_overlap"],
@@ -57,8 +61,6 @@ def main() -> None:
         "processor_seconds": processor,
         "structure": run.read_json("structure.json")["timings"],
         "stages": {stage: about["seconds"] for stage, about in run.stages.items()},
-        "disentree": __version__,
-        "commit": build_commit(),
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[1], 1),
     }

@@ -45,5 +45,5 @@ for ax in axes.flat:
     ax.axis("off")
 
 # %%
-# The page with sliders for this model would have 8 MB and is not embedded here: `disentree.explore(model,
+# The page with sliders for this model would be large and is not embedded here: `disentree.explore(model,
 # ds.X).save("ships.html")` writes it.
