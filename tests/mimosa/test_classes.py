@@ -159,6 +159,16 @@ def test_mimosa_finds_groups_of_answers(survey, tmp_path):
     assert (learned.predict_path(frame) == model.labels_).mean() > 0.8
 
 
+def test_answers_that_are_all_whole_numbers_say_the_group():
+    columns, _, kind = kinds(seed=1, n=400)
+    frame = pd.DataFrame({f"q{j}": c + 1.0 for j, c in enumerate(columns)})
+    frame.loc[0, "q0"] = np.nan
+    model = MIMOSA(random_state=0, n_jobs=1).fit(frame)
+    assert model.table_.evidence == []  # no column of text
+    assert adjusted_rand_score(kind, model.labels_) > 0.9
+    np.testing.assert_array_equal(model.predict(frame), model.labels_)
+
+
 def test_shuffled_answers_are_no_groups(survey):
     frame, _ = survey
     rng = np.random.default_rng(0)

@@ -149,7 +149,7 @@ class TableTreeEstimator(TreeEstimator):
         """What exists says which paths are open to a row; numbers and categories which of these it is on."""
         assert self.table_ is not None
         weights = self.candidate_.posteriors(Z)
-        if self.table_.evidence:
+        if self.table_.evidence or self.table_.counted_evidence:
             with np.errstate(divide="ignore"):
                 joint = np.log(weights) + self.table_.log_evidence(cells)
             weights = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
