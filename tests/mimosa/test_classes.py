@@ -7,7 +7,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from disentree import COFHAE, MIMOSA
 from disentree.mimosa.answered import answered
-from disentree.mimosa.category_models import Answers, fit_classes, fit_network, fit_traits
+from disentree.mimosa.category_models import Answers, fit_classes, fit_network, fit_traits, n_parameters
 from disentree.mimosa.classes import find_classes
 from disentree.tables import Codec
 
@@ -58,7 +58,14 @@ def test_kinds_are_found(three_kinds):
     columns, _, kind, found = three_kinds
     assert adjusted_rand_score(kind, found.posteriors(columns).argmax(axis=1)) > 0.9
     assert found.shares == pytest.approx([0.5, 0.3, 0.2], abs=0.06)
-    assert found.saved > 2 * found.doubt
+
+
+def test_the_shares_of_values_in_each_kind(three_kinds):
+    columns, n_levels, _, found = three_kinds
+    for j, (column, k) in enumerate(zip(columns, n_levels, strict=True)):
+        usual = (np.arange(3) + j) % k  # of each kind, in three quarters of its rows and then by chance
+        shares = np.bincount(column)[usual] / N * np.exp(found.tables[j][usual, np.arange(3)])
+        assert shares == pytest.approx(0.75 + 0.25 / k, abs=0.12)
 
 
 def test_the_names_of_values_and_the_order_of_rows_do_not_matter(three_kinds):
@@ -96,6 +103,16 @@ def test_a_network_by_hand():
     some = np.where(rng.random(2000) < 0.2, -1, a)
     empty = Answers.of([some, b], [2, 2])
     assert -fit_network(empty).log_likelihood(empty).mean() / np.log(2) == pytest.approx(1.8, abs=0.05)
+
+
+def test_an_empty_cell_of_a_parent_costs_parameters_where_there_are_some():
+    rng = np.random.default_rng(0)
+    parent, child = rng.integers(0, 3, 300), rng.integers(0, 3, 300)
+    places = np.stack([child, parent], axis=1)
+    assert n_parameters(places, 0, (), (3, 3)) == 2
+    assert n_parameters(places, 0, (1,), (3, 3)) == 2 * 3
+    places[:10, 1] = -1
+    assert n_parameters(places, 0, (1,), (3, 3)) == 2 * 4
 
 
 def test_a_trait_by_hand():

@@ -139,8 +139,7 @@ def fit_network(answers: Answers) -> Network:
     def bits(j: int, own: tuple[int, ...]) -> float:
         counts = _counts(places, j, own, n_levels)
         told = counts * np.log(np.maximum(counts, 1) / np.maximum(counts.sum(axis=1, keepdims=True), 1))
-        parameters = (n_levels[j] - 1) * np.prod([n_levels[i] for i in own])
-        return float(told.sum() - parameters * np.log(n) / 2)
+        return float(told.sum() - n_parameters(places, j, own, n_levels) * np.log(n) / 2)
 
     def gains(j: int) -> Float[np.ndarray, " q"]:
         if len(parents[j]) == MOST_PARENTS:
@@ -160,6 +159,15 @@ def fit_network(answers: Answers) -> Network:
     return Network(n_levels, [_family(answers, j, own) for j, own in enumerate(parents)])
 
 
+def n_parameters(
+    places: Int[np.ndarray, "n q"], column: int, parents: Sequence[int], n_levels: Sequence[int]
+) -> int:
+    """Shares that are free in the table of a column: with each combination of its parents' values, of which an
+    empty cell is one more where there are such cells."""
+    with_empty = [n_levels[i] + bool((places[:, i] < 0).any()) for i in parents]
+    return (n_levels[column] - 1) * int(np.prod(with_empty))
+
+
 def _configuration(
     places: Int[np.ndarray, "n q"], parents: Sequence[int], n_levels: Sequence[int]
 ) -> Int[np.ndarray, " n"]:
@@ -176,7 +184,8 @@ def _counts(
     """How often each value of a column comes with those of others."""
     there = places[:, column] >= 0
     k, size = n_levels[column], int(np.prod([n_levels[i] + 1 for i in parents]))
-    cells = _configuration(places[there], parents, n_levels) * k + places[there, column]
+    # Rows are taken last: a copy of the whole table for each pair of columns would take most of the time.
+    cells = (_configuration(places, parents, n_levels) * k + places[:, column])[there]
     return np.bincount(cells, minlength=size * k).reshape(size, k).astype(float)
 
 
