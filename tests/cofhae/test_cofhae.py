@@ -285,6 +285,21 @@ def test_resuming_does_not_look_for_the_structure_again(tmp_path, monkeypatch):
     assert len(second.history_) == 3
 
 
+def test_resuming_does_not_choose_the_input_again(tmp_path):
+    """Few images with many directions: MIMOSA takes their principal components, and so do the networks."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 20)) @ rng.normal(size=(20, 64)) + 0.1 * rng.normal(size=(120, 64))
+    X = ((X - X.min()) / np.ptp(X)).reshape(-1, 8, 8)
+    settings = {"maps": "network", "sharp": False, "max_steps": 40, "random_state": 0, "device": "cpu"}
+    settings["checkpoint"] = tmp_path
+    with pytest.warns(RuntimeWarning, match="stopped"):
+        first = COFHAE(**settings, callbacks=[StopAt(2)]).fit(X)
+    assert first.input_.kind == "pca"
+    second = COFHAE(**settings).fit(X)
+    assert second.input_.kind == "pca"
+    assert len(second.history_) > 2
+
+
 def test_divergence_stops_with_a_sentence_and_the_last_good_model(sticks):
     def spoil(record, model):
         if record["epoch"] == 1:

@@ -185,6 +185,17 @@ def test_exact_relations_hold_in_the_users_units():
     assert (steps >= 0).all() or (steps <= 0).all()
 
 
+def test_networks_after_linear_maps_are_saved_as_networks(tmp_path):
+    X, paths = two_arcs(300)
+    given = {"hierarchy": leaves(1, 1), "paths": paths}
+    model = COFHAE(**QUICK, maps="linear").fit(X, **given)
+    assert model.maps_ == "linear"
+    model.set_params(maps="network", hidden=(8,), max_steps=20).fit(X, **given)
+    assert model.maps_ == "network"
+    model.save(tmp_path)
+    np.testing.assert_array_equal(COFHAE.load(tmp_path, device="cpu").transform(X), model.transform(X))
+
+
 def test_units_do_not_matter():
     X, paths = two_arcs(300)
     given = {"hierarchy": leaves(1, 1), "paths": paths}

@@ -84,6 +84,7 @@ class Fitting:
         saved = find_checkpoint(model, identity)
         seed = saved[1]["seed"] if saved else pick_seed(model.random_state)
         model.seed_, model.device_, model.pixels_ = seed, device, None
+        model.maps_ = "network"  # an earlier fit may have left others
         return cls(model, source, codes, representation, identity, saved, Seeds(*Seed(seed).spawn(7)))
 
     # ---------------------------------------------------------------- structure and input
@@ -106,17 +107,25 @@ class Fitting:
     def fit_input(self) -> None:
         """The fixed first layer."""
         model, source, representation = self.model, self.source, self.representation
-        wanted = wants_embedding(model, source, representation)
-        if wanted and not hasattr(getattr(representation, "network", None), "decode"):
-            seed = _first(self.seeds.structure)
-            wanted = model.input != "auto" or tells_more(model, source, representation, seed)
-            if wanted:
-                representation = find_representation(model, source, seed)
-        if wanted:
+        if self._takes_embedding():
+            if not _has_decoder(representation):
+                representation = find_representation(model, source, _first(self.seeds.structure))
             layer = embedding_layer(source, representation)
         else:
             layer = model._fit_input(source, np.random.default_rng(self.seeds.input))
         model.input_ = layer.to(model.device_)
+
+    def _takes_embedding(self) -> bool:
+        """Whether the first layer is that of an autoencoder. A checkpoint says which its networks were built for:
+        when it is continued there is no representation of MIMOSA by which it was decided."""
+        model, source, representation = self.model, self.source, self.representation
+        if self.saved and "input" in self.saved[1]:
+            return self.saved[1]["input"] == "embedding"
+        if not wants_embedding(model, source, representation):
+            return False
+        if _has_decoder(representation) or model.input != "auto":
+            return True
+        return tells_more(model, source, representation, _first(self.seeds.structure))
 
     # ---------------------------------------------------------------- maps in closed form
 
@@ -184,7 +193,7 @@ class Fitting:
         state = start_training(model, D, steps, generator, model.discriminator_betas, plan)
         if self.saved:
             restore_checkpoint(state, *self.saved)
-        structure = {"hierarchy": model.hierarchy_.to_dict(), "matches": model.matches_}
+        found = {"hierarchy": model.hierarchy_.to_dict(), "matches": model.matches_, "input": layer.kind}
         train_model(
             model,
             state,
@@ -192,7 +201,7 @@ class Fitting:
             batches,
             make_step(settings, layer),
             steps,
-            about={**self.identity, "seed": model.seed_, **structure},
+            about={**self.identity, "seed": model.seed_, **found},
             tensors={"paths": torch.from_numpy(model.paths_)},
             measure=measure or (lambda state: {}),
             plan=plan,
@@ -261,6 +270,11 @@ class Fitting:
 
 def _first(seed: Seed) -> int:
     return int(seed.generate_state(1)[0])
+
+
+def _has_decoder(representation: Any) -> bool:
+    """Whether it is of an autoencoder."""
+    return hasattr(getattr(representation, "network", None), "decode")
 
 
 def find_targets(
