@@ -9,6 +9,7 @@ from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.metrics import h_error, purity_score
 from disentree.mimosa import description_length
+from disentree.mimosa.search import led_by
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +108,14 @@ def test_the_same_seed_gives_the_same_answer(iris):
 def test_few_rows_are_one_component(n):
     m = MIMOSA().fit(np.random.default_rng(0).standard_normal((n, 3)))
     assert (m.labels_ == 0).all()
+    assert [row["why_not"] for row in m.candidates_] == [""]
+
+
+def test_reasons_are_beside_the_proposal_that_was_chosen_last():
+    before = [{"bits": 5.0, "why_not": ""}, {"bits": 4.0, "why_not": "chance"}, {"bits": 2.0, "why_not": "chance"}]
+    table = led_by({"bits": 3.0, "why_not": ""}, before)
+    assert [row["bits"] for row in table] == [3.0, 5.0, 4.0, 2.0]
+    assert [row["why_not"] for row in table] == ["", "", "", "chance"]
 
 
 def test_constant_data():

@@ -201,8 +201,7 @@ def search(
     Z = Z[~is_far(Z)] if Z.size else Z
     if Z.shape[1] == 0 or len(Z) < FEWEST:
         one = Candidate("gaussian", [fit_gaussian(Z, floor)], np.ones(1))
-        row = {"finder": "gaussian", "components": 1, "dimensions": one.dimensions, "bits": 0.0, "seconds": 0.0}
-        return Outcome(one, [row], 0.0, 0.0, 0.0)
+        return Outcome(one, [_row(one, 0.0, 0.0)], 0.0, 0.0, 0.0)
     held = splits(Z, np.random.default_rng(split_seed))
     few = len(Z) < FEW
     fitted = Z if few else np.delete(Z, held[0], axis=0)
@@ -277,7 +276,7 @@ def look_inside(
     row = _row(looked.candidate, bits, time.perf_counter() - start)
     doubt = float(np.hypot(outcome.doubt, looked.doubt))
     saved = outcome.saved_bits + looked.saved_bits
-    return Outcome(looked.candidate, [row, *outcome.table], bits, saved, doubt, outcome.silent)
+    return Outcome(looked.candidate, led_by(row, outcome.table), bits, saved, doubt, outcome.silent)
 
 
 def _is_thin(found: dict[str, Any], verdicts: dict[str, Verdict], Z: Float[np.ndarray, "n D"]) -> bool:
@@ -345,6 +344,12 @@ def _row(candidate: Any, bits: float, seconds: float, why_not: str = "") -> dict
         "seconds": seconds,
         "why_not": why_not,
     }
+
+
+def led_by(chosen: dict[str, Any], others: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The table after another proposal was chosen: those that have no fewer bits than this one need no reason why
+    they were not chosen, which they may have had beside the one before."""
+    return [chosen, *(row if row["bits"] < chosen["bits"] else {**row, "why_not": ""} for row in others)]
 
 
 def choose(

@@ -17,6 +17,7 @@ from disentree.mimosa.classes import FoundClasses, find_classes
 from disentree.mimosa.existence_bits import existence_bits
 from disentree.mimosa.finders.structureless import fit_gaussian
 from disentree.mimosa.judge import STRUCTURELESS
+from disentree.mimosa.search import led_by
 from disentree.mimosa.stability import Found, in_words
 from disentree.mimosa.table_model import Existing, TableModel, answers_in, find_branches, finish, says_more
 from disentree.tables import Cells, Codec
@@ -98,7 +99,8 @@ class TableTreeEstimator(TreeEstimator):
         self._parents, self._enclosed = [None] * k, [()] * k
         row = {"finder": CLASSES, "components": k, "dimensions": [cloud.dimension] * k}
         bits = self.description_length_ - classes.saved
-        self.candidates_.insert(0, row | {"bits": bits, "seconds": time.perf_counter() - began, "why_not": ""})
+        row |= {"bits": bits, "seconds": time.perf_counter() - began, "why_not": ""}
+        self.candidates_ = led_by(row, self.candidates_)
         self.description_length_ = bits
         self.saved_bits_, self.saved_bits_doubt_ = classes.saved, classes.doubt
         return classes
@@ -134,7 +136,7 @@ class TableTreeEstimator(TreeEstimator):
             row["branches"] = 0 if is_plain else n_branches
         chosen["bits"] += float(switched.mean())
         chosen["branches"] = n_branches
-        self.candidates_ = [chosen, *sorted(others, key=lambda row: row["bits"])]
+        self.candidates_ = led_by(chosen, sorted(others, key=lambda row: row["bits"]))
         self.description_length_ += float(switched.mean())
         self.saved_bits_ += float(saved.mean())
         self.saved_bits_doubt_ = float(np.hypot(self.saved_bits_doubt_, saved.std() / np.sqrt(len(saved))))
