@@ -6,7 +6,7 @@ import pytest
 
 from disentree import MIMOSA, Hierarchy
 from disentree.mimosa.explain import explain_tree
-from disentree.mimosa.facts import Fact, Measured
+from disentree.mimosa.facts import Fact, Measured, level_in_short
 from disentree.mimosa.naming import (
     LONGEST,
     fact_name,
@@ -74,7 +74,15 @@ class TestFromReasons:
     @pytest.mark.parametrize("column", ["AgeInYearsAtScreeningOfAll", "a_very_long_name_of_a_column", "x" * 60])
     def test_never_too_long(self, column):
         assert len(fact_name(("", column, " > 0.000123"), (column,))) <= LONGEST
-        assert len(fact_name(("", column, f" = {'y' * 60}"), (column,))) <= LONGEST
+        assert len(fact_name(("", column, level_in_short("=", "y" * 60)), (column,))) <= LONGEST
+
+    def test_long_values_are_cut_and_say_so(self):
+        """Also one that has an "or" of its own, and that begins as another does."""
+        mode = np.repeat([0, 1], 300)
+        answers = np.array(["Several times a day or more often", "Several times a month"])[mode]
+        frame = pd.DataFrame({"visits": answers, "noise": np.random.default_rng(7).normal(size=600)})
+        names = [split["name"] for split in explain_tree(frame, TREE_OF_TWO, mode).splits]
+        assert names == ["visits = Several time…", "group 2 (visits)"]  # the cut value would name both
 
     @pytest.mark.parametrize(
         ("here", "elsewhere", "n_there", "name"),

@@ -17,9 +17,10 @@ from disentree.mimosa.factors import describe_factors
 from disentree.mimosa.facts import Measured, Side, find_facts, shares_text
 from disentree.mimosa.leaf_text import describe_leaf
 from disentree.mimosa.lost import lost_in_words
-from disentree.mimosa.naming import is_true_name, name_categorical, name_options, no_names, reason_names, unique
+from disentree.mimosa.naming import is_true_name, name_categorical, name_options, no_names, reason_names
 from disentree.mimosa.relations import Relation, find_relations
 from disentree.mimosa.rules import find_rule
+from disentree.mimosa.words import unique
 from disentree.tables import Codec
 
 MOST_LEAVES = 64  # that are described, the largest

@@ -191,9 +191,9 @@ def number_text(value: float) -> str:
     return f"{value:.{DIGITS}g}"
 
 
-def level_text(level: str) -> str:
-    """A value of a categorical column; a long one is cut."""
-    return level if len(level) <= LONGEST_LEVEL else f"{level[: LONGEST_LEVEL - 1].rstrip()}…"
+def level_text(level: str, longest: int = LONGEST_LEVEL) -> str:
+    """A value of a categorical column; a long one is cut, which "…" says."""
+    return level if len(level) <= longest else f"{level[: longest - 1].rstrip()}…"
 
 
 def round_between(low: float, high: float) -> float:

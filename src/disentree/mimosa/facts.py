@@ -18,7 +18,7 @@ EXACT = 0.05  # contrast by which an exact fact may be less and still be told fi
 BESIDE = 0.5  # of the first fact's contrast that others must have, to be told too
 ROUNDED = 0.01  # contrast that a limit may lose for a round number
 MOST_LEVELS = 3  # values of a categorical column in one fact
-SHORT = 16  # letters of the values of a categorical column in a name, if there are several
+SHORT = 16  # letters in a name for the values of a categorical column, with the sign before them
 LESS = 0.05  # share by which a value must be more frequent here, to be named with others
 
 
@@ -255,7 +255,7 @@ def level_facts(
         if max(-more[least], more[chosen].sum()) < CONTRAST:
             continue
         if -more[least] > more[chosen].sum() + LESS:
-            text, short = f"{name} is not {level_text(levels[least])}", f" ≠ {level_text(levels[least])}"
+            text, short = f"{name} is not {level_text(levels[least])}", level_in_short("≠", levels[least])
             holds = (values != least) & (values >= 0)
         elif chosen:
             words = [level_text(levels[k]) for k in chosen]
@@ -268,12 +268,17 @@ def level_facts(
     return out
 
 
+def level_in_short(sign: str, level: str) -> str:
+    """One value for a name, after "=" or "≠"."""
+    return f" {sign} {level_text(level, SHORT - len(sign) - 2)}"
+
+
 def _levels_in_short(words: Sequence[str]) -> str:
     """Values for a name: one or two of them, or the first and how many more."""
+    if len(words) == 1:
+        return level_in_short("=", words[0])
     both = f" = {' or '.join(words)}"
-    if len(words) == 1 or len(both) <= SHORT:
-        return both
-    return f" = {words[0][: SHORT // 2]} or {len(words) - 1} more"
+    return both if len(both) <= SHORT else f" = {level_text(words[0], SHORT // 2)} or {len(words) - 1} more"
 
 
 def _shares(values: Int[np.ndarray, " m"], n_levels: int) -> Float[np.ndarray, " k"]:

@@ -132,8 +132,6 @@ def reason_names(
 def fact_name(name: tuple[str, str, str], columns: Sequence[str]) -> str:
     """A fact in a few letters: what is before the column or formula, itself, and what is after it."""
     before, middle, after = name
-    if len(before) + len(after) > LONGEST // 2 and " = " in after and " or " not in after:
-        after = after[: LONGEST // 2]
     room = max(LONGEST // 3, LONGEST - len(before) - len(after))
     if middle in columns:
         return f"{before}{shortened(middle, room)}{after}"
@@ -175,13 +173,6 @@ def together(columns: Sequence[str], room: int = LONGEST) -> str:
         if len(text := ", ".join(columns[:n])) <= room:
             return text
     return shortened(columns[0], room)
-
-
-def unique(name: str, taken: set[str]) -> str:
-    """A name that is not taken yet, which it is afterwards."""
-    found = next(n for n in (name, *(f"{name} {i}" for i in range(2, 10_000))) if n not in taken)
-    taken.add(found)
-    return found
 
 
 # -------------------------------------------------------------------- names as they are stored

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from sklearn.tree import DecisionTreeClassifier
 
 from disentree.mimosa.explain_columns import Columns, level_text, round_between
-from disentree.mimosa.facts import DOUBT, ROUNDED, Fact, Side
+from disentree.mimosa.facts import DOUBT, ROUNDED, Fact, Side, level_in_short
 
 ASKED = 20  # columns that a rule may ask for: those that differ most
 MOST_VALUES = 12  # of a categorical column that are asked for
@@ -269,7 +269,7 @@ def _short(columns: Columns, features: Sequence[Feature], condition: Condition) 
     if kind == "level":
         if what < 0:
             return ("no " if above else "with "), name, ""
-        return "", name, f" {'=' if above else '≠'} {level_text(columns.levels[j][what])}"
+        return "", name, level_in_short("=" if above else "≠", columns.levels[j][what])
     if np.isnan(columns.numbers[:, j]).any() and (limit < what or not above):
         return None
     return "", name, f" {'>' if above else '≤'} {columns.show(j, limit)}"

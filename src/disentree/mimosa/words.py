@@ -80,6 +80,20 @@ def either(names: Sequence[str]) -> str:
     return " or ".join(part for part in (", ".join(told[:-1]), told[-1]) if part)
 
 
+def unique(name: str, taken: set[str]) -> str:
+    """A name that is not taken yet, which it is afterwards.
+
+    Examples
+    --------
+    >>> taken = {"garage"}
+    >>> unique("garage", taken), unique("garage", taken)
+    ('garage 2', 'garage 3')
+    """
+    found = next(n for n in (name, *(f"{name} {i}" for i in range(2, 10_000))) if n not in taken)
+    taken.add(found)
+    return found
+
+
 def _runs_of_words(name: str) -> set[str]:
     """All parts of a name that begin and end with a word that says something, also without the s of a plural."""
     parts = pieces(name)
