@@ -6,11 +6,12 @@ import pytest
 
 from disentree import MIMOSA
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.branches import product_hierarchy
+from disentree.mimosa.branches import choices, make_branches, product_hierarchy
+from disentree.mimosa.existence import Existence
 from disentree.mimosa.existence_bits import existence_bits
 from disentree.mimosa.switch_tree import MOST_PATHS, Switch, choose_switches, n_paths, rivals
 from disentree.mimosa.table_model import Existing, branch_names, find_branches
-from disentree.tables import Codec, infer_schema
+from disentree.tables import Cells, Codec, Column, Schema, infer_schema
 
 N = 900
 
@@ -42,7 +43,7 @@ def tree_of(found: Existing) -> list[str]:
     return [path.name for path in h.paths]
 
 
-@pytest.mark.parametrize("mistakes", [0.0, 0.01])
+@pytest.mark.parametrize("mistakes", [0.0, 0.004])
 def test_things_instead_of_each_other_are_one_choice(mistakes):
     found = found_in(shop(mistakes=mistakes))
     assert len(tree_of(found)) == 3  # ads, payment, payment of a company
@@ -54,7 +55,38 @@ def test_things_instead_of_each_other_are_one_choice(mistakes):
 
 
 def test_that_there_is_none_is_an_option_where_it_happens():
-    assert found_in(shop(none=0.2)).branches[0].options == ["ads", "payment", "neither"]
+    for none in (0.2, 0.015):  # 180 rows, about 13
+        found = found_in(shop(none=none))
+        fork = found.branches[0]
+        assert fork.options == ["ads", "payment", "neither"]
+        present = found.existence.present(found.cells)[:, fork.switches]
+        chosen = choices(found.branches, found.cells, found.existence.present(found.cells))[:, 0]
+        np.testing.assert_array_equal(chosen == 2, ~present.any(axis=1))
+
+
+def test_things_that_are_often_there_together_are_separate_choices():
+    assert found_in(shop(mistakes=0.01)).branches[0].options == ["no", "yes"]
+
+
+def test_a_row_with_both_is_on_the_option_of_the_commoner_thing():
+    found = found_in(shop(mistakes=0.004))
+    fork = found.branches[0]
+    present = found.existence.present(found.cells)
+    both = present[:, fork.switches].all(axis=1)
+    assert both.any()
+    assert (choices(found.branches, found.cells, present)[both, 0] == 0).all()
+    assert fork.options[0] == "ads"
+
+
+def test_options_of_a_choice_have_different_names():
+    shares = (0.3, 0.3, 0.2, 0.1)
+    kind = np.random.default_rng(0).choice(5, 900, p=[*shares, 0.1])
+    cells = Cells(np.where(kind[:, None] == np.arange(4), 1.0, np.nan), np.zeros((900, 0), np.int64))
+    columns = tuple(Column(name, "number", "float64") for name in ("none", "gift", "gift", "gift 2"))
+    switches = [Switch([i], [np.nan], choice=0, share=share) for i, share in enumerate(shares)]
+    existence = Existence(switches, np.ones(4, bool), np.zeros(4))
+    (fork,) = make_branches(existence, cells, Schema(columns), existence.present(cells))
+    assert fork.options == ["none", "gift", "gift 2", "gift 2 2", "none 2"]
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -13,7 +14,7 @@ from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.tree import Categorical, Continuous, Group
 from disentree.mimosa.existence import EXCEPTIONS, FEWEST_ROWS, Existence
 from disentree.mimosa.switch_tree import rivals
-from disentree.mimosa.words import common_name
+from disentree.mimosa.words import common_name, unique
 from disentree.tables import Cells, Column, Schema
 
 MOST_OPTIONS = 12  # of a column that decides
@@ -80,16 +81,12 @@ def _of_things(
     exists = np.eye(len(switches), dtype=bool).tolist()
     among = present[:, parent] if parent >= 0 else np.ones(len(present), bool)
     none = ~present[among][:, switches].any(axis=1)
-    options = _distinct([names[s] for s in switches])
-    if none.sum() >= FEWEST_ROWS and none.mean() > EXCEPTIONS:
+    options = [names[s] for s in switches]
+    if none.sum() >= FEWEST_ROWS:
         exists.append([False] * len(switches))
         options.append("neither" if len(switches) == 2 else "none")
-    return Branch(-1, list(switches), options, exists, parent)
-
-
-def _distinct(names: Sequence[str]) -> list[str]:
-    """Names with a number where they are the same."""
-    return [f"{name} {names[:i].count(name) + 1}" if name in names[:i] else name for i, name in enumerate(names)]
+    taken: set[str] = set()
+    return Branch(-1, list(switches), [unique(name, taken) for name in options], exists, parent)
 
 
 def thing_names(existence: Existence, columns: Sequence[Column]) -> list[str]:
@@ -112,7 +109,9 @@ def _decided(
 def choices(branches: Sequence[Branch], cells: Cells, present: Bool[np.ndarray, "n s"]) -> Int[np.ndarray, "n b"]:
     """The option of each branch that a row is on, whether or not the branch is open to it.
 
-    A column that decides, and is empty, is decided by what exists."""
+    A column that decides, and is empty, is decided by what exists. A row with two things that are instead of each
+    other is on the option of the commoner one, and so is one with none if that is no option: switches are in the
+    order of their shares, and the first of equal options is taken."""
     out = np.zeros((len(cells), len(branches)), np.int64)
     for b, branch in enumerate(branches):
         exists = np.array(branch.exists)
@@ -156,15 +155,7 @@ def product_hierarchy(
         Continuous variables of each switch.
     names : Names
     """
-    taken = {v.name for v in core.variables}
-
-    def fresh(name: str) -> str:
-        found = name
-        i = 2
-        while found in taken:
-            found, i = f"{name} {i}", i + 1
-        taken.add(found)
-        return found
+    fresh = partial(unique, taken={v.name for v in core.variables})
 
     def of_switch(s: int) -> list[Continuous | Categorical]:
         own: list[Continuous | Categorical] = [

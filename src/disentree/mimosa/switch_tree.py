@@ -13,6 +13,7 @@ EXPECTED = 5.0  # exceptions that chance would give, for their absence to mean s
 # Rows with two things that chance would give, for their absence to mean something: more than above, since there
 # are many pairs of things, and a thing has few that it may be part of.
 EXPECTED_TOGETHER = 10.0
+TOGETHER = 0.02  # of the rows of the rarer of two things that have the other too, if they are instead of each other
 MOST_PATHS = 1024  # of all switches together
 
 
@@ -99,9 +100,11 @@ def _arranged(switches: Sequence[Switch], actives: Sequence[Bool[np.ndarray, " n
 
 
 def _is_instead(one: Bool[np.ndarray, " n"], other: Bool[np.ndarray, " n"]) -> bool:
-    """Whether two things are hardly ever there together, though chance would have it."""
+    """Whether two things are hardly ever there together, though chance would have it. A row with both would lose
+    one, so there must be few beside those of the rarer thing, too."""
     expected = one.mean() * other.mean() * len(one)
-    return bool(expected >= EXPECTED_TOGETHER and (one & other).sum() <= INSIDE * expected)
+    most = min(INSIDE * expected, TOGETHER * min(one.sum(), other.sum()))
+    return bool(expected >= EXPECTED_TOGETHER and (one & other).sum() <= most)
 
 
 def rivals(switches: Sequence[Switch]) -> list[list[int]]:
