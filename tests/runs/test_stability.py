@@ -83,6 +83,12 @@ def test_another_number_of_resamples_adds_some_or_leaves_some_out(table, tmp_pat
     assert Run.open(tmp_path / "run").config.resamples == 1
     (tmp_path / "run" / "stages.json").unlink()
     assert "stability" in Run.open(tmp_path / "run").stages
+    config = RunConfig.of(str(table), preset="quick", epochs=1)  # no number is given: the run keeps its own
+    assert start_run(config, tmp_path / "run").config.resamples == 1
+    assert "stability" in Run.open(tmp_path / "run").stages
+    finish_run(Run.open(tmp_path / "run"), until="stability", n_jobs=1, redo="stability")
+    assert len(done) == 3  # fitted again, since that was asked for
+    assert (tmp_path / "run" / STABILITY).read_bytes() == first
     with pytest.raises(UserError, match="seed 0, not 1: choose another folder"):
         start_run(RunConfig.of(str(table), preset="quick", epochs=1, resamples=1, seed=1), tmp_path / "run")
 

@@ -206,6 +206,8 @@ def finish_run(
             log.warning("%s was begun with disentree %s; this is %s", run.folder, made_by, build)
         if redo is not None:
             redo_from(run, redo)
+        if redo == "stability":  # else the resamples that are finished would be read again
+            (run.folder / RESAMPLES).unlink(missing_ok=True)
         finished = finished_stages(run)
         if 0 < len(finished) < len(STAGES):
             log.info("%s: %s done, going on with %s", run.folder, ", ".join(finished), STAGE_NAMES[len(finished)])

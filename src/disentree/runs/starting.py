@@ -18,7 +18,8 @@ FIRST_WORD = b'{"time": '  # of events.jsonl
 
 def start_run(config: RunConfig, folder: str | os.PathLike[str], *, force: bool = False) -> Run:
     """Make a run, or open the one that is in the folder if its settings are the same. Of these the number of
-    resamples may be another one: those that are finished stay, and more are added or some not counted.
+    resamples may be another one: those that are finished stay, and more are added or some not counted. If none is
+    given, the run keeps its own.
 
     Parameters
     ----------
@@ -60,12 +61,13 @@ def start_run(config: RunConfig, folder: str | os.PathLike[str], *, force: bool 
             return Run.create(config, folder)
         if not force:
             run = Run.open(folder)
-            differences = run.config.differences(config)
+            same = config.model_copy(update={"resamples": run.config.resamples})
+            differences = run.config.differences(same if config.resamples is None else config)
             if not differences:
                 if not (folder / "config.json").is_file() or _is_damaged(folder / "config.json"):
                     run.write_sealed("config.json", dict(run.about))
                 return run
-            if not run.config.differences(config.model_copy(update={"resamples": run.config.resamples})):
+            if not run.config.differences(same):
                 redo_from(run, "stability")
                 return run.with_resamples(config.resamples)
             if run.stages:  # else nothing was done that could be lost
