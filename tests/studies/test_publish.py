@@ -375,6 +375,22 @@ def test_documents_are_patterns_and_their_settings_are_phrases(tmp_path):
         publish(root)
 
 
+def test_a_document_that_is_listed_exists(tmp_path):
+    root = checkout(tmp_path, "nothing\n")
+    (root / "README.md").unlink()
+    with pytest.raises(UserError, match=r"lists README.md, which does not exist"):
+        publish(root)
+
+
+def test_a_source_without_seeds_is_listed(tmp_path):
+    marker = "<!-- result: entry files.tries of measured.json -->?<!-- /result -->"
+    root = checkout(tmp_path, f"{marker}\n\n<!-- table: sources -->\n<!-- /table -->\n")
+    write_measured(root / "results")
+    publish(root)
+    row = "| [measured.json](results/measured.json) | `python measure.py` |  |  | 1.0 (commit dddddddd) |"
+    assert row in (root / "README.md").read_text()
+
+
 def test_publishing_needs_a_checkout(tmp_path):
     with pytest.raises(UserError, match="run this in a checkout"):
         publish(tmp_path)
@@ -391,7 +407,7 @@ def test_stray_numbers():
 
 @pytest.mark.parametrize(
     "measured",
-    ["It has .93.", "a loss of -0.5", "1e-5 of it", "in 4 s", "in 12 minutes", "620 MiB", "5 % of rows", "R4c 1",
+    ["It has .93.", "12° here", "turned by 5 °", "a loss of -0.5", "1e-5 of it", "in 4 s", "in 12 minutes", "620 MiB", "5 % of rows", "R4c 1",
      "H-error of 2", "an adjusted Rand index of about 1", "purity is 1"],
 )  # fmt: skip
 def test_what_reads_as_measured(measured):

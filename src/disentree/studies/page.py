@@ -136,7 +136,9 @@ def _facts(about: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def describe_seeds(seeds: Sequence[int]) -> str:
-    """The seeds, and whether settings were chosen while looking at data of such seeds."""
+    """The seeds, and whether settings were chosen while looking at data of such seeds; nothing if there are none."""
+    if not seeds:
+        return ""
     shown = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 2 else ", ".join(map(str, seeds))
     return shown if min(seeds) >= FIRST_SEED else f"{shown} (settings were developed on seeds below 1000)"
 

@@ -25,7 +25,7 @@ ALLOWED = (
     r"\d+ %(?= of (?:its|the) (?:samples|rows))",
 )
 _ALLOWED = re.compile("|".join(ALLOWED))
-UNITS = ("s", "ms", "seconds?", "minutes?", "min", "hours?", "h", "[kKMG]i?B", "°")
+UNITS = ("s", "ms", "seconds?", "minutes?", "min", "hours?", "h", "[kKMG]i?B")
 SCORES = (
     "R4c?",
     "R²",
@@ -42,7 +42,7 @@ SCORES = (
 _MEASURED = re.compile(
     r"(?<![\w.,-])[+-]?(?:\d[\d,]*)?\.\d+(?:e-?\d+)?"  # a fraction
     r"|(?<![\w.,-])\d+(?:\.\d+)?e-?\d+\b"
-    rf"|(?<![\w.-])\d[\d,.]*\s?(?:%|(?:{'|'.join(UNITS)})\b)"
+    rf"|(?<![\w.-])\d[\d,.]*\s?(?:%|°|(?:{'|'.join(UNITS)})\b)"
     rf"|\b(?:{'|'.join(SCORES)})(?: (?:is|was|of|about|near|above|below|to))* [+-]?\d[\d,.]*"
 )
 
