@@ -407,7 +407,8 @@ def test_stray_numbers():
 
 @pytest.mark.parametrize(
     "measured",
-    ["It has .93.", "12° here", "turned by 5 °", "a loss of -0.5", "1e-5 of it", "in 4 s", "in 12 minutes", "620 MiB", "5 % of rows", "R4c 1",
+    ["It has .93.", "12° here", "turned by 5 °",
+     "a loss of -0.5", "1e-5 of it", "in 4 s", "in 12 minutes", "620 MiB", "5 % of rows", "R4c 1",
      "H-error of 2", "an adjusted Rand index of about 1", "purity is 1"],
 )  # fmt: skip
 def test_what_reads_as_measured(measured):

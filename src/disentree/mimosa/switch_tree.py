@@ -13,7 +13,7 @@ EXPECTED = 5.0  # exceptions that chance would give, for their absence to mean s
 # Rows with two things that chance would give, for their absence to mean something: more than above, since there
 # are many pairs of things, and a thing has few that it may be part of.
 EXPECTED_TOGETHER = 10.0
-TOGETHER = 0.02  # of the rows of the rarer of two things that have the other too, if they are instead of each other
+TOGETHER = 0.02  # of the rows of the rarer of two rivals that have the other too
 MOST_PATHS = 1024  # of all switches together
 
 

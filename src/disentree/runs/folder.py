@@ -61,8 +61,8 @@ log = logging.getLogger(__name__)
 
 FORMAT = 1
 AFTER_A_CHANGE = ("stability", "figures", "report")  # stages that another number of resamples makes again
-# Held by the process that is at work in the folder. It stays when a run is started over, and is removed only with a
-# folder in which nothing was finished.
+# Held by the process that is at work in the folder. It stays when a run is started over, and is removed only
+# with a folder in which nothing was finished.
 LOCK = ".lock"
 
 

@@ -1,4 +1,5 @@
-"""Baselines on images, with the networks, the likelihood and the number of images of COFHAE."""
+"""Baselines on images, with the decoder and the likelihood that COFHAE draws images with, and about the time of
+its training."""
 
 from __future__ import annotations
 

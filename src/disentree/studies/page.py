@@ -136,7 +136,7 @@ def _facts(about: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def describe_seeds(seeds: Sequence[int]) -> str:
-    """The seeds, and whether settings were chosen while looking at data of such seeds; nothing if there are none."""
+    """The seeds, and whether settings were chosen while looking at data of such seeds; "" if there are none."""
     if not seeds:
         return ""
     shown = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 2 else ", ".join(map(str, seeds))

@@ -90,10 +90,11 @@ def publish(root: Path, *, check: bool = False) -> list[Path]:
 def _documents(root: Path, description: dict[str, Any]) -> list[str]:
     """The documents that the patterns of the description name."""
     found = {pattern: sorted(root.glob(pattern)) for pattern in description["documents"]}
-    names = [path.relative_to(root).as_posix() for path in dict.fromkeys(p for paths in found.values() for p in paths)]
+    paths = dict.fromkeys(path for matches in found.values() for path in matches)
+    names = [path.relative_to(root).as_posix() for path in paths]
     if unknown := sorted(set(description.get("settings", {})) - set(names)):
         raise UserError(f"{DESCRIPTION} has settings of {unknown[0]}, which is not among its documents")
-    if missing := [pattern for pattern, paths in found.items() if not paths]:
+    if missing := [pattern for pattern, matches in found.items() if not matches]:
         raise UserError(f"{DESCRIPTION} lists {missing[0]}, which does not exist")
     return names
 
