@@ -20,6 +20,7 @@ from disentree.cofhae.pixels import (
     sharper,
 )
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.representation.autoencoder import autoencoder_representation
 from disentree.training.data import ArraySource
 
 NONE = np.zeros(0, dtype=np.int64)
@@ -189,6 +190,25 @@ def test_the_encoder_learns_from_pixels_what_it_did_not_know():
 
     assert unexplained(after) < 0.9 * unexplained(before)  # the same if it does not learn
     assert np.corrcoef(after, before)[0, 1] > 0.98
+
+
+def test_the_embedding_learns_from_pixels_too(tmp_path):
+    X, _ = squares(400, channels=1)
+    model = COFHAE(max_steps=60, input="embedding", maps="network", random_state=0, device="cpu")
+    representation = autoencoder_representation(X, np.random.SeedSequence(0), steps=60)
+    model.fit(X, hierarchy=Hierarchy.flat(1), representation=representation)
+    assert model.pixels_ is not None
+    before = {name: value.numpy() for name, value in representation.network.state_dict().items()}
+    after = {name: value.numpy() for name, value in model.input_.network.state_dict().items()}
+    changed = {name.split(".")[0] for name in before if not np.array_equal(before[name], after[name])}
+    assert changed == {"encoder"}  # what blurred images are decoded by stays, and so does MIMOSA's own copy
+    assert not any(weights.requires_grad for weights in model.input_.parameters())
+    Z = model.transform(X)
+    assert ((model.inverse_transform(Z) - X) ** 2).sum() < 0.5 * ((X - X.mean(0)) ** 2).sum()
+    model.save(tmp_path)
+    again = COFHAE.load(tmp_path, device="cpu")
+    assert np.allclose(again.transform(X), Z, atol=1e-6)
+    assert np.array_equal(again.inverse_transform(Z), model.inverse_transform(Z))
 
 
 def test_kinds_of_images_in_which_nothing_varies():

@@ -81,9 +81,10 @@ SLACK = 0.25  # standard deviations; codes that close to the layout of a curved 
 # Small minibatches: what counts is the number of steps. On Spaceshapes 120,000 rows in minibatches of 64, 32 and
 # 16 end at an R2 of .972, .982 and .990 in about the same time.
 SHARP_BATCH, SHARP_RATE, SHARP_RISE = 16, 4e-3, 0.1
-# From a third of the training on, the encoder learns from pixels too, at an eighth of the decoder's rate, by which
-# time the decoder's errors are those of the codes. Codes that come within a tenth of their standard deviation of
-# where they were are free; another one beyond costs a twenty-fifth of the loss of the mean image.
+# From a third of the training on, by which time the decoder's errors are those of the codes, the encoder and its
+# embedding learn from pixels too, at an eighth of the decoder's rate. Codes that come within a tenth of their
+# standard deviation of where they were are free; another one beyond costs a twenty-fifth of the loss of the mean
+# image.
 SHARP_FREE, SHARP_SLOWER, SHARP_SLACK, SHARP_HOLD, SHARP_OPTIONS = 1 / 3, 1 / 8, 0.1, 0.04, 0.0125
 # Rows of a path whose usual images are off by twice the mean are drawn twice as often, within these bounds.
 SHARP_OFTEN = (1 / 3, 3.0)

@@ -224,7 +224,7 @@ class Fitting:
 
         @torch.no_grad()
         def usual(x: Float[Tensor, "n ..."]) -> Float[np.ndarray, "n ..."]:
-            return model._images(torch.cat(model.autoencoder_.encode_hard(x), dim=1))
+            return model._images(torch.cat(model.autoencoder_.encode_hard(model.input_.from_components(x)), dim=1))
 
         fit = partial(
             fit_pixels,
@@ -242,6 +242,7 @@ class Fitting:
         sharp, model.interrupted_ = sharper(fit, usual)
         if sharp is not None:
             model.pixels_, model.autoencoder_.encoder = sharp.decoder, sharp.encoder
+            model.input_.network = sharp.embedding
             model._describe_codes(self.source)
 
     # ---------------------------------------------------------------- what is kept

@@ -126,6 +126,20 @@ class InputLayer(nn.Module):
         with torch.no_grad():
             return self.network.encode(components) / self.unit
 
+    def to_components(self, X: Shaped[np.ndarray, "n ..."]) -> Float[Tensor, "n ..."]:
+        """The principal components of rows that their embedding is made from; the encoder's input if there is no
+        embedding."""
+        if self.network is None:
+            return self.to_input(self.prepare(X))
+        return self._linear(torch.from_numpy(np.array(X.reshape(len(X), -1), dtype=np.float64)))
+
+    def from_components(
+        self, components: Float[Tensor, "n ..."], network: Autoencoder | None = None
+    ) -> Float[Tensor, "n ..."]:
+        """The encoder's input from `to_components`, by another embedding if one is given."""
+        network = network or self.network
+        return components if network is None else self.to_input(network.encode(components) / self.unit)
+
     def _linear(self, flat: Float[Tensor, "n columns"]) -> Float[Tensor, "n components"]:
         centered = (flat / self.pixel_scale - self._exact_mean()).to(torch.float32).to(self.mean.device)
         return centered @ self.components
@@ -133,10 +147,7 @@ class InputLayer(nn.Module):
     def geometry(self, X: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n r"]:
         """Rows of X in coordinates with meaningful distances: the encoder's input, but principal components of the
         pixels for an embedding, whose distances are arbitrary."""
-        if self.network is None:
-            return self.to_input(self.prepare(X)).cpu().numpy().astype(np.float64)
-        flat = torch.from_numpy(np.array(X.reshape(len(X), -1), dtype=np.float64))
-        return self._linear(flat).cpu().numpy().astype(np.float64)
+        return self.to_components(X).cpu().numpy().astype(np.float64)
 
     def to_input(self, prepared: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
         """The encoder's input."""

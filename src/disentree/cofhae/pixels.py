@@ -2,8 +2,8 @@
 
 Codes are learned on a few hundred principal components of the images, which is fast but blurs edges. When they are
 learned, this decoder is trained on the pixels themselves: first as a regression on the codes, then together with
-the encoder, which learns from pixels what blurred images do not show. Codes are held close to where they were. It
-takes a fraction of the time of training a convolutional autoencoder from the start.
+the encoder and the embedding before it, which learn from pixels what blurred images do not show. Codes are held
+close to where they were. It takes a fraction of the time of training a convolutional autoencoder from the start.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from disentree.training.session import generator_of, reporter
 
 log = logging.getLogger("disentree.cofhae")
 
-# from what the encoder is given to images in the shape and units of X
+# from `InputLayer.to_components` to images in the shape and units of X
 Restore = Callable[[Float[Tensor, "n ..."]], Float[np.ndarray, "n ..."]]
 
 CHECKPOINT = "pixels.safetensors"  # its file, in the folder of the model's checkpoint
@@ -101,7 +101,7 @@ class PixelDecoder(nn.Module):
 
 @dataclass(frozen=True)
 class Images:
-    """Some rows of X: what the encoder is given, and pixels as they are stored."""
+    """Some rows of X: `InputLayer.to_components` of them, and pixels as they are stored."""
 
     inputs: Float[Tensor, "n ..."]
     stored: Shaped[Tensor, "n c h w"]
@@ -126,7 +126,7 @@ class Images:
         return Images(self.inputs[rows], self.stored[rows], self.pixel_scale)
 
     def error(self, restore: Restore) -> float:
-        """The squared error per row, in units of `pixel_scale`, of images made from what the encoder is given."""
+        """The squared error per row, in units of `pixel_scale`, of images made from `inputs`."""
         total = 0.0
         for start in range(0, len(self), constants.SHARP_BLOCK):
             some = slice(start, start + constants.SHARP_BLOCK)
@@ -136,16 +136,30 @@ class Images:
 
 
 class SharpAutoencoder(nn.Module):
-    """The encoder and the hierarchy of another autoencoder, and a decoder to pixels."""
+    """The encoder and the hierarchy of another autoencoder, the embedding that its input comes from, if there is
+    one, and a decoder to pixels."""
 
-    def __init__(self, hae: HierarchicalAutoencoder, decoder: PixelDecoder):
+    def __init__(self, layer: InputLayer, hae: HierarchicalAutoencoder, decoder: PixelDecoder):
         super().__init__()
         self.encoder, self.decoder = copy.deepcopy(hae.encoder).requires_grad_(True), decoder
+        self.embedding = copy.deepcopy(layer.network)
+        if self.embedding is not None:
+            self.embedding.encoder.requires_grad_(True)
         self.mask = hae.mask
+        self._to_input = partial(layer.from_components, network=self.embedding)
+
+    def refined(self) -> nn.Module:
+        """What has been trained before."""
+        parts = [self.encoder] if self.embedding is None else [self.encoder, self.embedding.encoder]
+        return nn.ModuleList(parts)
+
+    def encode(self, x: Float[Tensor, "batch ..."]) -> Float[Tensor, "batch z"]:
+        """Numbers of the hierarchy before choices are made, from `InputLayer.to_components`."""
+        return self.encoder(self._to_input(x))
 
     def items(self, x: Float[Tensor, "batch ..."]) -> Float[Tensor, "batch items"]:
         """Hard options, and continuous variables."""
-        z_pre = self.encoder(x)
+        z_pre = self.encode(x)
         a, on = self.mask.harden(z_pre)
         return torch.cat([a, z_pre[:, : self.mask.n_continuous] * on], dim=1)
 
@@ -166,12 +180,12 @@ class SharpAutoencoder(nn.Module):
         """The loss of pixels, in nats or squared error, with a hold on codes: options as they were, and variables
         within a slack, in a `unit` for each, around their targets (NaN where a variable is not there).
 
-        Codes learn from pixels only if they are `free`.
+        Codes change only if they are `free`.
         """
-        code = self.mask(self.encoder(x), 1.0)
-        own = self.mask.with_choices(code, a)
-        z = own.z if free else own.z.detach()
-        pixels = self.decoder.loss(torch.cat([a, z], dim=1), image)
+        with torch.set_grad_enabled(free):
+            code = self.mask(self.encode(x), 1.0)
+            own = self.mask.with_choices(code, a)
+        pixels = self.decoder.loss(torch.cat([a, own.z], dim=1), image)
         slack = torch.full((len(x),), constants.SHARP_SLACK, device=x.device)
         weight = torch.ones_like(target)
         held = target_loss(code.z_pre[:, : self.mask.n_continuous] / unit, target / unit, weight, slack)
@@ -257,12 +271,13 @@ def fit_pixels(
     measured = held if len(held) else np.sort(rng.choice(left, min(len(left), constants.MOST_HELD_OUT), False))
     scale = _scale_of(source)
     images, others = (
-        Images.of(X, _in_blocks(lambda rows: layer.to_input(layer.prepare(rows)), X), scale)
+        Images.of(X, _in_blocks(layer.to_components, X), scale)
         for X in (rows_of(source, left), rows_of(source, measured))
     )
     mask = hae.mask
     with torch.no_grad():
-        a, z = (torch.cat(parts) for parts in zip(*map(hae.encode_hard, images.inputs.split(8192)), strict=True))
+        inputs = map(layer.from_components, images.inputs.split(8192))
+        a, z = (torch.cat(parts) for parts in zip(*map(hae.encode_hard, inputs), strict=True))
     on = a @ mask.above_continuous == mask.above_continuous.sum(0)
     target = torch.where(on, z, torch.nan)
     unit = z.new_ones(mask.n_continuous)
@@ -270,7 +285,7 @@ def fit_pixels(
         if rows.sum() > 1:
             unit[i] = z[rows, i].std().clamp_min(1e-6)
     decoder = make_decoder(layer, images, torch.cat([a, z], dim=1), str(source.dtype), seed)
-    model = SharpAutoencoder(hae, decoder)
+    model = SharpAutoencoder(layer, hae, decoder)
     batch_size = min(constants.SHARP_BATCH, len(images))
     drawn = torch.arange(len(images)) if usual is None else drawn_rows(images, a, usual, rng)
 
@@ -298,7 +313,7 @@ def fit_pixels(
         schedule=partial(one_cycle, rise=constants.SHARP_RISE),
         steps=steps,
         generator=generator_of(seed),
-        slower=(model.encoder, constants.SHARP_SLOWER),
+        slower=(model.refined(), constants.SHARP_SLOWER),
     )
     save = (lambda state: None) if checkpoint is None else resume(state, CHECKPOINT, about, checkpoint)
     n_epochs = math.ceil(steps / batches.n_batches)
