@@ -67,7 +67,7 @@ def draw_mimosa(m: TreeEstimator, true_paths: ArrayLike | None = None, *, max_po
         4.2,
         *(4.2 for _ in pieces),
         4.2 if len(groups) == 1 else 2.6 * len(groups),
-        4.2 + 0.45 * max(0, len(m.components_) - 6),
+        _tree_width(m),
     ]
     figure = plt.figure(figsize=(sum(widths), 4.4), layout="constrained")
     parts: Any = figure.subfigures(1, len(widths), width_ratios=widths)
@@ -106,6 +106,11 @@ def draw_mimosa(m: TreeEstimator, true_paths: ArrayLike | None = None, *, max_po
     draw_found_hierarchy(m, ax=right.add_subplot())
     right.suptitle("Hierarchy", fontsize=11)
     return figure
+
+
+def _tree_width(m: TreeEstimator) -> float:
+    """Inches for the panel of the hierarchy: what its boxes and names need, within bounds."""
+    return float(np.clip(0.6 * place(m.hierarchy_.root)[1], 4.2, 9.0))
 
 
 def _matched(true_paths: Int[np.ndarray, " n"], m: TreeEstimator) -> Int[np.ndarray, " n"]:
@@ -225,9 +230,11 @@ def draw_found_hierarchy(m: TreeEstimator, *, ax: Axes | None = None) -> Axes:
     >>> m = MIMOSA().fit(load_dataset("chopsticks-depth2-slope", n_samples=1000, seed=0).X)
     >>> ax = draw_found_hierarchy(m)
     """
-    ax = draw_hierarchy(m.hierarchy_, ax=ax, fontsize=9 if len(m.components_) <= len(COLORS) else 6.5)
+    root, extent = place(m.hierarchy_.root)
+    # A figure of its own is as wide as names of 9 points need; in a panel they are as large as it has room for.
+    fontsize = 9.0 if ax is None else float(np.clip(13 * _tree_width(m) / extent, 6.0, 9.0))
+    ax = draw_hierarchy(m.hierarchy_, ax=ax, fontsize=fontsize)
     colors = component_colors(len(m.components_))
-    root, _ = place(m.hierarchy_.root)
     bottom = 0.0
     for c, box in enumerate(leaves(root)):
         y = box.y - BOX_HEIGHT / 2 - 0.3
