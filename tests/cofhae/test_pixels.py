@@ -192,6 +192,18 @@ def test_the_encoder_learns_from_pixels_what_it_did_not_know():
     assert np.corrcoef(after, before)[0, 1] > 0.98
 
 
+@pytest.mark.parametrize("free", [False, True])
+def test_codes_are_left_alone_until_they_are_free(free):
+    X, at = squares(60, channels=1)
+    model, images, _ = fitted(X, at, rows=16)
+    model.requires_grad_(True)
+    x, options, target = images.inputs, torch.zeros(60, 0), torch.from_numpy(at)[:, None]
+    terms = model.loss(x, images.pixels(slice(None)), options, target, torch.ones(1), free=free)
+    terms["loss"].backward()
+    assert (model.encoder.weight.grad is not None) is free
+    assert model.decoder.network.head[0].weight.grad.abs().max() > 0
+
+
 def test_the_embedding_learns_from_pixels_too(tmp_path):
     X, _ = squares(400, channels=1)
     model = COFHAE(max_steps=60, input="embedding", maps="network", random_state=0, device="cpu")
