@@ -38,7 +38,7 @@ def structure_seconds(config: RunConfig, trains: bool = True) -> float:
     rows, images = _train_rows(config), config.source == "spaceshapes"
     if config.structure == "mimosa":
         if images:
-            return 900 * rows / 54_000
+            return 400 * rows / 90_000
         paths = len(_hierarchy(config).paths)
         return (6 + 2.2 * paths + 0.15 * paths**2) * rows / 90_000
     if config.structure == "mimosa-paper":
@@ -60,7 +60,7 @@ PAPER_STEP = {
     "hier-a-tc": 0.12,
 }
 PAPER_OTHER = 0.4  # COFHAE's, with its conditional penalty
-IMAGE_STEP = 0.3
+IMAGE_STEP = 0.12
 STEPS = {"quick": 1000, "default": 4000}
 
 
