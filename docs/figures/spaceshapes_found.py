@@ -1,6 +1,6 @@
 """Figures of what was found in Spaceshapes, from a run of the study `images`.
 
-    python docs/figures/spaceshapes_found.py runs/studies/images-default/runs/spaceshapes_smooth_cofhae_seed2000
+    python docs/figures/spaceshapes_found.py runs/studies/images-medium/runs/spaceshapes_smooth_cofhae_seed2000
 
 Histograms of true against learned variables, traversals, and the components in the initial representation: all of
 them in one view, then each in the three directions in which it varies most.

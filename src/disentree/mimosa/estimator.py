@@ -74,7 +74,7 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
     labels_ : array of shape (n,)
         For every row an index into `hierarchy_.paths`, the likeliest.
     core_labels_ : array of shape (n,)
-        The same for rows whose path is all but certain, -1 for the others.
+        The same for rows whose path is nearly certain, -1 for the others.
     components_ : list of Component
         One for each path.
     lost_ : list of dict
