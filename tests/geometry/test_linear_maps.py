@@ -98,6 +98,34 @@ def test_leaves_apart_have_directions_of_their_own():
     np.testing.assert_allclose(maps.decode(maps.encode(Y)), Y, atol=1e-9)
 
 
+def overwritten(z, paths):
+    """x = (z1, z1) on the line; on the plane around it, z2 takes the place of z1 in the second column."""
+    line, plane = z[:, [0, 0]], z * np.array([2.0, 1.0])
+    return np.where(paths[:, None] == 0, line, plane)
+
+
+def test_a_variable_may_move_points_differently_where_another_takes_its_place():
+    """Both forms span the plane; with the direction of the line its variables would be x1 and x2 - x1."""
+    rng = np.random.default_rng(0)
+    z, paths = rng.uniform(-1, 1, (4000, 2)), np.arange(4000) % 2
+    maps, held_out = fit_linear_maps(overwritten(z, paths), TREE, paths)
+    assert maps.additive is None
+    assert held_out.explained > 0.9999
+    codes = maps.encode(overwritten(z, paths), paths)[:, [0, 2]]
+    plane = np.corrcoef(np.hstack([codes, z])[paths == 1], rowvar=False)[:2, 2:]
+    np.testing.assert_allclose(np.sort(np.abs(plane), axis=1), [[0, 1], [0, 1]], atol=0.05)
+
+
+@pytest.mark.parametrize("n", [4000, 600])
+def test_that_of_gaussian_variables_or_of_few_rows_is_not_believed(n):
+    """Any mixture of two Gaussian variables is independent, and of few rows any may look so."""
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((n, 2)) if n == 4000 else rng.uniform(-1, 1, (n, 2))
+    paths = np.arange(n) % 2
+    maps, _ = fit_linear_maps(overwritten(z, paths), TREE, paths)
+    assert maps.additive is not None
+
+
 def test_codes_have_mean_0_and_deviation_1():
     Y, _, paths = line_and_plane(1000)
     codes = fit_linear_maps(Y, TREE, paths)[0].encode(Y)

@@ -2,7 +2,8 @@
 
 Two forms are fitted. In the *free* one each leaf has directions of its own, which is for trees only; in the
 *additive* one (`additive.py`) a variable has one direction wherever it is active. The one that describes left-out
-rows better is kept.
+rows better is kept. Where both span the same leaves, the additive one is, unless it makes variables depend on each
+other that are independent in the free one: a variable need not do the same in every leaf.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.stats import kurtosis, rankdata
 
 from disentree.geometry.additive import (
     AdditiveMap,
@@ -30,6 +32,10 @@ from disentree.hierarchy.tree import Group
 
 HELD_OUT = 0.2  # of the rows, to choose between the two forms and to measure them
 BETTER = 0.05  # by which the log of the free form's error must be lower: it has more to fit
+# Variables of a leaf depend on each other if a correlation of ranks, or of how far these are from the middle, is
+# above the first; they are independent if all are below the second, or within so many standard errors. A leaf with
+# fewer rows tells neither.
+DEPENDENT, INDEPENDENT, BY_CHANCE, TELLING_ROWS = 0.25, 0.05, 4.0, 400
 NEGLIGIBLE = 1e-10  # of the variance: errors below it are rounding
 THINNEST = 1e-6  # extent of a leaf in its last dimension over that in its first; below, it has fewer dimensions
 BENT_TERMS = 3  # rows for each quadratic term of a leaf, to look for its curvature
@@ -142,7 +148,8 @@ def fit_linear_maps(
     errors = {kind: _log_error(maps, Y[held], paths[held], negligible) for kind, maps in tried.items()}
     shares_variables = bool((items.continuous.sum(axis=0) > 1).any())  # else only the free form pools directions
     is_better = errors.get("free", np.inf) < errors["additive"] - BETTER
-    kind = "free" if "free" in errors and (is_better or not shares_variables) else "additive"
+    use_free = "free" in errors and (is_better or not shares_variables or _untangles(tried, Y[rest], paths[rest]))
+    kind = "free" if use_free else "additive"
     measured = _measure(tried[kind], Y[rest], paths[rest], Y[held], paths[held])
     return _fit_both(Y[known], hierarchy, paths[known], items, rng, only=kind)[kind], measured
 
@@ -157,6 +164,43 @@ def _log_error(
         own = np.sort(off[paths == path])
         total += len(own) * np.log(own[: max(1, int((1 - STRAY) * len(own)))].mean() + negligible)
     return total / len(Y)
+
+
+@dataclass(frozen=True)
+class _Dependence:
+    """How the variables of a leaf depend on each other, from so many rows."""
+
+    n_rows: int
+    correlation: float  # the largest of two variables: of ranks, or of how far these are from the middle
+    n_gaussian: int  # variables whose fourth moment is that of a Gaussian within chance
+
+    @property
+    def is_none(self) -> bool:
+        """Whether they are independent components, and the only ones: of two that are Gaussian, any mixture is."""
+        chance = BY_CHANCE / np.sqrt(self.n_rows)
+        return self.correlation <= max(INDEPENDENT, chance) and self.n_gaussian <= 1
+
+
+def _untangles(tried: Mapping[str, LinearMaps], Y: Float[np.ndarray, "n r"], paths: Int[np.ndarray, " n"]) -> bool:
+    """Whether variables are independent in every leaf of the free form, and not in one of the additive form."""
+    free, additive = (_dependences(tried[kind], Y, paths) for kind in ("free", "additive"))
+    return all(leaf.is_none for leaf in free) and any(leaf.correlation > DEPENDENT for leaf in additive)
+
+
+def _dependences(maps: LinearMaps, Y: Float[np.ndarray, "n r"], paths: Int[np.ndarray, " n"]) -> list[_Dependence]:
+    """Of every leaf that has several variables, and rows enough."""
+    codes, out = maps.encode(Y, paths), []
+    for path in np.unique(paths):
+        own = codes[paths == path][:, list(maps.hierarchy.paths[path].continuous)]
+        n, d = own.shape
+        if d < 2 or n < TELLING_ROWS:
+            continue
+        ranks = rankdata(own, axis=0) / n - 0.5
+        pairs = np.triu_indices(d, 1)
+        correlation = max(float(np.abs(np.corrcoef(x, rowvar=False)[pairs]).max()) for x in (ranks, np.abs(ranks)))
+        gaussian = np.abs(kurtosis(own, axis=0)) <= BY_CHANCE * np.sqrt(24 / n)
+        out.append(_Dependence(n, correlation, int(gaussian.sum())))
+    return out
 
 
 def _fit_both(
