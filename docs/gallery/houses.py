@@ -35,7 +35,7 @@ finish_run(run)
 print_summary(run)
 
 # %%
-# Garage, deck and second floor stand *side by side*: they are independent of each other. A house may have a deck
+# Garage, deck and second floor stand *side by side*: they are separate choices. A house may have a deck
 # whether or not it has a second floor. The fireplace stands below the garage: the few houses without a garage
 # hardly ever have one. Every combination of options is a leaf, and each variable is written once.
 
