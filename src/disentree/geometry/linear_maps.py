@@ -8,6 +8,7 @@ other that are independent in the free one: a variable need not do the same in e
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -177,7 +178,7 @@ class _Dependence:
     @property
     def is_none(self) -> bool:
         """Whether they are independent components, and the only ones: of two that are Gaussian, any mixture is."""
-        chance = BY_CHANCE / np.sqrt(self.n_rows)
+        chance = BY_CHANCE / math.sqrt(self.n_rows)
         return self.correlation <= max(INDEPENDENT, chance) and self.n_gaussian <= 1
 
 
