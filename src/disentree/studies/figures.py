@@ -102,6 +102,8 @@ def _draw_panel(ax: Any, panel: Mapping[str, Any]) -> None:
     if panel.get("true_x", False):
         if panel.get("log", False):
             ax.set(xscale="log")
+            ax.set_xticks(places, [f"{value:,}" for value in x])
+            ax.set_xticks([], minor=True)  # powers of ten would run into each other
         if panel.get("log_y", False):
             ax.set(yscale="log")
     else:
