@@ -117,13 +117,21 @@ def test_a_variable_may_move_points_differently_where_another_takes_its_place():
 
 
 @pytest.mark.parametrize("n", [4000, 600])
-def test_that_of_gaussian_variables_or_of_few_rows_is_not_believed(n):
+def test_independence_of_gaussian_variables_or_in_few_rows_is_not_believed(n):
     """Any mixture of two Gaussian variables is independent, and of few rows any may look so."""
     rng = np.random.default_rng(0)
     z = rng.standard_normal((n, 2)) if n == 4000 else rng.uniform(-1, 1, (n, 2))
     paths = np.arange(n) % 2
     maps, _ = fit_linear_maps(overwritten(z, paths), TREE, paths)
     assert maps.additive is not None
+
+
+def test_a_leaf_of_fewer_dimensions_than_it_should_have_gives_no_warning():
+    rng = np.random.default_rng(0)
+    z, paths = rng.uniform(-1, 1, (4000, 2)), np.arange(4000) % 2
+    Y = z[:, [0, 0]]  # a line on both paths, one of which should be a plane
+    maps, _ = fit_linear_maps(Y, TREE, paths)
+    np.testing.assert_allclose(maps.decode(maps.encode(Y, paths)), Y, atol=1e-6)
 
 
 def test_codes_have_mean_0_and_deviation_1():

@@ -2,8 +2,8 @@
 
 Two forms are fitted. In the *free* one each leaf has directions of its own, which is for trees only; in the
 *additive* one (`additive.py`) a variable has one direction wherever it is active. The one that describes left-out
-rows better is kept. Where both span the same leaves, the additive one is, unless it makes variables depend on each
-other that are independent in the free one: a variable need not do the same in every leaf.
+rows better is kept. If both describe them equally well, the additive one is kept, unless variables depend on each
+other in it that are independent in the free one: a variable need not do the same in every leaf.
 """
 
 from __future__ import annotations
@@ -189,12 +189,12 @@ def _untangles(tried: Mapping[str, LinearMaps], Y: Float[np.ndarray, "n r"], pat
 
 
 def _dependences(maps: LinearMaps, Y: Float[np.ndarray, "n r"], paths: Int[np.ndarray, " n"]) -> list[_Dependence]:
-    """Of every leaf that has several variables, and rows enough."""
+    """Of every leaf that has several variables, all of some extent, and rows enough."""
     codes, out = maps.encode(Y, paths), []
     for path in np.unique(paths):
         own = codes[paths == path][:, list(maps.hierarchy.paths[path].continuous)]
         n, d = own.shape
-        if d < 2 or n < TELLING_ROWS:
+        if d < 2 or n < TELLING_ROWS or own.std(axis=0).min() <= THINNEST:
             continue
         ranks = rankdata(own, axis=0) / n - 0.5
         pairs = np.triu_indices(d, 1)
