@@ -5,6 +5,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from disentree import MIMOSA
+from disentree.datasets import load_dataset
+from disentree.metrics import h_error
 from disentree.mimosa.candidate import Candidate
 from disentree.mimosa.finders.gaussians import log_gaussians
 from disentree.mimosa.finders.leaf_density import fit_flat_leaf
@@ -100,6 +102,14 @@ def test_a_line_with_a_gap_is_one():
     leaves = [fit_flat_leaf(X[labels == c], d, np.full(3, 1e-12), rng) for c, d in ((0, 1), (1, 3))]
     candidate = Candidate("subspaces", leaves, np.full(2, 0.5))
     assert look_again(candidate, X[:2000], X[2000:], columns(3), rng, n_jobs=1) is None
+
+
+@pytest.mark.parametrize(("name", "n", "seed", "gap"), [("either", 20_000, 1, 0.25), ("both", 30_000, 19, 0.1)])
+def test_gaps_change_no_tree(name, n, seed, gap):
+    # either: a line and the plane around it are not found a second time, less well; both: the parts of a plane
+    # with a gap are no lines
+    data = load_dataset(f"chopsticks-depth2-{name}", n_samples=n, seed=seed, min_offset=gap)
+    assert h_error(data.hierarchy, MIMOSA(n_jobs=1).fit(data.X).hierarchy_) == 0
 
 
 def test_an_inner_leaf_is_a_density_of_all_coordinates():

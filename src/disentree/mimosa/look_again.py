@@ -107,12 +107,15 @@ def look_again(
             rows = np.flatnonzero(np.isin(labels, mine))
             if len(mine) < len(region) or len(rows) < FEWEST:
                 continue  # replaced meanwhile, or small
+            known = sorted(leaf.dimension for leaf in region)
             for found in _proposals(region, fitted[rows], errors, rng, n_neighbors, n_jobs):
+                if sorted(found.dimensions) == known:
+                    continue  # the same leaves from fewer rows: their bits are those of other bounds
                 new, new_joint = _replaced(now, joint, mine, found, held)
                 verdict = bits(new_joint)
                 if not beyond_doubt(verdict, last) or not _keeps(now, new, mine, fitted, labels):
                     continue
-                clouds = [] if found.finder == "mixture" else _clouds(fitted[rows], columns, rng)
+                clouds = [] if found.finder == "mixture" else _clouds(region, fitted[rows], columns, rng)
                 rivals = [bits(_replaced(now, joint, mine, cloud, held)[1]) for cloud in clouds]
                 if all(beyond_doubt(verdict, rival, TESTED_DOUBT) for rival in rivals):
                     now, joint, last = new, new_joint, verdict
@@ -179,14 +182,17 @@ def _proposals(
             yield outside(replace(found, components=parts))
 
 
-def _clouds(Z: Float[np.ndarray, "n D"], columns: Columns, rng: np.random.Generator) -> list[Candidate]:
+def _clouds(
+    region: list[Any], Z: Float[np.ndarray, "n D"], columns: Columns, rng: np.random.Generator
+) -> list[Candidate]:
     """A region as one cloud, which may be skewed or curved: a mixture of Gaussians that are not told apart, and a
-    Gaussian of columns with normal margins."""
+    Gaussian of columns with normal margins. The mixture is in the region's own coordinates: a cloud in a plane is
+    as flat as the plane."""
     Z = Z[rows_at_most(np.arange(len(Z)), ROWS)]
-    floor = precision_of_coordinates(columns)[1]
-    frame = Frame.fit(Z, Z.shape[1], floor)
+    errors, floor = precision_of_coordinates(columns)
+    frame = _frame(region, Z, errors) or Frame.fit(Z, Z.shape[1], floor)
     Y = frame(Z)
-    own = wide_enough(Y, np.sqrt((floor**2) @ frame.axes**2))
+    own = wide_enough(Y, np.sqrt(((errors @ frame.axes) ** 2).sum(axis=0)))
     found = mixture.in_components("mixture", Y, own, rng, mixture.FAMILIES["mixture"], merged=False)
     clouds = [Candidate("cloud", [InnerLeaf(frame, leaf) for leaf in found.components], found.shares)]
     if len(Z) > 2 * Z.shape[1]:
