@@ -25,6 +25,7 @@ from disentree._version import __version__
 from disentree.cli.options import remember_given
 from disentree.errors import UserError
 from disentree.utils.extras import needing
+from disentree.utils.memory import keep_freed_memory
 
 COMMANDS = ("check", "run", "mimosa", "apply", "explore", "report", "score", "datasets", "study")
 
@@ -155,4 +156,5 @@ def main() -> None:
     """Run the command line. A request to end is an exception, so that no temporary file is left behind."""
     with suppress(ValueError, AttributeError):  # not in the main thread, or not on this system
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    keep_freed_memory()
     app()

@@ -44,7 +44,7 @@ def structure_seconds(config: RunConfig, trains: bool = True) -> float:
     if config.structure == "mimosa-paper":
         steps = config.structure_settings.get("epochs", 50) * math.ceil(rows / 256)
         dim = config.structure_settings.get("initial_dim", 4)
-        training = steps * (0.55 if images else 0.006) if trains else 0.0
+        training = steps * (PAPER_IMAGE_STEP if images else 0.006) if trains else 0.0
         return training + (8 + 3 * dim) * rows / 90_000
     return 0.0
 
@@ -60,7 +60,7 @@ PAPER_STEP = {
     "hier-a-tc": 0.12,
 }
 PAPER_OTHER = 0.4  # COFHAE's, with its conditional penalty
-IMAGE_STEP = 0.12
+IMAGE_STEP, PAPER_IMAGE_STEP = 0.12, 0.22
 STEPS = {"quick": 1000, "default": 4000}
 
 
@@ -75,7 +75,9 @@ def model_seconds(config: RunConfig) -> float:
         steps = batches * math.ceil(STEPS[config.preset] / batches)
     known, other = (PAPER_STEP, PAPER_OTHER) if config.preset == "paper" else (STEP, 0.012)
     step = known.get(config.model, other)
-    return 3 + steps * (IMAGE_STEP + step if images else step)
+    if images:
+        step += PAPER_IMAGE_STEP if config.preset == "paper" else IMAGE_STEP
+    return 3 + steps * step
 
 
 def score_seconds(config: RunConfig) -> float:

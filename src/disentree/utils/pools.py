@@ -12,10 +12,11 @@ from typing import Any, Protocol, runtime_checkable
 
 from disentree.errors import UserError
 from disentree.utils.extras import needing
+from disentree.utils.memory import keep_freed_memory
 
 _NAMES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 THREADS = dict.fromkeys(_NAMES, "1")
-_watching = False
+_is_set_up = False
 
 
 @runtime_checkable
@@ -217,16 +218,21 @@ def process_died(error: BaseException | None) -> bool:
 
 
 def _watched(function: Callable[..., Any], *args: Any) -> Any:
-    _end_with_parent()
+    _set_up()
     return function(*args)
+
+
+def _set_up() -> None:
+    """Once for a process that we started."""
+    global _is_set_up
+    if not _is_set_up:
+        _is_set_up = True
+        keep_freed_memory()
+        _end_with_parent()
 
 
 def _end_with_parent() -> None:
     """End this process when the one that started it is gone, so that no process and no lock outlives a kill."""
-    global _watching
-    if _watching:
-        return
-    _watching = True
     parent = os.getppid()
 
     def watch() -> None:
