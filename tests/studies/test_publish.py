@@ -190,6 +190,13 @@ def test_what_has_no_value_says_why(read, text, problem):
         ("lower r4c of made where model=ae, dataset=chop* against r4c of others where model=pca", True),
         ("same flat bits of example against 256", True),
         ("same flat bits of example against 61", False),
+        ("somewhere higher r4c of made where model=cofhae against model=ae by dataset", True),  # on one of two
+        ("mostly higher r4c of made where model=cofhae against model=ae by dataset", False),
+        ("somewhere lower r4c of made where model=cofhae against model=ae by dataset", False),
+        ("mostly higher r4c of made where dataset=chop* against 0.55 by model", True),  # two of three
+        ("mostly higher r4c of made where dataset=chop* against 0.65 by model", False),
+        ("somewhere lower r4c of made where model=cofhae, dataset=space* against 0.75 by seed", True),  # one run
+        ("lower r4c of made where model=cofhae, dataset=space* against 0.75", False),
         ("steady r4c of made where model=cofhae by dataset", True),
         ("steady h_error of made where dataset=spaceshapes by model", False),
     ],
@@ -250,6 +257,22 @@ cells = ["trees", "{mean h_error of made where dataset=chop*, model=ae}"]
 against_paper = ["h_error of made where model=ae, dataset=chop*"]
 good = "low"
 [[tables.claims.rows]]
+cells = ["often", "{count r4c of made}"]
+holds = [
+    "higher r4c of made where model=cofhae, dataset=chop* against model=ae",
+    "lower r4c of made where model=cofhae, dataset=chop* against model=ae",
+    "higher r4c of made where model=cofhae, dataset=chop* against model=vae",
+]
+enough = 2
+because = "of no reason"
+[[tables.claims.rows]]
+cells = ["always", "{count r4c of made}"]
+holds = [
+    "higher r4c of made where model=cofhae, dataset=chop* against model=ae",
+    "lower r4c of made where model=cofhae, dataset=chop* against model=ae",
+]
+because = "of a reason"
+[[tables.claims.rows]]
 cells = ["later", "{mean r4c of later}"]
 holds = ["higher r4c of later against 0"]
 optional = true
@@ -280,6 +303,8 @@ def test_documents_are_filled_in_and_then_pass(tmp_path):
         "| high | .91 | same |",
         "| low | .91 | differs: of a reason |",
         "| trees | 2 | worse |",
+        "| often | 10 | same in 2 of 3 |",
+        "| always | 10 | differs in 1 of 2: of a reason |",
         "| later | not measured | not measured |",
         "| rivals later | not measured | not measured |",
     ):

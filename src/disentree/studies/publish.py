@@ -184,11 +184,13 @@ class _Document:
             verdict = " and ".join(words)
         elif "holds" in row:
             wrong = [text for text in row["holds"] if claim_problem(text, self._read)]
-            part = f" in {len(wrong)} of {len(row['holds'])}" if 0 < len(wrong) < len(row["holds"]) else ""
-            verdict = f"differs{part}" if wrong else "same"
+            right, n = len(row["holds"]) - len(wrong), len(row["holds"])
+            same = right >= row.get("enough", n)
+            part = f" in {right if same else n - right} of {n}" if 0 < right < n else ""
+            verdict = f"{'same' if same else 'differs'}{part}"
         else:
             return None
-        reason = f": {row['because']}" if "because" in row and verdict not in ("same", "better") else ""
+        reason = f": {row['because']}" if "because" in row and not verdict.startswith(("same", "better")) else ""
         return verdict + reason
 
     def _against_paper(self, text: str) -> list[int]:

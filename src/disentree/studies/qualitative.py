@@ -116,7 +116,7 @@ def _pictures(results: Results, row: Row, dataset: str, model: str) -> list[Pict
 STUDY = Study(
     name="qualitative",
     title="What was found, in pictures",
-    reproduces="Figures 3 and A.8 to A.17",
+    reproduces="Figures 3 and A.8 to A.17 (those of Spaceshapes at scales medium and paper)",
     datasets={"quick": CHOPSTICKS, "default": CHOPSTICKS, "medium": BENCHMARKS, "paper": BENCHMARKS},
     seeds={"quick": 1, "default": 1, "medium": 1, "paper": 5},
     scale_descriptions={
