@@ -372,8 +372,13 @@ def test_ctrl_c_ends_with_the_best_candidate_so_far(monkeypatch):
     ds = load_dataset("chopsticks-depth2-slope", n_samples=600, seed=1)
     with pytest.warns(RuntimeWarning, match="interrupted: atlas was not finished"):
         m = MIMOSA().fit(ds.X)
+    assert m.interrupted_
     assert m.candidates_[0]["finder"] == "subspaces"
     assert same_partition(ds.paths, m.labels_)
+    with pytest.raises(KeyboardInterrupt):  # a resample of a search that was cut short would tell nothing
+        m.stability(n_resamples=1)
+    monkeypatch.undo()
+    assert not m.fit(ds.X).interrupted_
 
 
 @pytest.mark.parametrize("n", [800, 1500, 4000])

@@ -9,6 +9,7 @@ import pytest
 from disentree.datasets import load_file
 from disentree.errors import UserError
 from disentree.runs import Run, RunConfig, finish_run, start_run
+from disentree.runs.findings import read_findings
 from disentree.runs.reading import read_blocks
 from shell import invoke, is_one_sentence
 
@@ -218,13 +219,15 @@ def test_a_table_has_leaves_probabilities_errors_and_what_is_kept(colored_run, c
     assert result.exit_code == 0, result.stderr
     found = pd.read_csv(tmp_path / name) if name == "z.csv" else pd.read_parquet(tmp_path / name)
     model = colored_run.model("cpu")
+    findings = read_findings(colored_run, model.hierarchy_)  # what the report calls them
     assert list(found.columns) == [
         "key", "path (kept)", "path", "leaf", "probability", "error",
-        *(variable.name for variable in model.hierarchy_.variables),
+        *(variable.name for variable in findings.shown_hierarchy().variables),
     ]  # fmt: skip
     assert found["key"].tolist() == colored["key"].tolist()
     assert found["path (kept)"][7] == "0k7"
-    assert found["leaf"].tolist() == [model.hierarchy_.paths[path].name for path in found["path"]]
+    assert found["leaf"].tolist() == [findings.path_name(path) for path in found["path"]]
+    assert not set(found["leaf"]) & {path.name for path in model.hierarchy_.paths}
     X = colored_run.data.X
     again = model.inverse_transform(model.transform(X))
     np.testing.assert_allclose(found["error"], np.sqrt(((X - again) ** 2).mean(axis=1)), rtol=1e-3, atol=1e-5)

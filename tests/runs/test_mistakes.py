@@ -22,8 +22,8 @@ from .conftest import STICKS
         ("nothing.csv", "there is no file nothing.csv"),
         ("data.xlsx", "there is no data set 'data.xlsx'"),
         ("chopsticks-depth2-inter --n-samples 50", "has 50 usable rows; at least 100 are needed"),
-        ("chopsticks-depth2-inter --n-samples 0", "n_samples: Input should be greater than or equal to 1, got 0"),
-        ("chopsticks-depth2-inter --seed -1", "seed: Input should be greater than or equal to 0, got -1"),
+        ("chopsticks-depth2-inter --n-samples 0", "--n-samples must be greater than or equal to 1, got 0"),
+        ("chopsticks-depth2-inter --seed -1", "--seed must be greater than or equal to 0, got -1"),
         ("chopsticks-depth2-inter --preset fast", "--preset must be quick, default or paper, got 'fast'"),
         (
             "chopsticks-depth2-inter --structure guess",
@@ -38,6 +38,11 @@ from .conftest import STICKS
         ("t.csv --structure true", "has no ground truth to take the structure from"),
         ("t.csv --types a=thing", "--types takes COLUMN=KIND, where KIND is number, integer, date, "),
         ("t.csv --drop z", "there is no column 'z'; there are a, b, c"),
+        ("t.csv --device abacus", "device 'abacus' is not available"),
+        ("t.csv --n-jobs 0", "--n-jobs must be 1 or more, or -1 for all cores, got 0"),
+        ("t.csv --resamples -1", "--resamples must be greater than or equal to 0, got -1"),
+        ("days.csv --log day", "no logarithm of 'day': it is no column of numbers but date"),
+        ("rentls", "there is no data set 'rentls'; known names"),
         ("nan.csv", "has no column to work with: left out columns 'a', 'b', 'c': every cell is empty"),
         ("nan.npy --drop a", "nan.npy is an array, which has no option 'drop'"),
         ("chopsticks-depth2-inter --structure true --set mimosa.n_neighbors=9", "--set mimosa.NAME is for MIMOSA"),
@@ -48,6 +53,8 @@ def test_mistakes_are_one_sentence(args, sentence, tmp_path, fakes, monkeypatch)
     monkeypatch.chdir(tmp_path)
     pd.DataFrame(np.random.default_rng(0).random((200, 3)), columns=list("abc")).to_csv("t.csv", index=False)
     pd.DataFrame(np.full((200, 3), np.nan), columns=list("abc")).to_csv("nan.csv", index=False)
+    days = pd.date_range("2022-01-01", periods=200).astype(str)
+    pd.DataFrame({"day": days, "x": np.arange(200.0)}).to_csv("days.csv", index=False)
     np.save("nan.npy", np.full((200, 3), np.nan))
     result = invoke("run", *shlex.split(args), "--out", "r")
     assert result.exit_code == 2
@@ -111,6 +118,28 @@ def test_a_run_that_cannot_read_its_data_leaves_no_folder(tmp_path):
     (tmp_path / "mine").mkdir()  # a folder that was there stays
     assert invoke("run", tmp_path / "bad.csv", "--out", tmp_path / "mine").exit_code == 2
     assert (tmp_path / "mine").is_dir()
+
+
+def test_a_table_without_numbers_and_groups_says_so(tmp_path):
+    names = np.random.default_rng(0).choice(["", "a word"], 300)
+    pd.DataFrame({"note": names, "key": [f"k{i}" for i in range(300)]}).to_csv(tmp_path / "t.csv", index=False)
+    result = invoke("run", tmp_path / "t.csv", "--out", tmp_path / "r", "--resamples", 0, "--no-report")
+    assert (result.exit_code, is_one_sentence(result)) == (2, True)
+
+
+def test_numbers_that_are_declared_categories_stay_categories(tmp_path):
+    values = np.random.default_rng(0).integers(0, 9, 300)
+    pd.DataFrame({"a": values}).to_csv(tmp_path / "t.csv", index=False)
+    words = ("--types", "a=category", "--resamples", 0, "--no-report", "--preset", "quick")
+    result = invoke("run", tmp_path / "t.csv", "--out", tmp_path / "r", *words)
+    assert result.exit_code == 0, result.stderr
+    assert Run.open(tmp_path / "r").data.X.shape == (300, 9)
+
+
+def test_resamples_are_done_without_a_report_too(tmp_path, fakes):
+    words = (*STICKS, "--out", tmp_path / "r", "--no-report", "--n-jobs", 1)
+    assert invoke("run", *words, "--resamples", 2).exit_code == 0
+    assert Run.open(tmp_path / "r").read_json("stability.json")["n_resamples"] == 2
 
 
 def test_settings_that_exist_are_taken(tmp_path):

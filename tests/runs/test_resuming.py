@@ -148,6 +148,47 @@ def test_a_model_that_says_it_was_interrupted_is_not_kept(tmp_path, fakes, monke
     assert finished_stages(Run.open(tmp_path / "r")) == ["data", "structure"]
 
 
+@pytest.mark.filterwarnings("ignore:interrupted")
+def test_a_search_that_was_cut_short_is_not_kept(tmp_path, monkeypatch):
+    from disentree.mimosa.finders import atlas, subspaces
+
+    ask = ("mimosa", *STICKS, "--out", tmp_path / "r", "--no-figures")
+    with monkeypatch.context() as patch:
+        patch.setattr(subspaces, "needless_if_filled", lambda *args: [])  # so that the atlas is asked too
+        patch.setattr(atlas, "find", _interrupt)
+        assert invoke(*ask).exit_code == 130
+    assert finished_stages(Run.open(tmp_path / "r")) == ["data"]
+    assert invoke(*ask).exit_code == 0
+
+
+@pytest.mark.filterwarnings("ignore:interrupted")
+def test_resamples_that_were_stopped_go_on(tmp_path, fakes, one_picture, monkeypatch):
+    from disentree.mimosa import stability
+
+    ask = ("run", *STICKS, "--out", tmp_path / "r", "--n-jobs", "1", "--resamples", "3")
+    real, calls = stability.compare, []
+
+    def second_stops(*args):
+        calls.append(args)
+        return real(*args) if len(calls) < 2 else _interrupt()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stability, "compare", second_stops)
+        result = invoke(*ask)
+    assert result.exit_code == 130
+    assert "stopped in stage 'stability'" in result.stderr
+    assert not (tmp_path / "r" / "stability.json").exists()
+    with monkeypatch.context() as patch:
+        patch.setattr(stability, "compare", lambda *args: calls.append(args) or real(*args))
+        assert invoke(*ask).exit_code == 0
+    assert len(calls) == 2 + 2  # the first is not done again
+    assert Run.open(tmp_path / "r").read_json("stability.json")["n_resamples"] == 3
+
+
+def _interrupt(*args, **kwargs):
+    raise KeyboardInterrupt
+
+
 def test_other_settings_are_refused_once_the_data_was_read(tmp_path, fakes):
     run = start_run(RunConfig.of("chopsticks-depth2-inter", n_samples=300), tmp_path / "r")
     again = RunConfig.of("chopsticks-depth2-inter", n_samples=300, seed=1)

@@ -25,6 +25,7 @@ from disentree._version import __version__
 from disentree.cli.options import remember_given
 from disentree.errors import UserError
 from disentree.utils.extras import needing
+from disentree.utils.interrupts import plain_interrupts
 from disentree.utils.memory import keep_freed_memory
 
 COMMANDS = ("check", "run", "mimosa", "apply", "explore", "report", "score", "datasets", "study")
@@ -40,7 +41,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         try:
-            with needing(f"`disentree {command.__name__}`"):
+            with needing(f"`disentree {command.__name__}`"), plain_interrupts():
                 command(*args, **kwargs)
         except (typer.Exit, BrokenPipeError):
             raise  # typer leaves quietly when the reader of our output has gone

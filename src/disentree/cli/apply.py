@@ -44,7 +44,8 @@ def apply(
     if existing and not force:
         raise UserError(f"{existing[0]} exists; --force overwrites it")
     done = apply_run(Run.open(run), file, out, keep=keep or (), engine=engine, address=address, device=device)
-    print(f"{done.n_rows:,} rows in {done.seconds:.1f} s ({done.n_rows / max(done.seconds, 1e-9):,.0f} rows/s)")
+    rate = done.n_rows / max(done.seconds, 1e-9)
+    print(f"{done.n_rows:,} row{'s' * (done.n_rows != 1)} in {done.seconds:.1f} s ({rate:,.0f} rows/s)")
     for reason, n in done.without_path.items():
         print(f"{n:,} rows without a path: {reason}")
     print("written: " + ", ".join(map(str, done.files)))

@@ -90,6 +90,8 @@ def run(
     if hierarchy is not None:
         refuse("says where the tree comes from, and so do --hierarchy and --labels", "structure")
     model_settings, mimosa_settings = settings_from(set_)
+    if n_jobs is not None and n_jobs < 1 and n_jobs != -1:
+        raise UserError(f"--n-jobs must be 1 or more, or -1 for all cores, got {n_jobs}")
     if preset not in ("quick", "default", "paper"):
         raise UserError(f"--preset must be quick, default or paper, got {preset!r}")
     for path in (hierarchy, labels):
@@ -112,12 +114,15 @@ def run(
     )
     with needing(f"--model {model}", "`disentree mimosa` finds the tree of a table without it"):
         find_model(config.model).load_class()  # before any work is done
+        from disentree.training.session import pick_device
+
+        pick_device(device)
     is_new = not out.exists()
     started = start_run(config, out, force=force)
     try:
         finish_run(
             started,
-            until="report" if report else "reasons",
+            until="report" if report else "stability" if resamples else "reasons",
             device=device,
             n_jobs=n_jobs,
             verbose=log.isEnabledFor(logging.INFO),

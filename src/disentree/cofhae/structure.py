@@ -38,8 +38,8 @@ def read_frame(model: Any, X: Any, hierarchy: Any, paths: Any, table: TableModel
     model.table_ = model.codec_ = model.units_ = model.mimosa_ = None
     if not is_frame(X):
         return X, hierarchy, paths
-    codec = Codec.fit(X)
-    if codec.schema.is_plain:
+    codec = Codec.fit(X) if table is None else table.codec  # numbers may have been declared categories
+    if table is None and codec.schema.is_plain:
         model.codec_ = codec
         return X, hierarchy, paths
     if hierarchy is None:

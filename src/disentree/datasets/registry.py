@@ -213,7 +213,7 @@ def _recipe(name: str, options: dict[str, Any]) -> tuple[DatasetInfo, Recipe]:
     else:
         names = [*_BENCHMARKS, *(f"chopsticks-depth{match[1]}-{v}" for v in VARIANTS if match)]
         names += [*_RECIPES, *_PRODUCTS, *CARDS]
-        near = difflib.get_close_matches(name, names, n=1, cutoff=0.3)
+        near = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known names: {', '.join(names)}"
         raise ValueError(f"there is no data set {name!r}; {hint}")
     return DatasetInfo(name, recipe.description, recipe.hierarchy, {**defaults, "noise": 0.0, **options}), recipe

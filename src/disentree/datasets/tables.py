@@ -87,7 +87,8 @@ def table_data(
     there = frame[used].notna().any(axis=1).to_numpy()
     rows = None
     if not there.all():
-        policy.append(f"left out {int((~there).sum()):,} of {len(frame):,} rows: every cell is empty")
+        n_empty = f"{int((~there).sum()):,} of {len(frame):,} rows"
+        policy.append(f"left out {n_empty}: all cells of the columns that are used are empty")
         frame, rows = frame[there].reset_index(drop=True), np.flatnonzero(there)
     frame = frame[used]
     if n_again := int(frame.duplicated().sum()):

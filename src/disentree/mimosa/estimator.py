@@ -105,6 +105,8 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         have, and `candidate_` and `embedding_` are of these.
     stability_ : Stability or None
         What `stability` measured last.
+    interrupted_ : bool
+        Whether Ctrl-C ended the search: it then chose among what had been found.
     verdict_ : str
         What was found and how sure it is, in a sentence.
     timings_ : dict of float
@@ -251,6 +253,7 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         finders = [finder for finder in finders if finder.name not in self._unasked]
         outcome = search(Z, self._floor, columns, finders, seeds[2], self._timed, inside, self._rigor)
         self.candidates_, self._silent = outcome.table, outcome.silent
+        self.interrupted_ = outcome.interrupted
         self.description_length_ = outcome.description_length
         self.saved_bits_, self.saved_bits_doubt_ = outcome.saved_bits, outcome.doubt
         return outcome, Z

@@ -35,6 +35,7 @@ from disentree.mimosa.judge import (
     structureless,
 )
 from disentree.mimosa.look_again import Looked, look_again, wide_enough
+from disentree.utils.interrupts import plain_interrupts
 
 FEWEST = 30  # rows, to look for structure in
 # A candidate with more leaves must save this many times the bits of one with fewer: cutting a leaf in pieces
@@ -65,6 +66,8 @@ class Outcome:
         Bits per row that it saves over the best model without structure, and the standard error of that.
     silent : tuple of str, default=()
         Finders that were asked and had nothing to offer.
+    interrupted : bool, default=False
+        Whether Ctrl-C ended the search, and it chose among what there was.
     """
 
     candidate: Any
@@ -73,6 +76,7 @@ class Outcome:
     saved_bits: float
     doubt: float
     silent: tuple[str, ...] = ()
+    interrupted: bool = False
 
 
 @dataclass(frozen=True)
@@ -217,12 +221,13 @@ def search(
     )
     needless: set[str] = set()
     silent: list[str] = []
+    interrupted = False
     for finder in finders:
         if finder.name in needless:
             continue
         find_seed, fold_seed = own_seeds[finder.name].spawn(2)
         try:
-            with step(finder.name):
+            with plain_interrupts(), step(finder.name):
                 start = time.perf_counter()
                 whole = len(Z) < finder.whole
                 new = finder.find(Z if whole else fitted, np.random.default_rng(find_seed))
@@ -249,10 +254,12 @@ def search(
             if not set(verdicts) - set(STRUCTURELESS):
                 raise
             warnings.warn(f"interrupted: {finder.name} was not finished", RuntimeWarning, stacklevel=2)
+            interrupted = True
             break
     leaves = {name: connected_leaves(found[name], fitted) for name in verdicts}
-    outcome = replace(choose(found, verdicts, leaves, Z.shape[1], rigor), silent=tuple(silent))
-    if inside is None or not outcome.saved_bits or is_product(outcome.candidate):
+    chosen = choose(found, verdicts, leaves, Z.shape[1], rigor)
+    outcome = replace(chosen, silent=tuple(silent), interrupted=interrupted)
+    if interrupted or inside is None or not outcome.saved_bits or is_product(outcome.candidate):
         return outcome
     with step("looking again"):
         return look_inside(

@@ -25,6 +25,7 @@ from disentree.mimosa.inputs import is_frame
 from disentree.mimosa.verdict import HALF, verdict
 from disentree.utils import progress
 from disentree.utils.files import atomic_path
+from disentree.utils.interrupts import plain_interrupts
 from disentree.utils.pools import open_pool
 
 # Two leaves are the same if they share this part of the rows that either has (Jaccard): half of a leaf that was
@@ -298,10 +299,11 @@ def stability_of(
     with progress.bar("resample", n_resamples, verbose, done=len(done)) as tell:
         calls = ((i, refit, _take(X, rows[i]), found[rows[i]]) for i in todo)
         try:
-            for i, record in _run(calls, jobs):
-                done[i] = record
-                _write_checkpoint(checkpoint, i, record)
-                tell(len(done))
+            with plain_interrupts():
+                for i, record in _run(calls, jobs):
+                    done[i] = record
+                    _write_checkpoint(checkpoint, i, record)
+                    tell(len(done))
         except KeyboardInterrupt:
             if not done:
                 raise
@@ -334,6 +336,8 @@ class _Refit:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what they say was said about all rows, or is about a part of them
             again = Found.of(model.fit(X, **more))
+        if getattr(model, "interrupted_", False):  # the paper's is not
+            raise KeyboardInterrupt
         return compare(found, again)
 
 

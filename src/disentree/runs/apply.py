@@ -19,6 +19,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
 from disentree.errors import UserError
+from disentree.hierarchy import Hierarchy
+from disentree.runs.findings import read_findings
 from disentree.runs.folder import Run
 from disentree.runs.reading import check_layout, read_blocks, read_rows
 from disentree.runs.stages import check_stages
@@ -79,7 +81,8 @@ def apply_run(
         Rows of the kind that the run was made from: .npy, .npz, .csv, .tsv, .parquet or a folder of images.
     out : str or path
         A .npy file gets the codes, and one beside it that ends in .paths.npy the paths. A .csv or .parquet table
-        gets for each row the columns to keep (of a folder, the name of the file), its path, the name of its leaf,
+        gets for each row the columns to keep (of a folder, the name of the file), its path, the name of its leaf
+        (here and of variables those of the report),
         the probability of the path, the error of its reconstruction (root of the mean square, in the units of the
         features: standard deviations, or full brightness) and a column for each variable. Rows that cannot be put
         on a path get the path -1 and no codes.
@@ -148,7 +151,7 @@ def _apply_in_order(
     n_rows, reasons = 0, Counter[str]()
     with ExitStack() as stack:
         kept_names = ("file",) if source.is_dir() else tuple(keep)
-        write = open_writer(stack, out, model.hierarchy_, kept_names)
+        write = open_writer(stack, out, *_names(run, model.hierarchy_), kept_names)
         for block in read_blocks(source, about, keep):
             found = _assigned(model, block.X, block.unreadable)
             write(found, block.kept)
@@ -156,6 +159,16 @@ def _apply_in_order(
             reasons += found.reasons
             log.debug("%s rows done", f"{n_rows:,}")
     return n_rows, reasons
+
+
+def _names(run: Run, hierarchy: Hierarchy) -> tuple[list[str], list[str]]:
+    """Names of variables and of leaves, as the report shows them."""
+    findings = read_findings(run, hierarchy)
+    plain = [variable.name for variable in hierarchy.variables]
+    shown = [findings.variable_name(name) for name in plain]
+    twice = {name for name, n in Counter(shown).items() if n > 1}  # a user may have edited names.json
+    variables = [f"{name} ({own})" if name in twice else name for name, own in zip(shown, plain, strict=True)]
+    return variables, [findings.path_name(path) for path in range(len(hierarchy.paths))]
 
 
 def _assigned(

@@ -150,9 +150,9 @@ class RunConfig(BaseModel):
             return cls(**given)
         except ValidationError as error:
             first = error.errors()[0]
-            raise UserError(
-                f"{'.'.join(map(str, first['loc']))}: {first['msg']}, got {first['input']!r}"
-            ) from None
+            name = ".".join(map(str, first["loc"])).replace("_", "-")
+            problem = first["msg"].replace("Input should", "must")
+            raise UserError(f"--{name} {problem}, got {first['input']!r}") from None
 
     def differences(self, other: RunConfig) -> list[str]:
         """What two runs do differently.
@@ -256,7 +256,11 @@ def usual_structure(model: str, kind: str) -> str:
 
 
 def _word(value: Any) -> str:
-    return "unset" if value is None else ("default options" if value == {} else str(value))
+    if isinstance(value, dict):
+        return " ".join(f"{name}={_word(one)}" for name, one in value.items()) or "as usual"
+    if isinstance(value, list | tuple):
+        return ",".join(map(_word, value))
+    return "not given" if value is None else str(value)
 
 
 def check_settings(config: RunConfig) -> None:

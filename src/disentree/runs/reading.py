@@ -179,6 +179,8 @@ def frame_blocks(path: Path, about: dict[str, Any], step: int, keep: Collection[
     as_text = [*(column.name for column in columns if column.is_categorical), *keep]
     warned: set[str] = set()
     for frame in table.frames(step, as_text):
+        if frame.empty:
+            raise UserError(f"{path} has no rows")
         frame = with_numbers(frame, table, {name: numeric.get(name, "category") for name in frame}, [])
         if columns:
             _warn_of_new_values(frame, about, path, warned)
@@ -196,12 +198,22 @@ def features_of(frame: Any, about: dict[str, Any], path: Path) -> Float[np.ndarr
         if about["scale"] is None and _used(about) and not _is_raw(about):
             codec = Codec.from_dict(about["table"])
             used = frame[[column.name for column in _used(about)]]
-            return codec.features(codec.read(used.replace([np.inf, -np.inf], np.nan)))  # as in training
+            return codec.features(codec.read(_without_infinities(used)))  # as in training
         names = about["feature_names"] or list(frame.columns)
         numbers = np.stack([as_numbers(frame[name]) for name in names], axis=1)
     except (ValueError, TypeError) as error:
-        raise UserError(f"{path} must hold numbers in the run's columns: {error}") from None
+        raise UserError(f"{path} does not have the run's columns: {error}") from None
     return numbers
+
+
+def _without_infinities(frame: Any) -> Any:
+    from pandas.api import types
+
+    frame = frame.copy()
+    for name, column in frame.items():
+        if types.is_float_dtype(column):
+            frame[name] = column.replace([np.inf, -np.inf], np.nan)
+    return frame
 
 
 def _is_raw(about: dict[str, Any]) -> bool:

@@ -166,10 +166,7 @@ def render(run: Run) -> str:
         "figures": _figures(run, about["kind"], explained),
         "factors": _factors(metrics["factors"]),
         "scores": _scores(metrics, about["kind"]),
-        "dependence": [
-            (_leaf(p["path"]), f"{p['mean']:.3f}", f"{p['worst']:.3f}", " and ".join(p["pair"]))
-            for p in metrics["dependence"]
-        ],
+        "dependence": _dependence(metrics["dependence"], findings),
         "estimator": metrics.get("estimator"),
         "notes": metrics["notes"],
         "policy": about["policy"],
@@ -347,8 +344,18 @@ def _seconds_by_stage(run: Run) -> dict[str, float]:
     return {name: stage["seconds"] for name, stage in run.stages.items() if name != "report"}
 
 
-def _leaf(path: str) -> str:
-    return path.replace("/", ", ")
+def _dependence(found: list[dict[str, Any]], findings: Findings) -> list[tuple[str, ...]]:
+    """Leaf, mean, largest, and between which variables."""
+    index = {path.name: i for i, path in enumerate(findings.hierarchy.paths)}
+    return [
+        (
+            findings.path_name(index[p["path"]]),
+            f"{p['mean']:.3f}",
+            f"{p['worst']:.3f}",
+            " and ".join(findings.variable_name(name) for name in p["pair"]),
+        )
+        for p in found
+    ]
 
 
 def _number(value: float | None, places: int) -> str:

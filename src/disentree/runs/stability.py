@@ -46,5 +46,7 @@ def measure_stability(run: Run, options: StageOptions) -> str:
         verbose=options.verbose,
         seconds=sum(about["timings"].values()),
     )
+    if result.n_resamples < wanted:  # those that are finished are kept
+        raise KeyboardInterrupt
     run.write_json(STABILITY, result.to_dict())
     return f"the same tree in {result.tree:.0%} of {result.n_resamples} resamples"

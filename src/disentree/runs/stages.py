@@ -32,6 +32,7 @@ from disentree.runs.stability import STABILITY, measure_stability
 from disentree.runs.structure import REPRESENTATION, RESAMPLES, STRUCTURE_FILES, TABLE, find_structure
 from disentree.runs.training import CHECKPOINTS, seconds_in_checkpoint, train_model
 from disentree.utils.files import locked, remove_temporaries
+from disentree.utils.interrupts import plain_interrupts
 from disentree.utils.versions import build_versions, describe_build
 
 log = logging.getLogger(__name__)
@@ -230,7 +231,8 @@ def _do(run: Run, stage: Stage, options: StageOptions) -> None:
     cpu_began = time.process_time()
     began = time.perf_counter() - (seconds_in_checkpoint(run) if stage.name == "model" else 0.0)
     try:
-        result = stage.function(run, options)
+        with plain_interrupts():
+            result = stage.function(run, options)
     except BaseException as error:  # Ctrl-C too; what is finished stays finished
         what = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
         with suppress(OSError):  # the disk may be full

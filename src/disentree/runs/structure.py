@@ -81,6 +81,8 @@ def _run_mimosa(
     try:
         with _kept_representation(run):
             mimosa.fit(rows_of(train), **more)
+        if getattr(mimosa, "interrupted_", False):  # what a whole search would find may be something else
+            raise KeyboardInterrupt
     except NoComponentFound:  # its representation is fitted, and other runs may share it
         if options.on_mimosa is not None:
             options.on_mimosa(mimosa)

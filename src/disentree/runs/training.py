@@ -9,7 +9,7 @@ from typing import Any
 
 from disentree.cofhae.units import Units
 from disentree.datasets import UserData
-from disentree.errors import DamagedFile
+from disentree.errors import DamagedFile, UserError
 from disentree.mimosa.representation.loading import load_representation
 from disentree.mimosa.saving import table_from_json
 from disentree.runs.folder import Run
@@ -28,6 +28,9 @@ CHECKPOINTS = (CHECKPOINT, "checkpoint/pixels.safetensors", "checkpoint/represen
 def train_model(run: Run, options: StageOptions) -> str:
     """Train the model, or go on with a training that was interrupted, and save it."""
     data, hierarchy = run.data, run.hierarchy
+    if not hierarchy.n_variables:
+        what = "it has no column of numbers, and its categories form no groups"
+        raise UserError(f"there is nothing to learn about {run.config.source}: {what}")
     rows = run.read_npz("labels.npz", "train", "labels")
     _remove_damaged_checkpoint(run)
     model = make_model(run, options, is_image=data.X.ndim > 2)

@@ -32,13 +32,15 @@ Kept = Sequence[Sequence[str | None]]  # columns of text that are copied
 Write = Callable[[Assigned, Kept], None]
 
 
-def open_writer(stack: ExitStack, out: Path, hierarchy: Any, keep: Sequence[str] = ()) -> Write:
-    """A function that appends rows to the files for `out`, which appear when `stack` is closed."""
-    names = [variable.name for variable in hierarchy.variables]
+def open_writer(
+    stack: ExitStack, out: Path, names: list[str], leaf_names: Sequence[str], keep: Sequence[str] = ()
+) -> Write:
+    """A function that appends rows to the files for `out`, which appear when `stack` is closed. The names are
+    those of variables and of leaves."""
     temporary = [stack.enter_context(atomic_path(path)) for path in out_files(out)]
     if out.suffix.lower() == ".npy":
         return _npy_writer(stack, temporary, len(names))
-    leaves = np.array([*(path.name for path in hierarchy.paths), None], dtype=object)
+    leaves = np.array([*leaf_names, None], dtype=object)
     writer = _csv_writer if out.suffix.lower() == ".csv" else _parquet_writer
     return writer(stack, temporary[0], _distinct(keep, names), leaves, names)
 

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from disentree.tables.column import Column, Schema
-from disentree.tables.dates import DAY, as_days
+from disentree.tables.dates import DAY, EXAMPLE_DATE, as_days
 from disentree.tables.frames import as_pandas
 from disentree.tables.kinds import as_levels, as_numbers, infer_schema, infinity_in
 from disentree.tables.margins import backward, choose_scale, forward
@@ -154,7 +154,7 @@ class Codec:
         try:
             x = as_days(values, column.date_format) if column.kind == "date" else as_numbers(values)
         except (ValueError, TypeError):
-            form = f" like {column.date_format}" if column.date_format else ""
+            form = f" like {EXAMPLE_DATE:{column.date_format}}" if column.date_format else ""
             raise ValueError(f"column {column.name!r} must hold {column.kind}s{form}, as it did before") from None
         if np.isinf(x).any():
             raise ValueError(infinity_in(column.name, x))

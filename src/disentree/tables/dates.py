@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from jaxtyping import Float
 DAY = 86_400_000_000_000  # nanoseconds
 DATE_SHARE = 0.95  # of texts that must read as dates, for all to be
 GUESSED_FROM = 50  # texts, at which all forms of a column are looked for
+EXAMPLE_DATE = datetime(2022, 9, 24)  # to show a form with
 
 
 def looks_like_dates(text: Any) -> bool:
@@ -49,7 +51,7 @@ def date_format_of(values: Any) -> str:
 
 def date_note(form: str) -> str:
     """What is said about a column of text that is read as dates."""
-    if "%d" not in form or "%m" not in form:
+    if "%d" not in form or "%m" not in form or form.startswith("%Y"):  # nothing to mistake
         return "text read as dates"
     order = "day first" if form.index("%d") < form.index("%m") else "month before day"
     return f"text read as dates, {order}"

@@ -71,7 +71,7 @@ def infer_schema(
 
 
 def _with_log(column: Column, values: Any) -> Column:
-    if not column.is_numeric:
+    if not column.is_numeric or column.kind == "date":
         raise ValueError(f"no logarithm of {column.name!r}: it is no column of numbers but {column.kind}")
     numbers = as_numbers(values)
     if np.nanmin(numbers) < 0:
