@@ -7,9 +7,11 @@ from disentree import COFHAE, MIMOSA, Hierarchy
 from disentree.datasets import load_dataset
 from disentree.geometry import additive_maps
 from disentree.geometry.additive import Items, spread_of
-from disentree.geometry.additive_maps import fit_additive_maps, has_too_many_paths
+from disentree.geometry.additive_maps import _own_directions, fit_additive_maps, has_too_many_paths
 from disentree.geometry.linear_maps import fit_linear_maps
 from disentree.mimosa import codes as mimosa_codes
+
+C = {"kind": "continuous"}
 
 
 def correlations(h, V, Z):
@@ -109,3 +111,51 @@ def test_codes_of_mimosa_with_very_many_paths(monkeypatch):
     on = ~np.isnan(other).all(axis=0) & continuous
     np.testing.assert_allclose(np.nanmean(other[:, on], axis=0), 0, atol=0.05)
     np.testing.assert_allclose(np.nanstd(other[:, on], axis=0), 1, atol=0.05)
+
+
+def _correlation(x, y):
+    return abs(np.corrcoef(x, y)[0, 1])
+
+
+def test_a_variable_is_what_varies_only_on_its_branch():
+    """What is paid less than was due is 0 on the other branch, though the rooms vary far more on both."""
+    rng = np.random.default_rng(0)
+    late = rng.random(600) < 0.3
+    rooms, due = rng.normal(size=(2, 600))
+    short = np.where(late, rng.uniform(0.1, 0.5, 600), 0)
+    X = np.column_stack([rooms, due, due - short, rng.normal(size=600)])
+    tree = Hierarchy.from_dict(
+        {"variables": [C, {"kind": "categorical", "options": [{"variables": []}, {"variables": [C]}]}]}
+    )
+    maps = fit_additive_maps(X, tree, late.astype(int), rng)
+    z = maps.variables(X, late.astype(int), Items.of(tree))
+    assert _correlation(z[late, 1], short[late]) > 0.99
+    assert np.isnan(z[~late, 1]).all()
+
+
+def test_a_column_is_a_variable_of_the_group_that_alone_has_it():
+    """Offices have a floor and a tax, flats a floor, houses neither; tax and floor vary more than all else."""
+    rng = np.random.default_rng(1)
+    path = rng.integers(0, 3, 900)  # house, flat, office
+    floor, tax = np.where(path > 0, 3 * rng.normal(size=900), 0), np.where(path == 2, 5 * rng.normal(size=900), 0)
+    area = rng.normal(size=900)
+    nested = {"kind": "categorical", "options": [{"variables": []}, {"variables": [C]}]}
+    tree = Hierarchy.from_dict(
+        {"variables": [C, {"kind": "categorical", "options": [{"variables": []}, {"variables": [C, nested]}]}]}
+    )
+    X = np.column_stack([area, floor, tax])
+    z = fit_additive_maps(X, tree, path, rng).variables(X, path, Items.of(tree))
+    for variable, column, rows in ((0, area, path >= 0), (1, floor, path > 0), (2, tax, path == 2)):
+        assert _correlation(z[rows, variable], column[rows]) > 0.99
+
+
+def test_few_rows_do_not_make_directions_of_their_own():
+    """With no more rows than columns some direction never varies outside, by chance."""
+    rng = np.random.default_rng(2)
+    on = np.arange(60) < 40
+    X = rng.normal(size=(60, 20)) * np.linspace(3, 1, 20)
+    own = _own_directions(X[on], X[~on])
+    assert own.shape == (20, 0)
+    again = rng.normal(size=(400, 20)) * np.linspace(3, 1, 20)
+    assert _own_directions(again[:200], again[200:]).shape == (20, 0)
+    assert _own_directions(again[:200], again[200:] * (np.arange(20) > 0)).tolist() == np.eye(20)[:, :1].tolist()

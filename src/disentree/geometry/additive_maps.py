@@ -21,7 +21,9 @@ from disentree.hierarchy import Hierarchy
 MANY_NUMBERS = 1e6  # in the Gaussians of all paths, from which there are none: an array of eight megabytes
 RIDGE = 1.0  # rows of prior weight on an option's effect being none
 SHARPNESS = 1000.0  # inverse strength of the penalty on the weights that tell options apart
-OWN = 0.05  # of its variance that a feature may have where a group is not active, to be the group's own
+OWN = 0.05  # of its variance that a direction may have where a group is not active, to be the group's own
+ENOUGH = 4  # rows for every feature where a group is not active: fewer have directions without variance by chance
+SLIGHT = 1e-6  # of the mean variance of features, below which a direction does not vary
 CLASSIFIED = 10_000  # rows that options are told apart on
 
 
@@ -61,7 +63,8 @@ def fit_additive_maps(
     paths: Int[np.ndarray, " n"],
     rng: np.random.Generator,
 ) -> AdditiveMaps:
-    """Least squares for base and effects, then principal components of what is left, from the root down.
+    """Least squares for base and effects, then leading directions of what is left, from the root down: of a branch
+    those that vary only there, of a group not the features of those below it.
 
     Parameters
     ----------
@@ -83,42 +86,89 @@ def fit_additive_maps(
     directions = np.zeros((on.shape[1], X.shape[1]))
     forward = np.zeros((X.shape[1], on.shape[1]))
     done: list[int] = []
-    for own in items.groups():
+    groups = items.groups()
+    private = [_own_features(left[on[:, group[0]]], left[~on[:, group[0]]]) for group in groups]
+    for own in groups:
         rows = on[:, own[0]]
+        below = [g for g, other in enumerate(groups) if _is_below(on[:, other[0]], rows)]
         # Active wherever this group is: the variables of the groups above it.
         above = [i for i in done if (items.continuous[:, i] >= items.continuous[:, own[0]]).all()]
         explained = forward[:, above] @ directions[above]
-        V = _components(left, rows, len(own), explained)
-        spread = (
-            np.sqrt(np.maximum(np.mean((left[rows] @ V) ** 2, axis=0), 1e-300))
-            if rows.any()
-            else np.ones(len(own))
-        )
-        directions[own] = (V * spread).T
+        E = left - left @ explained
+        simplest = rows & ~on[:, [groups[g][0] for g in below]].any(axis=1)
+        theirs = np.unique(np.concatenate([np.zeros(0, int), *(private[g] for g in below)]))
+        V = _components(E, left[~rows], rows, simplest, theirs, len(own))
+        z = E[rows] @ V
+        spread = np.sqrt(np.maximum(np.mean(z**2, axis=0), 1e-300)) if rows.any() else np.ones(len(own))
         forward[:, own] = (np.eye(len(V)) - explained) @ V / spread
+        directions[own] = (V * spread).T
         done += own.tolist()
     weights, bias = _logits(X, A, hierarchy, rng)
     return AdditiveMaps(base, effects, directions, forward, weights, bias)
 
 
+def _is_below(rows: Bool[np.ndarray, " n"], others: Bool[np.ndarray, " n"]) -> bool:
+    """Whether a group is active only where another is, and not everywhere there."""
+    return bool((rows <= others).all() and (rows < others).any())
+
+
 def _components(
-    left: Float[np.ndarray, "n f"], rows: Bool[np.ndarray, " n"], d: int, explained: Float[np.ndarray, "f f"]
+    E: Float[np.ndarray, "n f"],
+    outside: Float[np.ndarray, "m f"],
+    rows: Bool[np.ndarray, " n"],
+    simplest: Bool[np.ndarray, " n"],
+    theirs: Int[np.ndarray, " k"],
+    d: int,
 ) -> Float[np.ndarray, "f d"]:
-    """Leading directions of what is left of some rows, among the features that only these rows have, if any."""
-    out = np.zeros((left.shape[1], d))
+    """What tells the variables of a group: leading directions of its rows, first among those that have variance
+    only there, then among all but the features of groups below it. Of the group's rows, those without groups below
+    it are asked, if they are enough."""
+    out = np.zeros((E.shape[1], d))
     if rows.sum() < 2:
         return out
-    E = left[rows] - left[rows] @ explained
-    own = np.arange(left.shape[1])
-    if not rows.all():
-        outside = left[~rows].var(axis=0)
-        private = np.flatnonzero((outside <= OWN * np.maximum(E.var(axis=0), 1e-300)) & (E.var(axis=0) > 0))
-        own = private if len(private) else own
-    _, vectors = np.linalg.eigh(E[:, own].T @ E[:, own])
-    k = min(d, len(own))
-    out[own, :k] = vectors[:, ::-1][:, :k]
+    E = E[simplest] if simplest.sum() >= max(2, ENOUGH * E.shape[1]) else E[rows]
+    others = np.delete(np.eye(E.shape[1]), theirs, axis=1)
+    own = others @ _own_directions(E @ others, outside @ others) if len(outside) else others[:, :0]
+    found = _leading(E, own, d)
+    for among in (others, np.eye(E.shape[1])):
+        left = among - found @ (found.T @ among)
+        found = np.concatenate([found, _leading(E, left, d - found.shape[1])], axis=1)
+    out[:, : found.shape[1]] = found
     signs = np.sign(out[np.abs(out).argmax(axis=0), np.arange(d)])
     return out * np.where(signs == 0, 1.0, signs)
+
+
+def _own_features(inside: Float[np.ndarray, "n f"], outside: Float[np.ndarray, "m f"]) -> Int[np.ndarray, " k"]:
+    """Features that vary in some rows and hardly in the others; none if there are no others."""
+    if len(inside) < 2 or not len(outside):
+        return np.zeros(0, dtype=np.int64)
+    variance = inside.var(axis=0)
+    return np.flatnonzero((outside.var(axis=0) <= OWN * np.maximum(variance, 1e-300)) & (variance > 0))
+
+
+def _own_directions(E: Float[np.ndarray, "n f"], outside: Float[np.ndarray, "m f"]) -> Float[np.ndarray, "f k"]:
+    """Directions that vary in some rows and hardly in others: features, or, if there are none and rows are enough
+    to tell, sums of features with weights (what is paid less than was due)."""
+    features = _own_features(E, outside)
+    if len(features) or len(outside) < ENOUGH * E.shape[1]:
+        return np.eye(E.shape[1])[:, features]
+    inner, outer = (np.atleast_2d(np.cov(part.T, ddof=0)) for part in (E, outside))
+    values, vectors = np.linalg.eigh(inner + outer)
+    seen = values > SLIGHT * np.trace(inner) / len(inner)
+    white = vectors[:, seen] / np.sqrt(values[seen])
+    share, turned = np.linalg.eigh(white.T @ inner @ white)  # of the variance in both that is inside
+    found = (white @ turned)[:, share >= 1 / (1 + OWN)]
+    return found / np.linalg.norm(found, axis=0)
+
+
+def _leading(E: Float[np.ndarray, "n f"], among: Float[np.ndarray, "f k"], d: int) -> Float[np.ndarray, "f d2"]:
+    """Orthonormal directions of most variance within the span of some."""
+    if d <= 0 or not among.size:
+        return np.zeros((E.shape[1], 0))
+    U, s, _ = np.linalg.svd(among, full_matrices=False)
+    U = U[:, s > 1e-9 * s[0]]
+    _, vectors = np.linalg.eigh((E @ U).T @ (E @ U))
+    return (U @ vectors[:, ::-1])[:, :d]
 
 
 def _logits(
