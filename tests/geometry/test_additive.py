@@ -159,3 +159,16 @@ def test_few_rows_do_not_make_directions_of_their_own():
     again = rng.normal(size=(400, 20)) * np.linspace(3, 1, 20)
     assert _own_directions(again[:200], again[200:]).shape == (20, 0)
     assert _own_directions(again[:200], again[200:] * (np.arange(20) > 0)).tolist() == np.eye(20)[:, :1].tolist()
+
+
+def test_a_group_whose_columns_are_all_those_of_groups_below_it():
+    rng = np.random.default_rng(3)
+    path = rng.integers(0, 2, 300)
+    X = np.column_stack([np.where(path == k, rng.normal(size=300), 0) for k in range(2)])
+    options = [{"variables": [C]}, {"variables": [C]}]
+    tree = Hierarchy.from_dict({"variables": [C, {"kind": "categorical", "options": options}]})
+    maps = fit_additive_maps(X, tree, path, rng)
+    z = maps.variables(X, path, Items.of(tree))
+    assert np.isfinite(z[path == 0][:, [0, 1]]).all()
+    again = maps.base + Items.of(tree).options[path] @ maps.effects + np.nan_to_num(z) @ maps.directions
+    np.testing.assert_allclose(again, X, atol=1e-2)  # effects have a prior

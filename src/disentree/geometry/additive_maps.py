@@ -150,7 +150,7 @@ def _own_directions(E: Float[np.ndarray, "n f"], outside: Float[np.ndarray, "m f
     """Directions that vary in some rows and hardly in others: features, or, if there are none and rows are enough
     to tell, sums of features with weights (what is paid less than was due)."""
     features = _own_features(E, outside)
-    if len(features) or len(outside) < ENOUGH * E.shape[1]:
+    if len(features) or not 0 < ENOUGH * E.shape[1] <= len(outside):
         return np.eye(E.shape[1])[:, features]
     inner, outer = (np.atleast_2d(np.cov(part.T, ddof=0)) for part in (E, outside))
     values, vectors = np.linalg.eigh(inner + outer)
@@ -166,7 +166,7 @@ def _leading(E: Float[np.ndarray, "n f"], among: Float[np.ndarray, "f k"], d: in
     if d <= 0 or not among.size:
         return np.zeros((E.shape[1], 0))
     U, s, _ = np.linalg.svd(among, full_matrices=False)
-    U = U[:, s > 1e-9 * s[0]]
+    U = U[:, s > 1e-6]  # what is left of unit vectors that are spanned already is rounding
     _, vectors = np.linalg.eigh((E @ U).T @ (E @ U))
     return (U @ vectors[:, ::-1])[:, :d]
 
