@@ -172,3 +172,22 @@ def test_a_group_whose_columns_are_all_those_of_groups_below_it():
     assert np.isfinite(z[path == 0][:, [0, 1]]).all()
     again = maps.base + Items.of(tree).options[path] @ maps.effects + np.nan_to_num(z) @ maps.directions
     np.testing.assert_allclose(again, X, atol=1e-2)  # effects have a prior
+
+
+def test_columns_that_options_tell_are_not_mixed_into_a_variable():
+    """The three kinds of parking sum to whether there is any, so that their sum may be added to anything."""
+    rng = np.random.default_rng(4)
+    late, parks = rng.random((2, 800)) < 0.4
+    due = rng.normal(size=800)
+    short = np.where(late, rng.uniform(0.1, 0.9, 800), 0)
+    kinds = (rng.integers(0, 3, 800)[:, None] == np.arange(3)) & parks[:, None]
+    X = np.column_stack([due, due - short, kinds, parks])
+    either = {"kind": "categorical", "options": [{"variables": []}, {"variables": [C]}]}
+    tree = Hierarchy.from_dict({"variables": [C, either, either]})
+    paths = 2 * late + parks
+    maps = fit_additive_maps(X.astype(float), tree, paths, rng)
+    direction = maps.directions[1]  # of the first choice
+    assert np.abs(direction[:2]).min() > 0.1
+    assert np.abs(direction[2:]).max() < 0.02
+    z = maps.variables(X.astype(float), paths, Items.of(tree))
+    assert _correlation(z[late, 1], short[late]) > 0.99

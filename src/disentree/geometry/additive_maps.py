@@ -23,7 +23,8 @@ RIDGE = 1.0  # rows of prior weight on an option's effect being none
 SHARPNESS = 1000.0  # inverse strength of the penalty on the weights that tell options apart
 OWN = 0.05  # of its variance that a direction may have where a group is not active, to be the group's own
 ENOUGH = 4  # rows for every feature where a group is not active: fewer have directions without variance by chance
-SLIGHT = 1e-6  # of the mean variance of features, below which a direction does not vary
+SLIGHT = 1e-3  # of the mean variance of features, below which a direction does not vary
+TOLD = 1e-3  # of its variance that options leave of a feature, if they tell it (whether there is a garage)
 CLASSIFIED = 10_000  # rows that options are told apart on
 
 
@@ -87,6 +88,7 @@ def fit_additive_maps(
     forward = np.zeros((X.shape[1], on.shape[1]))
     done: list[int] = []
     groups = items.groups()
+    told = np.flatnonzero(left.var(axis=0) <= TOLD * X.var(axis=0))
     private = [_own_features(left[on[:, group[0]]], left[~on[:, group[0]]]) for group in groups]
     for own in groups:
         rows = on[:, own[0]]
@@ -96,8 +98,8 @@ def fit_additive_maps(
         explained = forward[:, above] @ directions[above]
         E = left - left @ explained
         simplest = rows & ~on[:, [groups[g][0] for g in below]].any(axis=1)
-        theirs = np.unique(np.concatenate([np.zeros(0, int), *(private[g] for g in below)]))
-        V = _components(E, left[~rows], rows, simplest, theirs, len(own))
+        last = np.unique(np.concatenate([told, *(private[g] for g in below)]))
+        V = _components(E, left[~rows], rows, simplest, last, len(own))
         z = E[rows] @ V
         spread = np.sqrt(np.maximum(np.mean(z**2, axis=0), 1e-300)) if rows.any() else np.ones(len(own))
         forward[:, own] = (np.eye(len(V)) - explained) @ V / spread
@@ -117,17 +119,17 @@ def _components(
     outside: Float[np.ndarray, "m f"],
     rows: Bool[np.ndarray, " n"],
     simplest: Bool[np.ndarray, " n"],
-    theirs: Int[np.ndarray, " k"],
+    last: Int[np.ndarray, " k"],
     d: int,
 ) -> Float[np.ndarray, "f d"]:
     """What tells the variables of a group: leading directions of its rows, first among those that have variance
-    only there, then among all but the features of groups below it. Of the group's rows, those without groups below
-    it are asked, if they are enough."""
+    only there, then among all but some features that come `last`: those of groups below it, and those that options
+    tell. Of the group's rows, those without groups below it are asked, if they are enough."""
     out = np.zeros((E.shape[1], d))
     if rows.sum() < 2:
         return out
     E = E[simplest] if simplest.sum() >= max(2, ENOUGH * E.shape[1]) else E[rows]
-    others = np.delete(np.eye(E.shape[1]), theirs, axis=1)
+    others = np.delete(np.eye(E.shape[1]), last, axis=1)
     own = others @ _own_directions(E @ others, outside @ others) if len(outside) else others[:, :0]
     found = _leading(E, own, d)
     for among in (others, np.eye(E.shape[1])):
