@@ -108,7 +108,7 @@ def test_the_command_repeats_the_run(args, tmp_path, monkeypatch):
 def test_presets():
     quick, usual = (RunConfig.of("spaceshapes", preset=preset) for preset in ("quick", "default"))
     assert (quick.n_samples, usual.n_samples) == (20_000, 100_000)
-    with pytest.raises(UserError, match="preset: Input should be 'quick', 'default' or 'paper', got 'slow'"):
+    with pytest.raises(UserError, match="--preset must be 'quick', 'default' or 'paper', got 'slow'"):
         RunConfig.of("spaceshapes", preset="slow")
-    with pytest.raises(UserError, match="color: Extra inputs are not permitted"):
+    with pytest.raises(UserError, match="a run has no setting 'color'"):
         RunConfig.of("spaceshapes", color="red")

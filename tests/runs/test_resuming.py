@@ -75,8 +75,8 @@ def test_a_second_run_does_nothing_again(copy_of_finished):
     [
         (("--seed", 1), "holds a run with seed 0, not 1: choose another folder, or --force to start over"),
         (("--preset", "quick"), "preset default, not quick"),
-        (("--noise", 0.1), "options default options, not {'noise': 0.1}"),
-        (("--epochs", 3), "epochs unset, not 3"),
+        (("--noise", 0.1), "options as usual, not noise=0.1"),
+        (("--epochs", 3), "epochs as usual, not 3"),
     ],
 )
 def test_another_run_in_the_same_folder_is_refused(change, sentence, copy_of_finished):

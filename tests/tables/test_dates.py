@@ -49,7 +49,7 @@ def test_new_rows_are_read_as_the_old_ones_without_a_warning():
     expected = [pd.Timestamp(day).value / (86_400 * 10**9) for day in ("2020-07-07", "2020-08-09")]
     assert days[:2] == pytest.approx(expected)
     assert np.isnan(days[2])
-    with pytest.raises(ValueError, match="column 'day' must hold dates like %d/%m/%Y, as it did before"):
+    with pytest.raises(ValueError, match="column 'day' must hold dates like 24/09/2022, as it did before"):
         codec.read(pd.DataFrame({"day": ["2020-07-07"] * 3, "x": [1.0, 2.0, 3.0]}))
 
 

@@ -173,6 +173,7 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         "table_",
         "features_",
         "stability_",
+        "interrupted_",
         "timings_",
     )
     # For fits to a part of the rows: how strict tests are, and coordinates if they are to be those of all rows.
@@ -181,6 +182,7 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
     _silent: tuple[str, ...] = ()  # finders that had nothing to offer
     _coordinates: Coordinates | None = None
     stability_: Stability | None = None
+    interrupted_: bool = False  # of files without it
 
     # ---------------------------------------------------------------- fitting
 

@@ -151,6 +151,8 @@ class RunConfig(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             name = ".".join(map(str, first["loc"])).replace("_", "-")
+            if first["type"] == "extra_forbidden":
+                raise UserError(f"a run has no setting {name!r}") from None
             problem = first["msg"].replace("Input should", "must")
             raise UserError(f"--{name} {problem}, got {first['input']!r}") from None
 
@@ -260,7 +262,7 @@ def _word(value: Any) -> str:
         return " ".join(f"{name}={_word(one)}" for name, one in value.items()) or "as usual"
     if isinstance(value, list | tuple):
         return ",".join(map(_word, value))
-    return "not given" if value is None else str(value)
+    return "as usual" if value is None else str(value)
 
 
 def check_settings(config: RunConfig) -> None:
