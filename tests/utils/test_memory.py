@@ -5,39 +5,43 @@ import sys
 
 import pytest
 
-PAGES = """
-import resource, sys
-import numpy as np
-from disentree.utils.memory import keep_freed_memory
+from disentree.cli import app as cli
 
-if sys.argv[1] == "keep" and not keep_freed_memory():
-    sys.exit(77)
-np.ones(2**23)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-for _ in range(10):
-    np.ones(2**23)  # 64 MiB
-print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
-"""
-# What a command of disentree and a process of its pools were set to, seen by the same count.
-IN_POOL = """
-import resource
+COUNTING = """
+import resource, sys
 import numpy as np
 
 def faults():
     np.ones(2**23)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     for _ in range(10):
-        np.ones(2**23)
+        np.ones(2**23)  # 64 MiB
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+if __name__ == "__main__":
+    from disentree.utils.memory import keep_freed_memory
+
+    if sys.argv[1] == "keep" and not keep_freed_memory():
+        sys.exit(77)
+    print(faults())
 """
 
 
 def page_faults(how):
-    done = subprocess.run([sys.executable, "-c", PAGES, how], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", COUNTING, how], capture_output=True, text=True, check=False)
     if done.returncode == 77:
         pytest.skip("this C library has no mallopt: there is nothing to set")
     assert not done.stderr
     return int(done.stdout)
+
+
+def test_the_program_keeps_its_own(monkeypatch):
+    calls = []
+    monkeypatch.setattr(cli, "keep_freed_memory", lambda: calls.append("kept"))
+    monkeypatch.setattr(cli, "app", lambda: calls.append("command"))
+    monkeypatch.setattr(cli.signal, "signal", lambda *args: None)  # the handlers of the tests stay
+    cli.main()
+    assert calls == ["kept", "command"]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only glibc has this setting")
@@ -48,7 +52,7 @@ class TestKeepFreedMemory:
 
     def test_processes_of_a_pool_keep_theirs(self, tmp_path, monkeypatch):
         page_faults("keep")  # skips where there is nothing to set
-        (tmp_path / "counting.py").write_text(IN_POOL)
+        (tmp_path / "counting.py").write_text(COUNTING)
         monkeypatch.syspath_prepend(tmp_path)
         monkeypatch.setenv("PYTHONPATH", str(tmp_path))
         from counting import faults

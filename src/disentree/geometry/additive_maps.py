@@ -96,12 +96,11 @@ def fit_additive_maps(
         # Active wherever this group is: the variables of the groups above it.
         above = [i for i in done if (items.continuous[:, i] >= items.continuous[:, own[0]]).all()]
         explained = forward[:, above] @ directions[above]
-        E = left - left @ explained
-        simplest = rows & ~on[:, [groups[g][0] for g in below]].any(axis=1)
+        E = left[rows] - left[rows] @ explained
+        simplest = ~on[rows][:, [groups[g][0] for g in below]].any(axis=1)
         last = np.unique(np.concatenate([told, *(private[g] for g in below)]))
-        V = _components(E, left[~rows], rows, simplest, last, len(own))
-        z = E[rows] @ V
-        spread = np.sqrt(np.maximum(np.mean(z**2, axis=0), 1e-300)) if rows.any() else np.ones(len(own))
+        V = _components(E, left[~rows], simplest, last, len(own))
+        spread = np.sqrt(np.maximum(np.mean((E @ V) ** 2, axis=0), 1e-300)) if len(E) else np.ones(len(own))
         forward[:, own] = (np.eye(len(V)) - explained) @ V / spread
         directions[own] = (V * spread).T
         done += own.tolist()
@@ -117,7 +116,6 @@ def _is_below(rows: Bool[np.ndarray, " n"], others: Bool[np.ndarray, " n"]) -> b
 def _components(
     E: Float[np.ndarray, "n f"],
     outside: Float[np.ndarray, "m f"],
-    rows: Bool[np.ndarray, " n"],
     simplest: Bool[np.ndarray, " n"],
     last: Int[np.ndarray, " k"],
     d: int,
@@ -126,9 +124,9 @@ def _components(
     only there, then among all but some features that come `last`: those of groups below it, and those that options
     tell. Of the group's rows, those without groups below it are asked, if they are enough."""
     out = np.zeros((E.shape[1], d))
-    if rows.sum() < 2:
+    if len(E) < 2:
         return out
-    E = E[simplest] if simplest.sum() >= max(2, ENOUGH * E.shape[1]) else E[rows]
+    E = E[simplest] if simplest.sum() >= max(2, ENOUGH * E.shape[1]) else E
     others = np.delete(np.eye(E.shape[1]), last, axis=1)
     own = others @ _own_directions(E @ others, outside @ others) if len(outside) else others[:, :0]
     found = _leading(E, own, d)

@@ -81,11 +81,10 @@ def apply_run(
         Rows of the kind that the run was made from: .npy, .npz, .csv, .tsv, .parquet or a folder of images.
     out : str or path
         A .npy file gets the codes, and one beside it that ends in .paths.npy the paths. A .csv or .parquet table
-        gets for each row the columns to keep (of a folder, the name of the file), its path, the name of its leaf
-        (here and of variables those of the report),
+        gets for each row the columns to keep (of a folder, the name of the file), its path, the name of its leaf,
         the probability of the path, the error of its reconstruction (root of the mean square, in the units of the
-        features: standard deviations, or full brightness) and a column for each variable. Rows that cannot be put
-        on a path get the path -1 and no codes.
+        features: standard deviations, or full brightness) and a column for each variable. Leaves and variables
+        have their names of the report. Rows that cannot be put on a path get the path -1 and no codes.
     keep : sequence of str, default=()
         Columns of a table that are copied to the table that is written, such as identifiers.
     engine : {"local", "dask"}, default="local"
