@@ -97,7 +97,7 @@ def fit_additive_maps(
         above = [i for i in done if (items.continuous[:, i] >= items.continuous[:, own[0]]).all()]
         explained = forward[:, above] @ directions[above]
         E = left[rows] - left[rows] @ explained
-        simplest = ~on[rows][:, [groups[g][0] for g in below]].any(axis=1)
+        simplest = on[rows][:, [groups[g][0] for g in below]].sum(axis=1) == 0
         last = np.unique(np.concatenate([told, *(private[g] for g in below)]))
         V = _components(E, left[~rows], simplest, last, len(own))
         spread = np.sqrt(np.maximum(np.mean((E @ V) ** 2, axis=0), 1e-300)) if len(E) else np.ones(len(own))
