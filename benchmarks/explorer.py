@@ -18,7 +18,7 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 
 from disentree.explorer import Page, from_run
-from disentree.runs.folder import Run
+from disentree.runs.run import Run
 from disentree.utils.files import write_json
 from disentree.utils.versions import build_versions
 

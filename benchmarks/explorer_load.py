@@ -20,7 +20,7 @@ import numpy as np
 
 from disentree.explorer import from_run
 from disentree.explorer.content import variables
-from disentree.runs.folder import Run
+from disentree.runs.run import Run
 
 N_PARALLEL = 1000
 GOAL = 0.5  # seconds, for the median

@@ -3,7 +3,7 @@
     NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1 python benchmarks/geometry.py
 
 Hulls: a point is in the hull of its neighbors if non-negative weights that sum to one take them to it, which
-`scipy.optimize.nnls` finds with residual zero; `disentree.geometry.hulls` asks the same of Wolfe's algorithm.
+`scipy.optimize.nnls` finds with residual zero; `disentree.mimosa.paper.hulls` asks the same of Wolfe's algorithm.
 Determinants: `np.linalg.det` inside a compiled loop against `disentree.geometry.subspaces.small_determinant`.
 """
 
@@ -15,8 +15,8 @@ import numpy as np
 from numba import njit
 from scipy.optimize import nnls
 
-from disentree.geometry.hulls import on_edge
 from disentree.geometry.subspaces import small_determinant
+from disentree.mimosa.paper.hulls import on_edge
 
 N_POINTS, N_NEIGHBORS = 2000, 39
 N_MATRICES = 200_000

@@ -29,8 +29,8 @@ from threadpoolctl import threadpool_limits
 from disentree import MIMOSA, __version__
 from disentree.datasets import load_dataset
 from disentree.metrics import coverage_score, h_error, purity_score
+from disentree.mimosa.coordinates.linear import linear_representation
 from disentree.mimosa.paper.algorithm3_local_svd import local_svd
-from disentree.mimosa.representation.linear import linear_representation
 
 GOALS = {"local_steps_seconds": 5.0, "million_seconds": 90.0, "million_gib": 6.0}
 K = 40

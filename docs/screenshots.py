@@ -14,7 +14,7 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 
 from disentree.explorer import Page, from_run
-from disentree.runs.folder import Run
+from disentree.runs.run import Run
 
 FIGURES = Path(__file__).parent / "figures"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]

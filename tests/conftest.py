@@ -40,7 +40,7 @@ def _close_figures():
 @pytest.fixture(autouse=True)
 def _few_resamples(monkeypatch):
     """Runs of tests that are about something else fit MIMOSA once more, not ten times."""
-    monkeypatch.setattr("disentree.runs.stability.USUAL", 1)
+    monkeypatch.setattr("disentree.runs.steps.stability.USUAL", 1)
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ def test_commands_without_a_sentence_are_failures(tmp_path, monkeypatch):
     def broken(*args):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("disentree.runs.folder.Run.open", broken)
+    monkeypatch.setattr("disentree.runs.run.Run.open", broken)
     with pytest.raises(Failure, match="unexpected ZeroDivisionError"):
         run_command("report", tmp_path)
 

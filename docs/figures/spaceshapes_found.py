@@ -12,9 +12,9 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 
-from disentree.mimosa.representation.loading import load_representation
-from disentree.runs.figures import figures
-from disentree.runs.folder import Run
+from disentree.mimosa.coordinates.loading import load_representation
+from disentree.runs.run import Run
+from disentree.runs.steps.figures import figures
 
 matplotlib.use("Agg")
 from matplotlib import pyplot

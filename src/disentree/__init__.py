@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from disentree.cofhae import COFHAE
     from disentree.explorer import explore, export_onnx
     from disentree.hierarchy import Hierarchy
-    from disentree.mimosa import MIMOSA, annotate
+    from disentree.integrations import annotate
+    from disentree.mimosa import MIMOSA
     from disentree.runs import open_run
 
 __all__ = [
@@ -38,7 +39,7 @@ __getattr__, __dir__ = lazy_exports(
         "COFHAE": "disentree.cofhae",
         "Hierarchy": "disentree.hierarchy",
         "MIMOSA": "disentree.mimosa",
-        "annotate": "disentree.mimosa",
+        "annotate": "disentree.integrations",
         "explore": "disentree.explorer",
         "export_onnx": "disentree.explorer",
         "open_run": "disentree.runs",

@@ -67,7 +67,7 @@ def test_read_errors_are_not_blamed_on_the_output(run, tmp_path, monkeypatch):
     def broken(*args, **kwargs):
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr("disentree.runs.reading.read_rows", broken)
+    monkeypatch.setattr("disentree.runs.files.reading.read_rows", broken)
     result = invoke("apply", run.folder, tmp_path / "x.npy", "--out", tmp_path / "z.npy")
     assert (result.exit_code, is_one_sentence(result)) == (2, True)
     assert result.stderr.endswith(f"Input/output error: {tmp_path / 'x.npy'}\n")
@@ -94,7 +94,7 @@ def test_apply_never_overwrites_its_input(run, tmp_path, out):
 SLOW = """
 import sys, time
 from disentree.cli import main
-from disentree.runs import apply
+from disentree.runs.steps import apply
 
 def slow(*args):
     print("working", flush=True)

@@ -51,7 +51,7 @@ def test_a_run_goes_on_from_the_tree(folder, monkeypatch):
         raise KeyboardInterrupt
 
     before = (folder / "labels.npz").stat().st_mtime_ns
-    monkeypatch.setattr("disentree.runs.training.make_model", stop)
+    monkeypatch.setattr("disentree.runs.steps.training.make_model", stop)
     result = shell.invoke("run", "chopsticks-depth2-slope", "--n-samples", 2000, "--seed", 1, "--out", folder)
     assert result.exit_code == 130
     assert "data, structure done, going on with model" in result.stderr
@@ -77,7 +77,7 @@ def test_rows_are_those_of_a_run(tmp_path, monkeypatch, n_samples):
     def stop(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("disentree.runs.training.make_model", stop)
+    monkeypatch.setattr("disentree.runs.steps.training.make_model", stop)
     assert shell.invoke("run", *args, "--out", tmp_path / "b").exit_code == 130
     np.testing.assert_array_equal(fitted[0], fitted[1])
     for name in ("labels.npz", "hierarchy.json", "data.json"):

@@ -15,7 +15,7 @@ from disentree import COFHAE, Hierarchy
 from disentree.cofhae.defaults import wants_embedding
 from disentree.datasets import load_dataset
 from disentree.metrics import r4c_score
-from disentree.mimosa.representation.base import Representation
+from disentree.mimosa.coordinates.representation import Representation
 from disentree.training.data import ArraySource
 
 SMALL = {"epochs": 2, "batch_size": 128, "hidden": (16,), "device": "cpu", "random_state": 0}

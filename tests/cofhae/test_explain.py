@@ -6,7 +6,7 @@ import pytest
 
 from disentree import COFHAE, Hierarchy
 from disentree.cofhae.explain import explain_variables
-from disentree.mimosa.explain_columns import read_columns
+from disentree.mimosa.explain.columns import read_columns
 
 H = Hierarchy.from_dict(
     {

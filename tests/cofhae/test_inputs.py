@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from disentree.cofhae.inputs import embedding_layer, fit_input_layer
-from disentree.mimosa.representation.autoencoder import autoencoder_representation
+from disentree.mimosa.coordinates.autoencoder import autoencoder_representation
 from disentree.training.data import ArraySource, BlockSource, sample_rows
 
 

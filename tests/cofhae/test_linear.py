@@ -9,7 +9,7 @@ from disentree import COFHAE, Hierarchy, metrics
 from disentree.cofhae import constants
 from disentree.cofhae.linear import are_enough
 from disentree.datasets import load_dataset
-from disentree.geometry.linear_maps import HeldOut
+from disentree.geometry.maps.linear_maps import HeldOut
 
 QUICK = {"device": "cpu", "random_state": 0}
 

@@ -20,7 +20,7 @@ from disentree.cofhae.pixels import (
     sharper,
 )
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.representation.autoencoder import autoencoder_representation
+from disentree.mimosa.coordinates.autoencoder import autoencoder_representation
 from disentree.training.data import ArraySource
 
 NONE = np.zeros(0, dtype=np.int64)

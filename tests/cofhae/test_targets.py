@@ -6,7 +6,7 @@ import pytest
 from disentree import Hierarchy
 from disentree.cofhae.targets import fit_subspaces, leaf_targets
 from disentree.datasets import load_dataset
-from disentree.geometry.leaf_factors import fast_ica
+from disentree.geometry.maps.leaf_factors import fast_ica
 
 
 def r_squared(truth, found):

@@ -7,9 +7,9 @@ from disentree import COFHAE, Hierarchy
 from disentree.cofhae.targets import Targets
 from disentree.cofhae.unrolling import cell_guides, guide_of, guides, lay_out, next_coordinate
 from disentree.datasets import load_dataset
-from disentree.mimosa.representation.autoencoder import autoencoder_representation
-from disentree.mimosa.representation.base import Representation
-from disentree.mimosa.representation.loading import load_representation
+from disentree.mimosa.coordinates.autoencoder import autoencoder_representation
+from disentree.mimosa.coordinates.loading import load_representation
+from disentree.mimosa.coordinates.representation import Representation
 
 
 def swiss_roll(n, seed=0, jet=0.0):

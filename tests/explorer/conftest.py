@@ -10,7 +10,8 @@ import torch
 
 from disentree import COFHAE
 from disentree.explorer import from_run
-from disentree.runs import RunConfig, finish_run, scores, start_run, training
+from disentree.runs import RunConfig, finish_run, start_run
+from disentree.runs.steps import scores, training
 
 # As root, without a screen, and without the calls home that a network of our own does not answer
 FLAGS = (

@@ -19,7 +19,7 @@ from disentree.datasets import load_dataset
 from disentree.errors import UserError
 from disentree.explorer import Page, explore, from_model, from_run
 from disentree.explorer.program import NotInBrowser, Tensors
-from disentree.mimosa.representation.autoencoder import autoencoder_representation
+from disentree.mimosa.coordinates.autoencoder import autoencoder_representation
 from shell import invoke
 
 from .conftest import make_run, quick_model, settled

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from disentree.runs import Run
-from disentree.runs.files import sealed
+from disentree.runs.files.json_files import sealed
 from disentree.utils.files import sha256_of
 from fuzz.driver import Failure, Target, damaged, run_command
 from fuzz.stand_ins import small_pictures

@@ -11,8 +11,8 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from disentree import Hierarchy
-from disentree.runs import figures, structure
 from disentree.runs.models import MODELS, Model
+from disentree.runs.steps import figures, structure
 
 TREE = Hierarchy.from_dict(
     {

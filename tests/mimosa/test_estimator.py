@@ -13,9 +13,9 @@ from sklearn.metrics import adjusted_rand_score
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.metrics import coverage_score, h_error, purity_score
-from disentree.mimosa.representation.autoencoder import autoencoder_representation
-from disentree.mimosa.representation.linear import linear_representation
-from disentree.mimosa.representation.loading import load_representation
+from disentree.mimosa.coordinates.autoencoder import autoencoder_representation
+from disentree.mimosa.coordinates.linear import linear_representation
+from disentree.mimosa.coordinates.loading import load_representation
 
 VARIANTS = [f"chopsticks-depth{d}-{v}" for d in (2, 3) for v in ("inter", "slope", "both", "either")]
 
@@ -348,7 +348,7 @@ def test_wrong_parameters(parameter, value, message):
 
 
 def test_ctrl_c_gets_through(either, monkeypatch):
-    from disentree.mimosa.finders import subspaces
+    from disentree.mimosa.finders.flats import subspaces
 
     def stop(*args):
         raise KeyboardInterrupt
@@ -362,7 +362,8 @@ def test_ctrl_c_gets_through(either, monkeypatch):
 
 
 def test_ctrl_c_ends_with_the_best_candidate_so_far(monkeypatch):
-    from disentree.mimosa.finders import atlas, subspaces
+    from disentree.mimosa.finders.atlas import finder as atlas
+    from disentree.mimosa.finders.flats import subspaces
 
     def stop(*args, **kwargs):
         raise KeyboardInterrupt

@@ -4,7 +4,7 @@ from matplotlib import pyplot as plt
 
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
-from disentree.mimosa.representation.linear import linear_representation
+from disentree.mimosa.coordinates.linear import linear_representation
 from disentree.plots import (
     draw_embedding,
     draw_found_hierarchy,

@@ -6,9 +6,9 @@ import shutil
 import pytest
 from matplotlib import pyplot as plt
 
-from disentree.runs import figures as run_figures
-from disentree.runs import structure
 from disentree.runs.models import MODELS, Model
+from disentree.runs.steps import figures as run_figures
+from disentree.runs.steps import structure
 from fakes import FakeMIMOSA
 from shell import invoke
 
@@ -72,14 +72,16 @@ def real(tmp_path_factory):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """`disentree apply` reads 300 rows at a time."""
-    for module in ("disentree.runs.reading", "disentree.runs.apply"):
+    for module in ("disentree.runs.files.reading", "disentree.runs.steps.apply"):
         monkeypatch.setattr(f"{module}.rows_per_block", lambda shape: 300)
 
 
 @pytest.fixture
 def inline(monkeypatch):
     """What a cluster would do, in this process; `tests/utils/test_jobs.py` has the processes."""
-    monkeypatch.setattr("disentree.runs.apply.in_processes", lambda f, calls, *_: [f(*call) for call in calls])
+    monkeypatch.setattr(
+        "disentree.runs.steps.apply.in_processes", lambda f, calls, *_: [f(*call) for call in calls]
+    )
 
 
 def starts(folder):

@@ -9,7 +9,7 @@ from PIL import Image
 from disentree import COFHAE
 from disentree.datasets import load_file
 from disentree.runs import Run
-from disentree.runs.reading import read_blocks
+from disentree.runs.files.reading import read_blocks
 from shell import invoke
 
 pytestmark = pytest.mark.usefixtures("small_blocks")

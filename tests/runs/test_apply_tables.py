@@ -9,8 +9,8 @@ import pytest
 from disentree.datasets import load_file
 from disentree.errors import UserError
 from disentree.runs import Run, RunConfig, finish_run, start_run
-from disentree.runs.findings import read_findings
-from disentree.runs.reading import read_blocks
+from disentree.runs.files.reading import read_blocks
+from disentree.runs.report.findings import read_findings
 from shell import invoke, is_one_sentence
 
 pytestmark = pytest.mark.usefixtures("small_blocks")

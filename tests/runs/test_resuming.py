@@ -8,7 +8,7 @@ import pytest
 
 from disentree.errors import UserError
 from disentree.runs import RunConfig, stages, start_run
-from disentree.runs.folder import Run
+from disentree.runs.run import Run
 from disentree.runs.stages import STAGE_NAMES, finish_run, finished_stages, redo_from, unfinished_stages
 from disentree.utils.files import locked
 from fakes import FakeModel
@@ -150,7 +150,8 @@ def test_a_model_that_says_it_was_interrupted_is_not_kept(tmp_path, fakes, monke
 
 @pytest.mark.filterwarnings("ignore:interrupted")
 def test_a_search_that_was_cut_short_is_not_kept(tmp_path, monkeypatch):
-    from disentree.mimosa.finders import atlas, subspaces
+    from disentree.mimosa.finders.atlas import finder as atlas
+    from disentree.mimosa.finders.flats import subspaces
 
     ask = ("mimosa", *STICKS, "--out", tmp_path / "r", "--no-figures")
     with monkeypatch.context() as patch:
@@ -163,7 +164,7 @@ def test_a_search_that_was_cut_short_is_not_kept(tmp_path, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:interrupted")
 def test_resamples_that_were_stopped_go_on(tmp_path, fakes, one_picture, monkeypatch):
-    from disentree.mimosa import stability
+    from disentree.mimosa.stability import stability
 
     ask = ("run", *STICKS, "--out", tmp_path / "r", "--n-jobs", "1", "--resamples", "3")
     real, calls = stability.compare, []

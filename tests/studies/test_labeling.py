@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from disentree.mimosa import search
+from disentree.mimosa.search import search
 from disentree.studies import get_study
 from disentree.studies.labeling import agreement, changed_constants, label_rows
 from disentree.studies.rivals import RIVALS, cluster

@@ -60,7 +60,7 @@ def _row(column: Column) -> tuple[str, str, str, str]:
 
 def _plan(data: UserData, file: Path) -> str:
     """What a run would do, and how to have it otherwise."""
-    from disentree.runs.data import FEWEST_ROWS
+    from disentree.runs.steps.data import FEWEST_ROWS
 
     if len(data) < FEWEST_ROWS:
         raise UserError(f"{file} has {len(data)} usable rows; at least {FEWEST_ROWS} are needed")

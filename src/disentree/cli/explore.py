@@ -27,7 +27,7 @@ def explore(
     """Move through what a run has learned: sliders for variables, radio buttons for branches."""
     from disentree.explorer.content import from_run
     from disentree.explorer.export import Page
-    from disentree.runs.folder import Run
+    from disentree.runs.run import Run
 
     if export is not None and export.suffix.lower() not in (".html", ".htm"):
         raise UserError(f"--export writes a page: its name must end in .html, got {export}")

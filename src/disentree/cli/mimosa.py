@@ -24,7 +24,7 @@ from disentree.cli.run import print_times
 from disentree.errors import UserError
 
 if TYPE_CHECKING:
-    from disentree.runs.folder import Run
+    from disentree.runs.run import Run
 
 log = logging.getLogger(__name__)
 
@@ -76,8 +76,8 @@ def mimosa(
 
 def _print_tree(run: Run) -> None:
     from disentree.hierarchy.sizes import with_sizes
-    from disentree.runs.reasons import explain_structure
-    from disentree.runs.scores import structure_scores
+    from disentree.runs.steps.reasons import explain_structure
+    from disentree.runs.steps.scores import structure_scores
 
     rows = run.read_npz("labels.npz")
     print(run.structure["summary"])

@@ -12,7 +12,7 @@ def report(
     """Draw the figures of a run again and write its report.html. The data is not needed for it."""
     import matplotlib
 
-    from disentree.runs.folder import Run
+    from disentree.runs.run import Run
     from disentree.runs.stages import check_scored, finish_run
 
     matplotlib.use("Agg")

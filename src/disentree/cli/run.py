@@ -27,7 +27,7 @@ from disentree.runs.models import find_model, names_of
 from disentree.utils.extras import needing
 
 if TYPE_CHECKING:
-    from disentree.runs.folder import Run
+    from disentree.runs.run import Run
 
 log = logging.getLogger(__name__)
 
@@ -137,12 +137,12 @@ def run(
 def print_summary(run: Run) -> None:
     """Print the tree, the scores and how long it took."""
     from disentree.hierarchy.sizes import with_sizes
-    from disentree.mimosa.explain import Explanation
-    from disentree.runs.figures import learned_tree
-    from disentree.runs.findings import read_findings
-    from disentree.runs.first_screen import how_sure, verdict
-    from disentree.runs.reasons import EXPLANATION
-    from disentree.runs.report import SCORES
+    from disentree.mimosa.explain.explanation import Explanation
+    from disentree.runs.report.findings import read_findings
+    from disentree.runs.report.first_screen import how_sure, verdict
+    from disentree.runs.report.report import SCORES
+    from disentree.runs.steps.figures import learned_tree
+    from disentree.runs.steps.reasons import EXPLANATION
 
     metrics = run.metrics
     for sentence in metrics.get("warnings", []):

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
 from disentree.cofhae.inputs import InputLayer
-from disentree.geometry.additive_maps import AdditiveMaps, fit_additive_maps
+from disentree.geometry.maps.additive_maps import AdditiveMaps, fit_additive_maps
 from disentree.hierarchy import Hierarchy
 from disentree.training.data import Source
 

@@ -10,8 +10,8 @@ from jaxtyping import Int
 
 from disentree.cofhae import constants
 from disentree.cofhae.algorithm2 import Settings
-from disentree.geometry.additive_maps import has_too_many_paths
-from disentree.mimosa.coordinates import IMAGES
+from disentree.geometry.maps.additive_maps import has_too_many_paths
+from disentree.mimosa.coordinates.choosing import IMAGES
 from disentree.training.data import Source
 
 

@@ -10,9 +10,9 @@ from jaxtyping import Float, Num
 
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.hierarchy import Variable
-from disentree.mimosa.explain_columns import Columns, level_text, listed, number_text
-from disentree.mimosa.naming import GENERIC_VARIABLE, LONGEST
-from disentree.mimosa.words import shortened, unique
+from disentree.mimosa.explain.columns import Columns, level_text, listed, number_text
+from disentree.mimosa.explain.naming import GENERIC_VARIABLE, LONGEST
+from disentree.mimosa.explain.words import shortened, unique
 
 LOW, HIGH = 10, 90  # percentiles that a variable is moved between
 MOST_PATHS = 30  # that have a variable, of which it is told what it moves there

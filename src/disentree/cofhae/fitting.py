@@ -30,7 +30,7 @@ from disentree.cofhae.resumable import find_checkpoint, identity_of, start_train
 from disentree.cofhae.structure import find_representation, find_structure, tells_more
 from disentree.cofhae.targets import Targets, align_targets, fit_subspaces, given_targets, leaf_targets
 from disentree.cofhae.unrolling import cell_guides, guides
-from disentree.geometry.linear_maps import is_tree
+from disentree.geometry.maps.linear_maps import is_tree
 from disentree.hierarchy import Hierarchy
 from disentree.training.batches import TensorBatches
 from disentree.training.checkpoints import fingerprint, restore_checkpoint

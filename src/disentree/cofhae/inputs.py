@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 from disentree.cofhae import constants
 from disentree.geometry.pca import EXACT_COLUMNS, principal_axes
-from disentree.mimosa.representation.autoencoder import Autoencoder
-from disentree.mimosa.representation.base import Representation
+from disentree.mimosa.coordinates.autoencoder import Autoencoder
+from disentree.mimosa.coordinates.representation import Representation
 from disentree.training.data import Source, sample_rows
 
 Kind = Literal["whiten", "standardize", "raw", "pca", "embedding", "image"]

@@ -1,6 +1,6 @@
 """Closed-form encoder and decoder as modules, and when they are enough.
 
-`disentree.geometry.linear_maps` fits an affine map for every path. Here the maps become an autoencoder like any
+`disentree.geometry.maps.linear_maps` fits an affine map for every path. Here the maps become an autoencoder like any
 other: its encoder gives variables and logits, its decoder takes options and variables.
 """
 
@@ -18,10 +18,10 @@ from torch import Tensor, nn
 from disentree.cofhae import constants
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder
 from disentree.cofhae.inputs import InputLayer
-from disentree.geometry.linear_maps import HeldOut, LinearMaps, fit_linear_maps
-from disentree.geometry.matched import aligned
+from disentree.geometry.maps.linear_maps import HeldOut, LinearMaps, fit_linear_maps
+from disentree.geometry.maps.matched import aligned
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.coordinates import in_same_unit
+from disentree.mimosa.coordinates.choosing import in_same_unit
 from disentree.training.data import Source, rows_of
 
 

@@ -18,8 +18,8 @@ from disentree.cofhae.linear import linear_autoencoder
 from disentree.cofhae.pixels import PixelDecoder
 from disentree.cofhae.units import Units
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.model_card import write_card
-from disentree.mimosa.saving import table_from_json, table_to_json
+from disentree.mimosa.saving.folder import table_from_json, table_to_json
+from disentree.mimosa.saving.model_card import write_card
 from disentree.tables import Codec
 from disentree.training.checkpoints import below, load_tensors, save_tensors
 from disentree.training.networks import CONVOLUTIONAL

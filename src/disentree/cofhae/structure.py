@@ -13,10 +13,10 @@ from sklearn.base import clone
 from disentree.cofhae import constants
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa import MIMOSA
+from disentree.mimosa.coordinates.autoencoder import autoencoder_representation, untold
+from disentree.mimosa.coordinates.representation import Representation, as_float, as_rows
 from disentree.mimosa.inputs import is_frame
-from disentree.mimosa.representation.autoencoder import autoencoder_representation, untold
-from disentree.mimosa.representation.base import Representation, as_float, as_rows
-from disentree.mimosa.table_model import TableModel, table_without_branches
+from disentree.mimosa.mixed.model import TableModel, table_without_branches
 from disentree.tables import Codec
 from disentree.training.checkpoints import checkpoints_in
 from disentree.training.data import ArraySource, Source, sample_rows

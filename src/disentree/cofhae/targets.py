@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 from scipy.spatial import KDTree
 
 from disentree.cofhae import constants
-from disentree.geometry.leaf_factors import ROWS_PER_DIMENSION, LeafFactors, assign_columns, fast_ica
+from disentree.geometry.maps.leaf_factors import ROWS_PER_DIMENSION, LeafFactors, assign_columns, fast_ica
 from disentree.geometry.subspaces import AffineSubspace
 from disentree.hierarchy import Hierarchy
 

@@ -26,8 +26,8 @@ from disentree.cofhae import constants
 from disentree.cofhae.offsets import not_told_by, shared_and_offset
 from disentree.cofhae.targets import Targets
 from disentree.geometry.charts import n_quadratic_terms, quadratic_terms
-from disentree.geometry.leaf_factors import fast_ica
-from disentree.geometry.linear_maps import fit_linear_maps
+from disentree.geometry.maps.leaf_factors import fast_ica
+from disentree.geometry.maps.linear_maps import fit_linear_maps
 from disentree.hierarchy import Hierarchy, Path
 
 

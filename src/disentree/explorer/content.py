@@ -19,18 +19,18 @@ from disentree.explorer.rows import map_to_json, shares
 from disentree.explorer.tables import columns_of_codec, columns_of_numbers, presence
 from disentree.hierarchy import Hierarchy, Variable
 from disentree.hierarchy.code_statistics import code_statistics
-from disentree.mimosa.saving import table_from_json
-from disentree.runs.columns import codec_of, schema_of
-from disentree.runs.describing import read_map
-from disentree.runs.findings import Findings, read_findings
+from disentree.mimosa.saving.folder import table_from_json
 from disentree.runs.models import MODELS
-from disentree.runs.row_map import RowMap, make_map
+from disentree.runs.report.columns import codec_of, schema_of
+from disentree.runs.report.findings import Findings, read_findings
+from disentree.runs.report.row_map import RowMap, make_map
 from disentree.runs.stages import check_scored
-from disentree.runs.structure import TABLE
+from disentree.runs.steps.describing import read_map
+from disentree.runs.steps.structure import TABLE
 from disentree.tables import Codec
 
 if TYPE_CHECKING:
-    from disentree.runs.folder import Run
+    from disentree.runs.run import Run
 
 ROWS_PER_PATH = 12
 MOST_ROWS = 400

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Int
 
 from disentree.hierarchy import Hierarchy
-from disentree.runs.row_map import RowMap
+from disentree.runs.report.row_map import RowMap
 
 
 def choices_of(hierarchy: Hierarchy, path: int) -> list[int | None]:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from disentree.hierarchy import Hierarchy
-from disentree.runs.columns import EMPTY, Shown
+from disentree.runs.report.columns import EMPTY, Shown
 from disentree.tables import Codec, Schema
 
 if TYPE_CHECKING:
-    from disentree.mimosa.table_model import TableModel
+    from disentree.mimosa.mixed.model import TableModel
 
 
 def columns_of_codec(codec: Codec) -> list[dict[str, Any]]:

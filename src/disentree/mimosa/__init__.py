@@ -5,16 +5,14 @@ asks the `finders` and lets the `judge` choose by held-out bits), `arrangement` 
 `paper` has the paper's version, one file for each of its algorithms.
 """
 
-from disentree.mimosa.annotated import annotate
-from disentree.mimosa.component import Component
 from disentree.mimosa.estimator import MIMOSA
-from disentree.mimosa.judge import description_length
 from disentree.mimosa.paper.algorithm1_mimosa import PaperMIMOSA
+from disentree.mimosa.search.judge import description_length
+from disentree.mimosa.tree.component import Component
 
 __all__ = [
     "MIMOSA",
     "Component",
     "PaperMIMOSA",
-    "annotate",
     "description_length",
 ]

@@ -17,15 +17,15 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.component import Component
-from disentree.mimosa.explain import Explanation, explain_tree, tree_names, with_lost
-from disentree.mimosa.factors import factors_of
+from disentree.mimosa.coordinates.representation import Representation
+from disentree.mimosa.explain.explanation import Explanation, explain_tree, tree_names, with_lost
+from disentree.mimosa.explain.factors import factors_of
+from disentree.mimosa.explain.naming import renamed, with_names
 from disentree.mimosa.inputs import as_observations, is_frame
-from disentree.mimosa.lost import lost_enclosures, lost_in_words, lost_variables
-from disentree.mimosa.naming import renamed, with_names
-from disentree.mimosa.representation.base import Representation
-from disentree.mimosa.saving import load_mimosa, save_mimosa
-from disentree.mimosa.stability import Stability, in_words
+from disentree.mimosa.saving.folder import load_mimosa, save_mimosa
+from disentree.mimosa.stability.stability import Stability, in_words
+from disentree.mimosa.tree.component import Component
+from disentree.mimosa.tree.lost_enclosures import lost_enclosures, lost_in_words, lost_variables
 from disentree.tables import Codec
 from disentree.utils import progress
 

@@ -12,11 +12,8 @@ from jaxtyping import Bool, Float, Shaped
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from disentree.mimosa.arrangement import arrange_leaves
 from disentree.mimosa.base import TreeEstimator
-from disentree.mimosa.codes import codes_of, find_matches, log2_density
-from disentree.mimosa.component import Component, components_of
-from disentree.mimosa.coordinates import (
+from disentree.mimosa.coordinates.choosing import (
     REPRESENTATIONS,
     Coordinates,
     choose_coordinates,
@@ -24,15 +21,18 @@ from disentree.mimosa.coordinates import (
     latent_coordinates,
     white_noise,
 )
-from disentree.mimosa.factors import factor_columns
+from disentree.mimosa.coordinates.loading import load_representation
+from disentree.mimosa.coordinates.representation import Representation
+from disentree.mimosa.explain.factors import factor_columns
+from disentree.mimosa.explain.verdict import verdict, what_it_saves
 from disentree.mimosa.inputs import check_common_settings, check_one_of, check_whole, is_frame
+from disentree.mimosa.mixed.estimator import TableTreeEstimator
 from disentree.mimosa.paper.algorithm1_mimosa import PaperMIMOSA
-from disentree.mimosa.representation.base import Representation
-from disentree.mimosa.representation.loading import load_representation
-from disentree.mimosa.search import Outcome, latent_finders, search, table_finders, table_inside
-from disentree.mimosa.stability import Found, Stability, product_summary, stability_of
-from disentree.mimosa.table_estimator import TableTreeEstimator
-from disentree.mimosa.verdict import verdict, what_it_saves
+from disentree.mimosa.search.search import Outcome, latent_finders, search, table_finders, table_inside
+from disentree.mimosa.stability.stability import Found, Stability, product_summary, stability_of
+from disentree.mimosa.tree.arrange import arrange_leaves
+from disentree.mimosa.tree.codes import codes_of, find_matches, log2_density
+from disentree.mimosa.tree.component import Component, components_of
 from disentree.tables import Codec
 from disentree.tables.frames import as_pandas
 from disentree.utils.dask import is_dask, over_blocks

@@ -11,8 +11,8 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy
-from disentree.runs.folder import Run
 from disentree.runs.models import find_model
+from disentree.runs.run import Run
 from disentree.runs.stages import check_stages
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from jaxtyping import Float
 from numpy import ndarray
 
-from disentree.runs.folder import Run
+from disentree.runs.run import Run
 
 
 @dataclass(frozen=True)

@@ -18,19 +18,19 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from disentree.errors import UserError
-from disentree.mimosa.model_card import CARD
-from disentree.runs.data import check_data, describe_data
-from disentree.runs.describing import LEAVES, MAP
-from disentree.runs.figures import draw_figures
-from disentree.runs.folder import LOCK, Run
-from disentree.runs.integrity import check_no_links, problem_of_file, record_files
+from disentree.mimosa.saving.model_card import CARD
+from disentree.runs.files.integrity import check_no_links, problem_of_file, record_files
 from disentree.runs.options import StageOptions
-from disentree.runs.reasons import NAMES, explain_run
-from disentree.runs.report import name_tree, write_report
-from disentree.runs.scores import score_run
-from disentree.runs.stability import STABILITY, measure_stability
-from disentree.runs.structure import REPRESENTATION, RESAMPLES, STRUCTURE_FILES, TABLE, find_structure
-from disentree.runs.training import CHECKPOINTS, seconds_in_checkpoint, train_model
+from disentree.runs.report.report import name_tree, write_report
+from disentree.runs.run import LOCK, Run
+from disentree.runs.steps.data import check_data, describe_data
+from disentree.runs.steps.describing import LEAVES, MAP
+from disentree.runs.steps.figures import draw_figures
+from disentree.runs.steps.reasons import NAMES, explain_run
+from disentree.runs.steps.scores import score_run
+from disentree.runs.steps.stability import STABILITY, measure_stability
+from disentree.runs.steps.structure import REPRESENTATION, RESAMPLES, STRUCTURE_FILES, TABLE, find_structure
+from disentree.runs.steps.training import CHECKPOINTS, seconds_in_checkpoint, train_model
 from disentree.utils.files import locked, remove_temporaries
 from disentree.utils.interrupts import plain_interrupts
 from disentree.utils.versions import build_versions, describe_build

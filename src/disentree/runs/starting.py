@@ -8,8 +8,8 @@ from pathlib import Path
 
 from disentree.errors import UserError
 from disentree.runs.config import RunConfig, check_settings
-from disentree.runs.files import read_events, read_sealed
-from disentree.runs.folder import LOCK, Run
+from disentree.runs.files.json_files import read_events, read_sealed
+from disentree.runs.run import LOCK, Run
 from disentree.runs.stages import SUBFOLDERS, WRITTEN, redo_from
 from disentree.utils.files import locked, remove_temporaries
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from disentree.errors import UserError
-from disentree.runs.page import Picture, render_page
+from disentree.runs.report.page import Picture, render_page
 from disentree.studies.folder import find_studies, write_study
 from disentree.studies.options import FIRST_SEED
 from disentree.studies.results import Results, Section

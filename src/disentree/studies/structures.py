@@ -86,7 +86,7 @@ def draw_embeddings(results: Results, column: str, word: str = "", **columns: An
 
 def read_embedding(results: Results, row: Row):
     """Points that the run kept and their true paths, or None."""
-    from disentree.runs.folder import Run
+    from disentree.runs.run import Run
 
     folder = results.run_folder(row)
     if not (folder / "embedding.npz").is_file():

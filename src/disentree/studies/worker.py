@@ -167,7 +167,7 @@ def _result(
 def _is_other(folder: Path, task: Task) -> bool:
     """Whether the folder holds a run with other settings, as an older version may have planned it."""
     from disentree.errors import UserError
-    from disentree.runs.folder import Run
+    from disentree.runs.run import Run
 
     if not (folder / "config.json").is_file():
         return False
@@ -180,7 +180,7 @@ def _is_other(folder: Path, task: Task) -> bool:
 def _values(run: Any, task: Task) -> dict[str, Any]:
     """What the table shows: numbers that depend on the settings alone, not on time and place."""
     from disentree.metrics import evaluate, h_error
-    from disentree.runs.scores import structure_scores
+    from disentree.runs.steps.scores import structure_scores
 
     structure, rows = run.structure, run.read_npz("labels.npz")
     data = run.data

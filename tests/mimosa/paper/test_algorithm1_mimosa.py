@@ -12,8 +12,8 @@ from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.metrics import coverage_score, h_error, purity_score
 from disentree.mimosa import PaperMIMOSA
+from disentree.mimosa.coordinates.linear import linear_representation
 from disentree.mimosa.paper.autoencoder import flat_autoencoder, reconstruction_loss
-from disentree.mimosa.representation.linear import linear_representation
 
 
 def whitened(name, n_samples):

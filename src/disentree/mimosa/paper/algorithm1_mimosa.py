@@ -12,19 +12,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from disentree.errors import NoComponentFound
 from disentree.geometry.neighbors import nearest_neighbors
-from disentree.mimosa.assign import Sheet, assign
 from disentree.mimosa.base import TreeEstimator
-from disentree.mimosa.component import describe
-from disentree.mimosa.finders.decompose import Decomposition
+from disentree.mimosa.coordinates.representation import Representation
+from disentree.mimosa.density.sheet import Sheet, assign
+from disentree.mimosa.finders.flats.decompose import Decomposition
+from disentree.mimosa.finders.labels import rows_of
 from disentree.mimosa.inputs import check_between, check_common_settings, check_one_of, check_whole
-from disentree.mimosa.labels import rows_of
 from disentree.mimosa.paper.algorithm3_local_svd import local_svd
 from disentree.mimosa.paper.algorithm4_tangent_plane_cos import similar_neighbors
 from disentree.mimosa.paper.algorithm5_build_component import build_components
 from disentree.mimosa.paper.algorithm6_merge_components import common_edge_frac, merge_components
 from disentree.mimosa.paper.algorithm7_construct_hierarchy import construct_hierarchy
-from disentree.mimosa.representation.base import Representation
-from disentree.mimosa.tree import in_order
+from disentree.mimosa.tree.building import in_order
+from disentree.mimosa.tree.component import describe
 from disentree.utils.dask import is_dask, over_blocks
 from disentree.utils.extras import needing
 

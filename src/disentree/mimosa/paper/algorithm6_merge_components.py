@@ -10,10 +10,10 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
-from disentree.geometry.hulls import on_edge
 from disentree.geometry.subspaces import Tangents
-from disentree.mimosa.labels import drop_small, renumber, rows_of
+from disentree.mimosa.finders.labels import drop_small, renumber, rows_of
 from disentree.mimosa.paper.algorithm4_tangent_plane_cos import similar_neighbors
+from disentree.mimosa.paper.hulls import on_edge
 
 
 def common_edge_frac(d: int) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.tree import directly_enclosed, enclosure_ratios, nearest_parents, tree_from_parents
+from disentree.mimosa.tree.building import directly_enclosed, enclosure_ratios, nearest_parents, tree_from_parents
 
 
 def construct_hierarchy(

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from disentree.mimosa.representation.base import Representation, as_float, as_rows, pixel_scale_of
+from disentree.mimosa.coordinates.representation import Representation, as_float, as_rows, pixel_scale_of
 from disentree.training.batches import TensorBatches
 from disentree.training.loop import Diverged, State, train
 from disentree.training.networks import (

@@ -1,0 +1,1 @@
+"""Encoders and decoders in closed form, for trees of flat leaves."""

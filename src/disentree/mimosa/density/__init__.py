@@ -1,0 +1,1 @@
+"""What the density of a leaf may be, and mixtures of leaves."""

@@ -1,0 +1,90 @@
+"""A leaf of a mixture: one or several Gaussians, its dimension, and the candidate that leaves make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from disentree.mimosa.density.gaussians import LOG_2PI, Mixture, dimension_of, log_sum
+from disentree.mimosa.density.margins import Margins
+from disentree.mimosa.density.structureless import Columns
+
+
+@dataclass(frozen=True)
+class Space:
+    """Coordinates that a mixture lives in: leading axes of Z, or scores of columns; a density of Z in the end."""
+
+    leading: int
+    rest_deviations: Float[np.ndarray, " r"]
+    columns: Columns | None = None
+    margins: Margins | None = None
+
+    def __call__(self, Z: Float[np.ndarray, "n D"]) -> tuple[Float[np.ndarray, "n q"], Float[np.ndarray, " n"]]:
+        """Coordinates, and the log density of all that they leave out (with the Jacobian)."""
+        if self.margins is not None and self.columns is not None:
+            S, jacobian = self.margins(self.columns.of(Z))
+            return S, jacobian + self.columns.log_volume
+        rest = Z[:, self.leading :] / self.rest_deviations
+        extra = -0.5 * ((rest**2).sum(axis=1) + rest.shape[1] * LOG_2PI) - np.log(self.rest_deviations).sum()
+        return Z[:, : self.leading], extra
+
+
+@dataclass(frozen=True)
+class MixtureLeaf:
+    space: Space
+    pieces: Mixture
+    dimension: int
+
+    def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
+        Y, extra = self.space(Z)
+        return self.pieces.log_density(Y) + extra
+
+
+@dataclass(frozen=True)
+class GatedLeaf:
+    """A leaf that one mixture tells from the others, in a density that is another mixture's.
+
+    The density of rows on it is that of all rows times its probability: p(z, k) = p(k | z) p(z).
+
+    Attributes
+    ----------
+    space, density : Space, Mixture
+        The density of all rows.
+    gate_space, gate : Space, Mixture
+        Tell the leaves apart.
+    own : array of shape (pieces,)
+        Which pieces of the gate are the leaf's.
+    share : float
+        Of rows on the leaf.
+    dimension : int
+    """
+
+    space: Space
+    density: Mixture
+    gate_space: Space
+    gate: Mixture
+    own: Bool[np.ndarray, " pieces"]
+    share: float
+    dimension: int
+
+    def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
+        S, extra = self.space(Z)
+        joint = self.gate.joint(self.gate_space(Z)[0])
+        probability = log_sum(joint[:, self.own]) - log_sum(joint)
+        return self.density.log_density(S) + extra + probability - np.log(self.share)
+
+
+def leaf_covariance(pieces: Mixture) -> Float[np.ndarray, "q q"]:
+    """Covariance within pieces, on average: the local spread, which curvature between pieces does not widen."""
+    return np.einsum("k,kij->ij", pieces.shares, pieces.within)
+
+
+def leaf_dimension(pieces: Mixture, space: Space, floor: Float[np.ndarray, " q"], count: float) -> int:
+    """The dimension of a leaf, with the axes that the mixture left out."""
+    rest = space.rest_deviations
+    q = len(floor)
+    covariance = np.diag(np.concatenate([np.zeros(q), rest**2]))
+    covariance[:q, :q] = leaf_covariance(pieces)
+    return dimension_of(covariance, np.concatenate([floor, rest / 3]), count)

@@ -1,0 +1,123 @@
+"""Models without structure: what a decomposition must beat to be worth its parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from disentree.mimosa.density.gaussians import dimension_of, log_gaussians, not_below
+from disentree.mimosa.density.margins import Margins
+
+SCORE_FLOOR = 1e-3  # standard deviation of normal scores in any direction, at least
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The table's own columns: X = Z @ basis + mean, with the precision of each column."""
+
+    mean: Float[np.ndarray, " p"]
+    basis: Float[np.ndarray, "D p"]  # orthonormal rows
+    precision: Float[np.ndarray, " p"]
+
+    def independent(self) -> Columns:
+        """As many columns as there are dimensions, from which the others follow (pivoted QR)."""
+        D, p = self.basis.shape
+        if p == D:
+            return self
+        from scipy.linalg import qr
+
+        decomposed: Any = qr(self.basis, pivoting=True, mode="economic")
+        chosen = np.sort(decomposed[-1][:D])
+        return Columns(self.mean[chosen], self.basis[:, chosen], self.precision[chosen])
+
+    def of(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n p"]:
+        return Z @ self.basis + self.mean
+
+    @property
+    def log_volume(self) -> float:
+        return float(np.linalg.slogdet(self.basis)[1]) if self.basis.shape[0] == self.basis.shape[1] else 0.0
+
+
+def precision_of_coordinates(columns: Columns) -> tuple[Float[np.ndarray, "D D"], Float[np.ndarray, " D"]]:
+    """The precision of coordinates, as independent errors (rows of a matrix) and of each coordinate by itself: a
+    column on a coarse grid is coarse in its own direction, not in every coordinate that it is a part of."""
+    errors = np.asarray(np.linalg.qr(np.linalg.pinv(columns.basis) * columns.precision[:, None], mode="r"))
+    return errors, np.sqrt((errors**2).sum(axis=0))
+
+
+def shrunk_covariance(Z: Float[np.ndarray, "n D"], floor: Float[np.ndarray, " D"]) -> Float[np.ndarray, "D D"]:
+    """Sample covariance, its correlations shrunk to none as far as the rows leave doubt (Ledoit and Wolf).
+
+    Shrinking correlations, not covariances, keeps the scale of each axis: principal components differ by orders of
+    magnitude, and an average variance says nothing about the small ones.
+    """
+    n, D = Z.shape
+    scale = np.maximum(Z.std(axis=0), floor)
+    U = (Z - Z.mean(axis=0)) / scale
+    C = U.T @ U / n
+    if n > 20 * D:
+        return not_below(C * np.outer(scale, scale), floor)
+    noise = max(((U**2).sum(axis=1) ** 2).mean() - (C**2).sum(), 0.0) / n
+    off = (C**2).sum() - (np.diag(C) ** 2).sum()
+    # expected squared error of off-diagonal entries over their squared size
+    share = float(np.clip(noise / max(off + noise, 1e-12), 0.0, 1.0))
+    C = C * (1 - share) + share * np.diag(np.diag(C))
+    return not_below(C * np.outer(scale, scale), floor)
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    mean: Float[np.ndarray, " D"]
+    covariance: Float[np.ndarray, "D D"]
+    dimension: int
+
+    def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
+        return log_gaussians(Z, self.mean[None], self.covariance[None])[:, 0]
+
+
+def fit_gaussian(Z, floor) -> Gaussian:
+    covariance = shrunk_covariance(Z, floor)
+    return Gaussian(Z.mean(axis=0), covariance, dimension_of(covariance, floor, len(Z)))
+
+
+def fit_ppca(Z, floor) -> Gaussian:
+    """Leading principal components and one variance for the rest; their number by BIC."""
+    n, D = Z.shape
+    mean = Z.mean(axis=0)
+    values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(Z.T, bias=True)))
+    values, vectors = np.maximum(values[::-1], np.min(floor) ** 2), vectors[:, ::-1]
+    d = np.arange(min(D, n - 1))
+    tail = np.cumsum(values[::-1])[::-1][: len(d)] / (D - d)
+    logs = np.concatenate([[0], np.cumsum(np.log(values))])[: len(d)]
+    cost = d * D - d * (d + 1) / 2 + d + 1
+    best = int(np.argmin(n * (logs + (D - d) * np.log(tail)) + cost * np.log(n)))
+    spectrum = np.concatenate([values[:best], np.full(D - best, tail[best])])
+    covariance = not_below((vectors * spectrum) @ vectors.T, floor)
+    return Gaussian(mean, covariance, dimension_of(covariance, floor, n))
+
+
+@dataclass(frozen=True)
+class MarginsGaussian:
+    """Columns with normal margins, and a Gaussian of their scores (a Gaussian copula with smooth margins)."""
+
+    columns: Columns
+    margins: Margins
+    gaussian: Gaussian
+    dimension: int
+
+    def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
+        S, jacobian = self.margins(self.columns.of(Z))
+        return self.gaussian.log_density(S) + jacobian + self.columns.log_volume
+
+
+def fit_margins(Z, columns: Columns, margins: Margins | None = None) -> MarginsGaussian:
+    columns = columns.independent()
+    X = columns.of(Z)
+    margins = Margins.fit(X, columns.precision) if margins is None else margins
+    S, _ = margins(X)
+    D = S.shape[1]
+    dimension = dimension_of(np.atleast_2d(np.cov(Z.T, bias=True)), np.zeros(D), len(Z))
+    return MarginsGaussian(columns, margins, fit_gaussian(S, np.full(D, SCORE_FLOOR)), dimension)

@@ -1,0 +1,153 @@
+"""The density of one leaf: charts that tile its rows, each with a density along it and a Gaussian across it.
+
+Built from rows and a dimension alone, so that the labels of any finder can be judged alike.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.cluster.vq import kmeans2
+
+from disentree.mimosa.density.chart import Chart, fit_chart, n_terms
+
+FIT_ROWS = 2400  # rows that a chart is fitted to, at most: more do not change it
+ROWS_PER_TILE = 25  # rows behind each tile of the density along a chart
+MAX_TILES = 24
+# Times the covariance within a cell, of which the likeliest is taken: Gaussians as narrow as their cells leave
+# ripples of .1 to .3 bits per row.
+WIDER = (1.0, 1.5, 2.0, 3.0)
+
+
+@dataclass(frozen=True)
+class Along:
+    """A density in tangent coordinates: Gaussians of one common covariance on the cells of k-means."""
+
+    centers: Float[np.ndarray, "k d"]
+    log_shares: Float[np.ndarray, " k"]
+    root: Float[np.ndarray, "d d"]  # rows @ root are white within a cell
+    log_volume: float
+
+    def log_density(self, U: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+        if U.shape[1] == 0:
+            return np.zeros(len(U))
+        A, B = U @ self.root, self.centers @ self.root
+        square = np.maximum((A * A).sum(1)[:, None] - 2 * A @ B.T + (B * B).sum(1)[None], 0.0)
+        out = log_sum(self.log_shares - 0.5 * square)
+        return out - self.log_volume - 0.5 * U.shape[1] * np.log(2 * np.pi)
+
+    @classmethod
+    def fit(cls, U: Float[np.ndarray, "n d"], n_tiles: int, rng: np.random.Generator) -> Along:
+        n, d = U.shape
+        if d == 0:
+            return cls(np.zeros((1, 0)), np.zeros(1), np.zeros((0, 0)), 0.0)
+        if n_tiles > 1:
+            white = U / np.maximum(U.std(axis=0), 1e-300)
+            start = white[rng.choice(n, n_tiles, replace=False)]
+            with warnings.catch_warnings():  # rows that repeat may leave a tile empty, which does no harm
+                warnings.simplefilter("ignore", UserWarning)
+                _, cell = kmeans2(white, start, iter=8, minit="matrix", missing="warn")
+        else:
+            cell = np.zeros(n, dtype=int)
+        count = np.bincount(cell, minlength=n_tiles)
+        full = np.flatnonzero(count)
+        centers = np.stack([U[cell == c].mean(axis=0) for c in full])
+        within = U - centers[np.searchsorted(full, cell)]
+        S = within.T @ within / max(n - len(full), 1)
+        values, vectors = np.linalg.eigh(S)
+        values = np.maximum(values, 1e-12 * max(values.max(), 1e-300))
+        root = vectors / np.sqrt(values)
+        log_shares, log_volume = np.log(count[full] / n), 0.5 * float(np.log(values).sum())
+        widest = WIDER if len(full) > 1 else WIDER[:1]
+        tried = [cls(centers, log_shares, root / np.sqrt(w), log_volume + 0.5 * d * np.log(w)) for w in widest]
+        return max(tried, key=lambda one: float(one.log_density(U).mean())) if len(tried) > 1 else tried[0]
+
+
+def n_tiles_along(n: int, d: int, n_charts: int) -> int:
+    """Cells of the density along a chart of a leaf that has `n_charts`."""
+    return int(np.clip(n // (ROWS_PER_TILE * (d + 1)), 1, max(1, MAX_TILES // n_charts)))
+
+
+def log_sum(A: Float[np.ndarray, "n k"]) -> Float[np.ndarray, " n"]:
+    top = A.max(axis=1)
+    safe = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.log(np.exp(A - safe[:, None]).sum(axis=1)) + safe
+
+
+@dataclass(frozen=True)
+class Tile:
+    chart: Chart
+    along: Along
+    log_share: float
+
+    def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
+        U, R = self.chart.split(Z)
+        return self.along.log_density(U) - np.log(self.chart.scale).sum() + self.chart.log_across(R)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One component: a proper density over R^D."""
+
+    dimension: int
+    tiles: list[Tile]
+
+    def log_density(self, Z: Float[np.ndarray, "n D"], block: int = 20_000) -> Float[np.ndarray, " n"]:
+        out = []
+        for start in range(0, len(Z), block):
+            some = Z[start : start + block]
+            out.append(log_sum(np.stack([t.log_share + t.log_density(some) for t in self.tiles], axis=1)))
+        return np.concatenate(out) if out else np.zeros(0)
+
+    @property
+    def is_curved(self) -> bool:
+        """Whether most of its charts bend."""
+        bent = [np.any(tile.chart.coefficients[1 + tile.chart.dimension :]) for tile in self.tiles]
+        return bool(np.mean(bent) > 0.5)
+
+    def squares(self, Z: Float[np.ndarray, "n D"]) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+        """Squared distances of rows along and across the chart that they are nearest to, in deviations of its own
+        rows: how far within its reach they are, whether or not the leaf has rows there."""
+        along, across = np.full(len(Z), np.inf), np.full(len(Z), np.inf)
+        for tile in self.tiles:
+            U, R = tile.chart.split(Z)
+            new_along, new_across = (U**2).sum(axis=1), ((R / tile.chart.sigma) ** 2).sum(axis=1)
+            nearer = new_along + new_across < along + across
+            along[nearer], across[nearer] = new_along[nearer], new_across[nearer]
+        return along, across
+
+
+def fit_flat_leaf(
+    Z: Float[np.ndarray, "m D"], d: int, precision: Float[np.ndarray, " D"] | float, rng: np.random.Generator
+) -> Leaf:
+    """The density of a leaf on a subspace of dimension d, from its rows."""
+    some = Z if len(Z) <= FIT_ROWS else Z[rng.choice(len(Z), FIT_ROWS, replace=False)]
+    chart = fit_chart(some, d, precision, degree=1)
+    along = Along.fit(chart.split(some)[0], n_tiles_along(len(some), d, 1), rng)
+    return Leaf(d, [Tile(chart, along, 0.0)])
+
+
+def celled(Z, rows, d, size: int = 0) -> list[Int[np.ndarray, " _"]]:
+    """Rows of a leaf in cells of about equal size, just large enough for a chart each, and for at least `size`
+    rows."""
+    size = max(8 * n_terms(d) + 10, size)
+    parts: list[np.ndarray] = []
+    stack = [rows]
+    while stack:
+        rows = stack.pop()
+        if len(rows) < 2 * size:
+            parts.append(rows)
+            continue
+        axis = _widest(Z[rows])
+        order = np.argsort(Z[rows] @ axis, kind="stable")
+        stack += [rows[order[len(rows) // 2 :]], rows[order[: len(rows) // 2]]]
+    return parts
+
+
+def _widest(S):
+    Y = S - S.mean(axis=0)
+    return np.linalg.eigh(Y.T @ Y)[1][:, -1]

@@ -1,0 +1,1 @@
+"""The atlas: curved leaves by overlapping charts."""

@@ -1,0 +1,1 @@
+"""Flat leaves: exact, in noise, and sheets in a latent."""

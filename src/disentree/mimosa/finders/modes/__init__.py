@@ -1,0 +1,1 @@
+"""Clusters: mixtures of Gaussians, joined where no valley separates them."""

@@ -1,0 +1,207 @@
+"""Pieces to leaves: which Gaussians of a mixture are parts of one cloud.
+
+A skewed, uniform or curved cloud takes several Gaussians. They are one leaf if no valley separates them: the
+rows of two pieces, projected on the direction that best separates them, are then unimodal (tested by counts on
+held-out rows). Two pieces stay apart without a valley if they are different manifolds: a thin one within a wide
+one, or thin ones that cross.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from disentree.mimosa.density.gaussians import Mixture, expectation_maximization
+
+# standard deviations of chance that two pieces of a uniform cloud exceed once in twenty, of a normal one never
+VALLEY = 2.8
+DEEP = (
+    0.2  # a fitted density that falls below this part of the lower peak is more than a uniform cloud ever gives;
+)
+LIKELY = 2.0  # fewer deviations will do there
+THIN = 5.0  # a piece is thin in another if some standard deviation is this many times smaller,
+POINT = 20.0  # a piece is a point in another if all its standard deviations are this many times smaller
+WIDE = 2.0  # and another one is no more than this many times smaller,
+STEP = 2.5  # with a step of this factor between them: the shell of a heavy-tailed cloud is wider in any direction
+CROSSING = 1.0  # pieces cross if they meet within so many standard deviations of both centers
+SADDLE = 0.25  # two peaks are one if the density between them is at least this part of the lower
+SHALLOW = 0.5  # no valley where the fitted density keeps this part of the lower peak
+SURE = 5.0  # rows alone decide beyond this
+# Among columns with normal margins a cloud is not uniform along any of them, and free covariances bend around
+# what is skewed: valleys between pieces are shallower there by chance, and fewer deviations will do.
+NORMAL_VALLEY, NORMAL_SHALLOW = 2.3, 0.7
+FOLDS = 5
+CROSS_STEPS = 10  # of EM on the rows of the other folds
+
+
+def relative_spread(A: Float[np.ndarray, "q q"], B: Float[np.ndarray, "q q"]) -> Float[np.ndarray, " q"]:
+    """Standard deviations of A in units of B, ascending."""
+    inverse = np.linalg.inv(np.linalg.cholesky(B))
+    return np.sqrt(np.maximum(np.linalg.eigvalsh(inverse @ A @ inverse.T), 1e-300))
+
+
+def is_thin(spread: Float[np.ndarray, " q"]) -> bool:
+    """Whether a piece, of these deviations relative to another, is narrow in some directions, wide in others."""
+    steps = spread[1:] / spread[:-1]
+    return bool(spread[-1] > 1 / WIDE and np.any((spread[:-1] < 1 / THIN) & (steps > STEP)))
+
+
+def different_manifolds(mixture: Mixture, i: int, j: int) -> bool:
+    """One piece is thin in the other and lies within it, or both are thin and cross."""
+    A, B = mixture.covariances[i], mixture.covariances[j]
+    spread = relative_spread(A, B)
+    if spread[-1] < 1 / POINT or spread[0] > POINT:
+        return True
+    i_thin, j_thin = is_thin(spread), is_thin(1 / spread[::-1])
+    if not (i_thin or j_thin):
+        return False
+    P, Q = np.linalg.inv(A), np.linalg.inv(B)
+    offset = mixture.means[i] - mixture.means[j]
+    meet = np.linalg.solve(P + Q, P @ mixture.means[i] + Q @ mixture.means[j])
+    u, v = meet - mixture.means[i], meet - mixture.means[j]
+    from_i, from_j = np.sqrt(u @ P @ u), np.sqrt(v @ Q @ v)
+    if i_thin and j_thin:
+        return bool(max(from_i, from_j) < CROSSING)
+    wide = Q if i_thin else P
+    return bool(np.sqrt(offset @ wide @ offset) < 2.0 or max(from_i, from_j) < CROSSING)
+
+
+class Valleys:
+    """Tests for a valley between groups of pieces.
+
+    A direction that was fitted to a row separates it too well, the more so the more columns there are. So the
+    rows are divided in folds, the mixture is fitted to the rows outside each, and each row is projected on the
+    direction that others gave: 0 is the one group's center, 1 the other's.
+    """
+
+    def __init__(self, Y, R, floor, family: str):
+        self.Y, self.labels = Y, R.argmax(axis=1)
+        self.fold = np.arange(len(Y)) % FOLDS
+        self.fitted = []
+        for f in range(FOLDS):
+            rest = self.fold != f
+            one, _, _ = expectation_maximization(Y[rest], R[rest], floor, family, steps=CROSS_STEPS)
+            self.fitted.append(one)
+
+    def between(self, i: list[int], j: list[int]) -> tuple[float, float]:
+        """How deep the valley is in the fitted density of the projections (its lowest part of the lower peak), and
+        how many standard deviations of chance it is deep in the counts of rows: the lesser of its two sides."""
+        inside = np.isin(self.labels, i + j)
+        values, widths, shares = [], [], []
+        for f, one in enumerate(self.fitted):
+            if len(one) <= max(max(i), max(j)):
+                return 1.0, 0.0
+            mean_i, cov_i = group_moments(one, i)
+            mean_j, cov_j = group_moments(one, j)
+            direction = np.linalg.solve(cov_i + cov_j, mean_j - mean_i)
+            length = direction @ (mean_j - mean_i)
+            if length <= 0:
+                return 1.0, 0.0
+            here = inside & (self.fold == f)
+            values.append((self.Y[here] - mean_i) @ direction / length)
+            widths.append([np.sqrt(direction @ c @ direction) / length for c in (cov_i, cov_j)])
+            shares.append([one.shares[i].sum(), one.shares[j].sum()])
+        width, share = np.mean(widths, axis=0), np.mean(shares, axis=0)
+        return depth(width, share), deepest(np.sort(np.concatenate(values)), float(width.min()))
+
+
+def depth(widths: Float[np.ndarray, " 2"], shares: Float[np.ndarray, " 2"]) -> float:
+    """Lowest density between two normal distributions around 0 and 1, as a part of the lower of the two peaks."""
+    t = np.linspace(-0.5, 1.5, 201)
+    off = (t[:, None] - np.array([0.0, 1.0])) / widths
+    height = (shares / widths * np.exp(-0.5 * off**2)).sum(axis=1) + 1e-300
+    ground = np.minimum(np.maximum.accumulate(height), np.maximum.accumulate(height[::-1])[::-1])
+    return float((height / ground).min())
+
+
+def counts_within(values, centers, half):
+    return np.searchsorted(values, centers + half) - np.searchsorted(values, centers - half)
+
+
+def deepest(values: Float[np.ndarray, " m"], width: float) -> float:
+    """The clearest valley between 0 and 1: a window that holds fewer values than one on either side of it.
+
+    Counts differ by chance by the root of their sum. `width` is the standard deviation of the narrower group.
+    """
+    step = 0.025
+    grid = np.arange(-40, 81) * step
+    between = (grid > 0) & (grid < 1)
+    best = 0.0
+    for half in width * np.array([0.5, 0.75, 1.0]):
+        counts = counts_within(values, grid, half).astype(float)
+        shift = int(np.ceil(2 * half / step))
+        if shift >= len(grid) // 2:
+            continue
+        left = np.maximum.accumulate(counts)[: -2 * shift]
+        right = np.maximum.accumulate(counts[::-1])[::-1][2 * shift :]
+        middle = counts[shift:-shift]
+        side = np.minimum(left, right)
+        z = (side - middle) / np.sqrt(side + middle + 1)
+        best = max(best, float(z[between[shift:-shift]].max(initial=0.0)))
+    return best
+
+
+def group_moments(mixture: Mixture, pieces: list[int]):
+    w = mixture.shares[pieces] / mixture.shares[pieces].sum()
+    mean = w @ mixture.means[pieces]
+    off = mixture.means[pieces] - mean
+    return mean, np.einsum("k,kij->ij", w, mixture.covariances[pieces]) + (off * w[:, None]).T @ off
+
+
+def is_valley(depth: float, z: float, normal: bool = False, rigor: float = 1.0) -> bool:
+    """Whether the fitted density and the rows agree that there is one; `normal`: between free covariances, in
+    columns with normal margins. `rigor` times the usual deviations of chance are asked for."""
+    z = z / rigor
+    if normal and depth < NORMAL_SHALLOW and z > NORMAL_VALLEY:
+        return True
+    return z > SURE or (depth < SHALLOW and z > VALLEY) or (depth < DEEP and z > LIKELY)
+
+
+def merge_pieces(
+    Y: Float[np.ndarray, "n q"],
+    mixture: Mixture,
+    R: Float[np.ndarray, "n k"],
+    floor,
+    family: str,
+    normal: bool = False,
+    rigor: float = 1.0,
+) -> Int[np.ndarray, " k"]:
+    """The leaf of each piece.
+
+    Pieces without a valley between them are linked, links of high density first. A link joins two groups if one of
+    them has no denser piece than the linked one, or if the density there is not far below both peaks: so a thin
+    background touches many clusters and joins none of them to another. The fitted density proposes valleys, the
+    rows must confirm them: those of the two pieces or those of the two groups.
+    """
+    k = len(mixture)
+    if k == 1:
+        return np.zeros(1, int)
+    valleys = Valleys(Y, R, floor, family)
+    height = mixture.log_density(mixture.means)
+    links = []
+    fell = np.ones((k, k))
+    for i in range(k):
+        for j in range(i + 1, k):
+            # normal margins bend thin leaves, so that their pieces look like different ones
+            if not normal and different_manifolds(mixture, i, j):
+                continue
+            fall, z = valleys.between([i], [j])
+            fell[i, j] = fell[j, i] = fall
+            if not is_valley(fall, z, normal, rigor):
+                links.append((min(height[i], height[j]), -z, i, j))
+    links.sort(key=lambda t: (-t[0], -t[1]))
+    group = np.arange(k)
+    peak = height.copy()
+    for level, _, i, j in links:
+        a, b = group[i], group[j]
+        if a == b:
+            continue
+        lower = min(peak[a], peak[b])
+        if level < lower + np.log(SADDLE):
+            continue
+        A, B = np.flatnonzero(group == a).tolist(), np.flatnonzero(group == b).tolist()
+        if len(A) + len(B) > 2 and fell[i, j] < SHALLOW and is_valley(*valleys.between(A, B), normal, rigor):
+            continue
+        group[group == b] = a
+        peak[a] = max(peak[a], peak[b])
+    return np.unique(group, return_inverse=True)[1]

@@ -1,0 +1,259 @@
+"""Switches: a product of independent choices, found by the equations that hold where each of them is off.
+
+All combinations share one set of coordinates: the values of the equations, and those of what all rows have. A
+combination needs no rows of its own to be described, so that small or empty ones are no obstacle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from disentree.geometry.neighbors import intrinsic_dimension
+from disentree.mimosa.density.candidate import ROWS_AT_A_TIME, Candidate
+from disentree.mimosa.density.margins import LOG_2PI, Margins
+from disentree.mimosa.finders.flats.noisy_subspaces import WhiteNoise
+from disentree.mimosa.finders.flats.subspaces import FILLED
+from disentree.mimosa.finders.switches.equations import REACH, Equation, find_equations
+from disentree.mimosa.tree.products import (
+    Choice,
+    all_choices,
+    are_independent,
+    arrange,
+    cells_of,
+    expected_shares,
+    hierarchy_of,
+    is_product,
+    saved_by_product,
+)
+
+MOST_DIMENSIONS = 20
+MOST_PATHS = 512
+FEWEST = 400  # rows
+LARGEST = 8  # combinations that tell whether rows fill their dimensions
+FEWEST_INSIDE, INSIDE_OF = 100, 500  # rows of them
+LEAST = 0.02  # of the eigenvalues of correlations between variables
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A combination of options.
+
+    Attributes
+    ----------
+    dimension : int
+    on : list of bool
+        For each switch whether it is on.
+    """
+
+    dimension: int
+    on: list[bool]
+
+
+@dataclass(frozen=True)
+class ProductSpace:
+    """The coordinates that all combinations share, ``Z @ weights + offset``: those of each switch, then those of
+    all rows, then noise.
+
+    Attributes
+    ----------
+    weights : array of shape (D, D)
+    offset : array of shape (D,)
+    owner : list of int
+        The switch of each coordinate; -1 for what all rows have, -2 for noise.
+    scatter : array of shape (D,)
+        Deviation of a coordinate that is fixed.
+    margins : Margins
+        Of coordinates that are free.
+    correlations : array of shape (D, D)
+        Of their normal scores.
+    """
+
+    weights: Float[np.ndarray, "D D"]
+    offset: Float[np.ndarray, " D"]
+    owner: list[int]
+    scatter: Float[np.ndarray, " D"]
+    margins: Margins
+    correlations: Float[np.ndarray, "D D"]
+
+    def free(self, cell: Cell) -> Bool[np.ndarray, " D"]:
+        """The coordinates that are variables of a combination."""
+        owner = np.array(self.owner)
+        return (owner == -1) | (np.append(cell.on, False)[owner] & (owner >= 0))
+
+    def log_densities(self, Z: Float[np.ndarray, "n D"], cells: Sequence[Cell]) -> Float[np.ndarray, "n c"]:
+        """Log density of rows on each of some combinations."""
+        Y = Z @ self.weights + self.offset
+        fixed = -0.5 * ((Y / self.scatter) ** 2 + LOG_2PI) - np.log(self.scatter)
+        scores, slopes = np.empty_like(Y), np.empty_like(Y)
+        for j, one in enumerate(self.margins.maps):
+            scores[:, j], slopes[:, j] = one(Y[:, j])
+        out = np.empty((len(Z), len(cells)))
+        for c, cell in enumerate(cells):
+            free = self.free(cell)
+            S = scores[:, free]
+            root = np.linalg.cholesky(self.correlations[np.ix_(free, free)])
+            white = np.linalg.solve(root, S.T)
+            along = -0.5 * (white**2).sum(axis=0) - np.log(root.diagonal()).sum() - 0.5 * free.sum() * LOG_2PI
+            out[:, c] = along + slopes[:, free].sum(axis=1) + fixed[:, ~free].sum(axis=1)
+        return out + np.linalg.slogdet(self.weights)[1]
+
+
+@dataclass(frozen=True)
+class ProductCandidate(Candidate):
+    """A product as a density. Its components are combinations, in the order of the paths of its hierarchy; what it
+    is made of is in `details`: "space", "choices", "base" and "sizes"."""
+
+    @property
+    def hierarchy(self) -> Any:
+        """Of its choices."""
+        return hierarchy_of(self.details["choices"], self.details["base"], self.details["sizes"])[0]
+
+    @property
+    def options(self) -> list[list[int]]:
+        """The switches of each choice, wherever it is."""
+        return [choice.switches for choice in all_choices(self.details["choices"])]
+
+    def log_joint(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n k"]:
+        """Log of share times density, for each row and combination."""
+        shares = np.log(np.maximum(self.shares, 1e-300))
+        blocks = [Z[start : start + ROWS_AT_A_TIME] for start in range(0, max(len(Z), 1), ROWS_AT_A_TIME)]
+        return np.concatenate([shares + self.details["space"].log_densities(b, self.components) for b in blocks])
+
+
+def find(
+    Z: Float[np.ndarray, "n D"],
+    precision: Float[np.ndarray, " D"],
+    rng: np.random.Generator,
+    noise: WhiteNoise | None = None,
+) -> ProductCandidate | None:
+    """The product of switches that rows show; None if there are no two beside each other.
+
+    Parameters
+    ----------
+    Z : array of shape (n, D)
+    precision : array of shape (D,)
+        Of each coordinate.
+    rng : Generator
+    noise : WhiteNoise or None, default=None
+        As measured from the spectrum of the data.
+    """
+    if len(Z) < FEWEST or not 3 <= (Z if noise is None else noise.weights).shape[1] <= MOST_DIMENSIONS:
+        return None
+    center = Z.mean(axis=0)
+    to_scale = np.diag(1 / Z.std(axis=0))
+    if noise is not None:
+        to_scale = noise.weights
+    equations = find_equations((Z - center) @ to_scale, rng)
+    equations = [_in(e, center, to_scale) for e in equations]
+    if len(equations) < 2:
+        return None
+    on = np.stack([~e.holds(Z) for e in equations], axis=1)
+    equations, on, choices = _limited(equations, on)
+    if not is_product(choices) or not are_independent(choices, on):
+        return None
+    space, base = _space(Z, precision, equations, on)
+    sizes = [e.size for e in equations]
+    _, paths = hierarchy_of(choices, base, sizes)
+    if saved_by_product(choices, on, paths, base, sizes, Z.shape[1]) <= 0:
+        return None
+    cells = cells_of(on, paths)
+    chance = expected_shares(choices, on, paths)
+    prior = 0.5 * len(paths)
+    counts = np.bincount(cells[cells >= 0], minlength=len(paths))
+    shares = (counts + prior * chance) / (counts.sum() + prior)
+    dims = base + paths @ np.array(sizes)
+    components = [Cell(int(d), row.tolist()) for d, row in zip(dims, paths, strict=True)]
+    details = {
+        "space": space,
+        "choices": choices,
+        "base": base,
+        "sizes": sizes,
+        "needless": ["atlas", "mixture"] if _is_filled(space, components, cells, Z, rng) else [],
+    }
+    return ProductCandidate("switches", components, shares, details)
+
+
+def _is_filled(
+    space: ProductSpace, cells: Sequence[Cell], labels: Int[np.ndarray, " n"], Z: Float[np.ndarray, "n D"],
+    rng: np.random.Generator,
+) -> bool:  # fmt: skip
+    """Whether rows of the largest combinations fill the dimensions that these have: charts or Gaussians can then
+    but describe the same in more pieces."""
+    counts = np.bincount(labels[labels >= 0], minlength=len(cells))
+    ratios = []
+    for c in np.argsort(-counts)[:LARGEST]:
+        rows = np.flatnonzero(labels == c)
+        if len(rows) < FEWEST_INSIDE or not cells[c].dimension:
+            continue
+        some = rng.choice(rows, min(len(rows), INSIDE_OF), replace=False)
+        free = space.free(cells[c])
+        inside = (Z[some] @ space.weights + space.offset)[:, free]
+        ratios.append(intrinsic_dimension(inside / inside.std(axis=0)) / cells[c].dimension)
+    return bool(ratios) and float(np.mean(ratios)) >= FILLED
+
+
+def _in(equation: Equation, center: np.ndarray, to_scale: np.ndarray) -> Equation:
+    """An equation of scaled coordinates, in coordinates."""
+    weights = to_scale @ equation.weights
+    return Equation(weights, equation.offset - center @ weights, equation.share, equation.gain)
+
+
+def _limited(
+    equations: Sequence[Equation], on: Bool[np.ndarray, "n s"]
+) -> tuple[list[Equation], Bool[np.ndarray, "n s"], list[Choice]]:
+    """The most valuable switches, as many as the paths allow."""
+    kept: list[int] = []
+    for i in sorted(range(len(equations)), key=lambda i: -equations[i].gain):
+        tried = sorted([*kept, i])
+        if int(np.prod([choice.n_paths for choice in arrange(on[:, tried])])) <= MOST_PATHS:
+            kept = tried
+    return [equations[i] for i in kept], on[:, kept], arrange(on[:, kept])
+
+
+def _space(
+    Z: Float[np.ndarray, "n D"],
+    precision: Float[np.ndarray, " D"],
+    equations: Sequence[Equation],
+    on: Bool[np.ndarray, "n s"],
+) -> tuple[ProductSpace, int]:
+    """Coordinates of all combinations, and how many of them all rows have."""
+    D = Z.shape[1]
+    own = np.concatenate([e.weights for e in equations], axis=1)
+    offsets = np.concatenate([e.offset for e in equations])
+    rest = np.linalg.svd(own)[0][:, own.shape[1] :]
+    center = Z.mean(axis=0)
+    values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(((Z - center) @ rest).T, bias=True)))
+    rest = rest @ vectors[:, ::-1]
+    deviations = np.sqrt(np.maximum(values[::-1], 0))
+    # The scatter of equations is the noise of the data: directions no wider than that are nothing else.
+    scatter = np.median(1 / np.linalg.norm(own, axis=0))
+    wide = deviations > REACH * scatter
+    weights = np.concatenate([own, rest], axis=1)
+    offset = np.concatenate([offsets, -center @ rest])
+    owner = [i for i, e in enumerate(equations) for _ in range(e.size)] + [-1 if w else -2 for w in wide]
+    Y = Z @ weights + offset
+    least = np.sqrt((precision**2) @ weights**2)
+    fixed = np.concatenate([np.ones(own.shape[1]), deviations])
+    active = np.ones((len(Z), D), bool)
+    for j, i in enumerate(owner):
+        if i >= 0:  # equations that hold exactly are tried to a scatter that is larger than theirs
+            fixed[j] = np.sqrt(np.mean(Y[~on[:, i], j] ** 2))
+            active[:, j] = on[:, i]
+    fixed = np.maximum(fixed, np.maximum(least, 1e-300))
+    maps = [Margins.fit(Y[active[:, j]][:, [j]], least[[j]]).maps[0] for j in range(D)]
+    margins = Margins(maps)
+    S = np.where(active, margins(Y)[0], 0.0)
+    A = active.astype(float)
+    pairs = np.maximum(A.T @ A, 1)
+    R = (S.T @ S) / np.sqrt(np.maximum((S**2).T @ A, 1e-12) * np.maximum(A.T @ S**2, 1e-12))
+    R = np.where(pairs >= 10 * D, R, 0.0)
+    np.fill_diagonal(R, 1.0)
+    values, vectors = np.linalg.eigh(R)
+    R = (vectors * np.maximum(values, LEAST)) @ vectors.T
+    R /= np.sqrt(np.outer(R.diagonal(), R.diagonal()))
+    return ProductSpace(weights, offset, owner, fixed, margins, R), int(wide.sum())

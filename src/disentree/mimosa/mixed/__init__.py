@@ -1,0 +1,1 @@
+"""Tables with categories and empty cells."""

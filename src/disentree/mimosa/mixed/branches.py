@@ -1,0 +1,206 @@
+"""The categoricals of a table's tree: one for each thing that exists in some rows only, or for a column whose
+value decides which things exist (the shape of a ship, the sex of a patient)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from disentree.hierarchy import Hierarchy
+from disentree.hierarchy.tree import Categorical, Continuous, Group
+from disentree.mimosa.explain.words import common_name, unique
+from disentree.mimosa.mixed.nesting import rivals
+from disentree.mimosa.mixed.presence import EXCEPTIONS, FEWEST_ROWS, Existence
+from disentree.tables import Cells, Column, Schema
+
+MOST_OPTIONS = 12  # of a column that decides
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A categorical of the tree.
+
+    Attributes
+    ----------
+    column : int
+        The categorical column whose value is the option, -1 if it is whether a thing exists, or which of several.
+    switches : list of int
+        The things that exist under some of its options.
+    options : list of str
+    exists : list of list of bool
+        For each option and switch whether it exists.
+    parent : int
+        The switch that the branch is below, -1 for none.
+    """
+
+    column: int
+    switches: list[int]
+    options: list[str]
+    exists: list[list[bool]]
+    parent: int = -1
+
+
+def make_branches(
+    existence: Existence, cells: Cells, schema: Schema, present: Bool[np.ndarray, "n s"]
+) -> list[Branch]:
+    """A branch for every choice of things; those that a column decides are below its options together."""
+    left = set(range(len(existence.switches)))
+    out = []
+    tops = [s for s in sorted(left) if existence.switches[s].parent < 0]
+    decided = {j: _decided(cells.categories[:, j], tops, present) for j in range(cells.categories.shape[1])}
+    p = cells.numbers.shape[1]
+    owned = {c for switch in existence.switches for c in switch.columns}
+    for j in sorted(decided, key=lambda j: -len(decided[j])):
+        switches = [s for s in decided[j] if s in left]
+        levels = schema.categorical[j].levels
+        if p + j in owned or not switches or len(levels) > MOST_OPTIONS:
+            continue
+        values = cells.categories[:, j]
+        exists = [[bool(present[values == k, s].mean() > 0.5) for s in switches] for k in range(len(levels))]
+        if len(set(map(tuple, exists))) < len(levels):
+            continue  # its values are more than what exists
+        out.append(Branch(j, switches, list(levels), exists))
+        left -= set(switches)
+    names = thing_names(existence, (*schema.numeric, *schema.categorical))
+    for group in rivals(existence.switches):
+        if switches := [s for s in group if s in left]:
+            out.append(_of_things(switches, existence.switches[switches[0]].parent, names, present))
+    return sorted(out, key=lambda branch: min(branch.switches))
+
+
+def _of_things(
+    switches: Sequence[int], parent: int, names: Sequence[str], present: Bool[np.ndarray, "n s"]
+) -> Branch:
+    """Whether a thing exists, or which of several does; that none does is an option if there are such rows."""
+    if len(switches) == 1:
+        return Branch(-1, list(switches), ["no", "yes"], [[False], [True]], parent)
+    exists = np.eye(len(switches), dtype=bool).tolist()
+    among = present[:, parent] if parent >= 0 else np.ones(len(present), bool)
+    none = ~present[among][:, switches].any(axis=1)
+    options = [names[s] for s in switches]
+    if none.sum() >= FEWEST_ROWS:
+        exists.append([False] * len(switches))
+        options.append("neither" if len(switches) == 2 else "none")
+    taken: set[str] = set()
+    return Branch(-1, list(switches), [unique(name, taken) for name in options], exists, parent)
+
+
+def thing_names(existence: Existence, columns: Sequence[Column]) -> list[str]:
+    """What the columns that a thing owns have in common in their names."""
+    return [common_name([columns[j].name for j in switch.columns]) for switch in existence.switches]
+
+
+def _decided(
+    values: Int[np.ndarray, " n"], switches: Sequence[int], present: Bool[np.ndarray, "n s"]
+) -> list[int]:
+    """The things that exist in all or none of the rows of each value."""
+    levels, counts = np.unique(values[values >= 0], return_counts=True)
+    if len(levels) < 2 or counts.min() < FEWEST_ROWS or (values < 0).mean() > EXCEPTIONS:
+        return []
+    rates = np.array([[present[values == k, s].mean() for s in switches] for k in levels]).reshape(len(levels), -1)
+    clear = np.minimum(rates, 1 - rates).max(axis=0) <= EXCEPTIONS
+    return [s for s, c in zip(switches, clear, strict=True) if c]
+
+
+def choices(branches: Sequence[Branch], cells: Cells, present: Bool[np.ndarray, "n s"]) -> Int[np.ndarray, "n b"]:
+    """The option of each branch that a row is on, whether or not the branch is open to it.
+
+    A column that decides, and is empty, is decided by what exists. A row with two things that are instead of each
+    other is on the option of the commoner one, and so is one with none if that is no option: switches are in the
+    order of their shares, and the first of equal options is taken."""
+    out = np.zeros((len(cells), len(branches)), np.int64)
+    for b, branch in enumerate(branches):
+        exists = np.array(branch.exists)
+        seen = present[:, branch.switches]
+        likely = (seen[:, None, :] == exists[None]).sum(axis=2).argmax(axis=1)
+        if branch.column < 0:
+            out[:, b] = likely
+        else:
+            values = cells.categories[:, branch.column]
+            out[:, b] = np.where(values >= 0, values, likely)
+    return out
+
+
+@dataclass(frozen=True)
+class Names:
+    """How the tree calls things.
+
+    Attributes
+    ----------
+    branches : list of str
+    groups : list of str
+        Of the variables of each switch.
+    """
+
+    branches: list[str]
+    groups: list[str]
+
+
+def product_hierarchy(
+    core: Hierarchy, more: int, branches: Sequence[Branch], dimensions: Sequence[int], names: Names
+) -> Hierarchy:
+    """The tree of the columns that all rows have, with further continuous variables and the branches beside it.
+
+    Parameters
+    ----------
+    core : Hierarchy
+    more : int
+        Continuous variables at the root, beside those of `core`.
+    branches : sequence of Branch
+    dimensions : sequence of int
+        Continuous variables of each switch.
+    names : Names
+    """
+    fresh = partial(unique, taken={v.name for v in core.variables})
+
+    def of_switch(s: int) -> list[Continuous | Categorical]:
+        own: list[Continuous | Categorical] = [
+            Continuous(fresh(f"{names.groups[s]} {i + 1}")) for i in range(dimensions[s])
+        ]
+        return own + [categorical(b) for b in range(len(branches)) if branches[b].parent == s]
+
+    def categorical(b: int) -> Categorical:
+        branch = branches[b]
+        name = fresh(names.branches[b])
+        options = []
+        for option, exists in zip(branch.options, branch.exists, strict=True):
+            here = [s for s, there in zip(branch.switches, exists, strict=True) if there]
+            options.append(Group(tuple(v for s in here for v in of_switch(s)), option))
+        return Categorical(name, tuple(options))
+
+    extra = [Continuous(fresh(f"x{i + 1}")) for i in range(more)]
+    tops = [categorical(b) for b in range(len(branches)) if branches[b].parent < 0]
+    return Hierarchy(Group((*core.root.variables, *extra, *tops)))
+
+
+def path_codes(
+    hierarchy: Hierarchy, core: Hierarchy, more: int, branches: Sequence[Branch], chosen: Int[np.ndarray, "n b"]
+) -> np.ndarray:
+    """Codes whose categoricals of branches are set, those of the core still empty: for `Hierarchy.path_of`."""
+    codes = np.full((len(chosen), hierarchy.n_variables), np.nan)
+    column = core.n_variables + more
+
+    def fill(group: Group, column: int, below: Sequence[int], rows: Bool[np.ndarray, " n"]) -> int:
+        """Set the categoricals of a group that some rows are in; `below` are its branches, in their order."""
+        waiting = list(below)
+        for variable in group.variables:
+            here, column = column, column + 1
+            if isinstance(variable, Continuous):
+                continue
+            b = waiting.pop(0)
+            codes[rows, here] = chosen[rows, b]
+            branch = branches[b]
+            for k, option in enumerate(variable.options):
+                own = [s for s, there in zip(branch.switches, branch.exists[k], strict=True) if there]
+                under = [c for s in own for c in range(len(branches)) if branches[c].parent == s]
+                column = fill(option, column, under, rows & (chosen[:, b] == k))
+        return column
+
+    tops = [b for b in range(len(branches)) if branches[b].parent < 0]
+    root = Group(hierarchy.root.variables[len(core.root.variables) + more :])
+    fill(root, column, tops, np.ones(len(chosen), bool))
+    return codes

@@ -1,0 +1,277 @@
+"""What exists in some rows only: a garage, a second floor, the age at a diagnosis.
+
+Cells say it in three ways. They are empty; they are exactly zero, where a number would otherwise be anything; or
+they have a value that others' emptiness comes with (no fireplace: 0 fireplaces). Columns that say it together are
+one *switch*: a categorical with two options, of which one opens a group with variables of its own. Switches whose
+things exist only where those of another do are below it.
+
+Whether empty cells mean that something does not exist, or only that it is not known, is decided by description
+length: if which cells are empty follows from other columns, or is shared with them, it says something about rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from sklearn.tree import DecisionTreeClassifier
+
+from disentree.mimosa.mixed.nesting import INSIDE, MOST_PATHS, Switch, choose_switches, rivals
+from disentree.tables import Cells, Schema
+
+SAME = 0.8  # of the rows with and of those without a thing, shared by two columns that say the same
+HEAPED = 3.0  # how much commoner zero is than any other number, if it stands for nothing
+FEWEST_NUMBERS = 10  # different numbers beside zero
+FEWEST_ROWS = 5  # with and without a thing, for it to be a branch
+EXPLAINED = 0.5  # part of the bits of an empty cell that other columns explain, if it is no accident
+MOSTLY = 0.5  # of cells empty, for emptiness to be the rule and a value the exception
+IMPLIED = 20.0  # bits of surprise that all values are in rows of one kind, if that is no accident
+EXCEPTIONS = 0.02  # of rows, to a rule
+SEEN = 4000  # rows that explanations are sought in
+
+
+@dataclass(frozen=True)
+class Existence:
+    """What exists where.
+
+    Attributes
+    ----------
+    switches : list of Switch
+        Parents before their children.
+    absent : array of shape (m,)
+        Which columns have empty cells that mean that something does not exist.
+    explained : array of shape (m,)
+        The part of the bits of each column's empty cells that other columns explain.
+    """
+
+    switches: list[Switch]
+    absent: Bool[np.ndarray, " m"]
+    explained: Float[np.ndarray, " m"]
+
+    def present(self, cells: Cells) -> Bool[np.ndarray, "n s"]:
+        """In which rows each thing exists: where most of its columns have a value of their own, and that which it
+        is a part of exists."""
+        out = np.zeros((len(cells), len(self.switches)), bool)
+        for s, switch in enumerate(self.switches):
+            votes = sum(_has(cells, j, sign) for j, sign in zip(switch.columns, switch.signs, strict=True))
+            out[:, s] = votes * 2 > len(switch.columns)
+            if switch.parent >= 0:
+                out[:, s] &= out[:, switch.parent]
+        return out
+
+
+def _has(cells: Cells, column: int, sign: float) -> Int[np.ndarray, " n"]:
+    """Where a cell is not empty and has another value than the one that stands for nothing."""
+    p = cells.numbers.shape[1]
+    values = cells.numbers[:, column] if column < p else cells.categories[:, column - p]
+    empty = np.isnan(values) if column < p else values < 0
+    return (~(empty | (values == sign))).astype(np.int64)
+
+
+def find_existence(cells: Cells, schema: Schema, rng: np.random.Generator) -> Existence:
+    """Switches of a table.
+
+    Parameters
+    ----------
+    cells : Cells
+    schema : Schema
+    rng : Generator
+
+    Returns
+    -------
+    Existence
+    """
+    signs = _signs(cells, schema)
+    groups = _grouped(signs)
+    n, m = len(cells), cells.empty.shape[1]
+    explained = np.zeros(m)
+    absent = np.zeros(m, bool)
+    explain = _Explainer(cells, schema, rng)
+    switches, actives = [], []
+    for group in groups:
+        active = np.mean([signs[i].active for i in group], axis=0) > 0.5
+        columns = [signs[i].column for i in group]
+        by_emptiness = [signs[i].column for i in group if np.isnan(signs[i].value)]
+        part = 1.0 if len(group) > 1 else explain(active, columns)
+        explained[by_emptiness] = part
+        if n - active.sum() < FEWEST_ROWS:
+            continue
+        implied = explain.is_implied(active, columns) or explain.is_implied_by_other(active, columns)
+        by_rule = part >= EXPLAINED or implied
+        if by_emptiness and not by_rule and active.mean() >= 1 - MOSTLY:
+            continue  # not known, by accident
+        absent[by_emptiness] = True
+        if active.sum() < FEWEST_ROWS or (by_emptiness and not by_rule):
+            continue
+        witnesses = _witnesses(cells, schema, active, columns)
+        columns += [j for j, _ in witnesses]
+        values = [signs[i].value for i in group] + [value for _, value in witnesses]
+        switches.append(Switch(columns, values, share=float(active.mean()), explained=explain(active, columns)))
+        actives.append(active)
+    found = Existence(choose_switches(switches, actives, MOST_PATHS), absent, explained)
+    present = found.present(cells)
+    for group in (group for group in rivals(found.switches) if len(group) > 1):
+        # That one is there follows from the others' not being there: once for all of them, it must be said.
+        own = [column for s in group for column in found.switches[s].columns]
+        for s in group:
+            found.switches[s] = replace(found.switches[s], explained=explain(present[:, s], own))
+    return found
+
+
+# -------------------------------------------------------------------- signs of absence
+
+
+@dataclass(frozen=True)
+class _Sign:
+    """A column, what it has where a thing does not exist, and where it exists."""
+
+    column: int
+    value: float
+    active: Bool[np.ndarray, " n"]
+
+
+def _signs(cells: Cells, schema: Schema) -> list[_Sign]:
+    """Empty cells, and numbers that are zero far more often than anything else."""
+    out, p = [], cells.numbers.shape[1]
+    for j, empty in enumerate(cells.empty.T):
+        if j < p and schema.numeric[j].kind != "date":
+            x = cells.numbers[:, j]
+            if is_heaped(x[~empty]):
+                out.append(_Sign(j, 0.0, ~empty & (x != 0)))
+                continue
+        if empty.any():
+            out.append(_Sign(j, np.nan, ~empty))
+    return out
+
+
+def is_heaped(x: Float[np.ndarray, " n"]) -> bool:
+    """Whether numbers are zero so often that zero is no number like others, but stands for nothing."""
+    values, counts = np.unique(x, return_counts=True)
+    zero = values == 0
+    if not zero.any() or len(values) <= FEWEST_NUMBERS or not (values >= 0).all():
+        return False
+    return bool(counts[zero][0] >= HEAPED * counts[~zero].max())
+
+
+def _grouped(signs: Sequence[_Sign]) -> list[list[int]]:
+    """Signs that say the same of nearly all rows, together."""
+    if not signs:
+        return []
+    A = np.stack([s.active for s in signs]).astype(np.float32)
+    n = A.shape[1]
+    both = A @ A.T
+    size = A.sum(axis=1)
+    either = size[:, None] + size[None] - both
+    neither = n - either
+    with np.errstate(invalid="ignore", divide="ignore"):
+        alike = np.minimum(both / either, neither / (n - both)) >= SAME
+    groups: list[list[int]] = []
+    for i in np.argsort(-size, kind="stable"):
+        own = [g for g in groups if alike[i, g].all()]
+        if own:
+            own[0].append(int(i))
+        else:
+            groups.append([int(i)])
+    return groups
+
+
+def _witnesses(
+    cells: Cells, schema: Schema, active: Bool[np.ndarray, " n"], taken: Sequence[int]
+) -> list[tuple[int, float]]:
+    """Columns with few values that have one of them just where a thing does not exist, and that value."""
+    out, p = [], cells.numbers.shape[1]
+    for j in range(p + cells.categories.shape[1]):
+        if j in taken:
+            continue
+        values = cells.numbers[:, j] if j < p else cells.categories[:, j - p]
+        if j < p and schema.numeric[j].kind != "integer":
+            continue
+        inactive = values[~active]
+        there = inactive[~np.isnan(inactive)] if j < p else inactive[inactive >= 0]
+        if len(there) < SAME * len(inactive):
+            continue
+        found, counts = np.unique(there, return_counts=True)
+        value = found[counts.argmax()]
+        other = values != value
+        both = (other & active).sum()
+        alike = both / (other | active).sum(), (~other & ~active).sum() / max((~other | ~active).sum(), 1)
+        if min(alike) >= SAME:
+            out.append((j, float(value)))
+    return out
+
+
+# -------------------------------------------------------------------- accident or reason
+
+
+class _Explainer:
+    """How much of where a thing exists follows from other columns."""
+
+    def __init__(self, cells: Cells, schema: Schema, rng: np.random.Generator):
+        rows = np.sort(rng.permutation(len(cells))[:SEEN])
+        some = cells.take(rows)
+        blocks, owner = [some.numbers], list(range(some.numbers.shape[1]))
+        for j in range(some.categories.shape[1]):
+            levels = np.unique(some.categories[:, j])
+            blocks.append((some.categories[:, [j]] == levels).astype(float))
+            owner += [some.numbers.shape[1] + j] * len(levels)
+        self.rows, self.X, self.owner = rows, np.concatenate(blocks, axis=1), np.array(owner, int)
+        self.empty = some.empty
+        p = cells.numbers.shape[1]
+        kinds = [
+            (p + j, cells.categories[:, j] == k)
+            for j, c in enumerate(schema.categorical)
+            for k in range(len(c.levels))
+        ]
+        filled = [(j, ~empty) for j, empty in enumerate(cells.empty.T) if empty.any()]
+        self.exceptional = [(j, rows) for j, rows in filled if rows.mean() <= MOSTLY]
+        kinds += filled
+        self.kind_owner = np.array([j for j, _ in kinds], int)
+        self.kinds = np.stack([rows for _, rows in kinds]) if kinds else np.zeros((0, len(cells)), bool)
+        self.fold = rng.permutation(len(rows)) % 2
+
+    def __call__(self, active: Bool[np.ndarray, " n"], columns: Sequence[int]) -> float:
+        """The part of its bits that a small tree of questions about other columns saves, on rows that the tree was
+        not grown on."""
+        y = active[self.rows]
+        others = ~np.isin(self.owner, columns)
+        # Columns that are empty in the same rows would only repeat the question.
+        same = [j for j in range(self.empty.shape[1]) if (self.empty[:, j] == ~y).mean() > 0.98]
+        others &= ~np.isin(self.owner, same)
+        X = self.X[:, others]
+        if not X.shape[1]:
+            return 0.0
+        cost = spent = 0.0
+        for f in (0, 1):
+            train, test = self.fold != f, self.fold == f
+            if y[train].all() or not y[train].any():
+                return 0.0
+            prior = (y[train].sum() + 0.5) / (train.sum() + 1)
+            tree = DecisionTreeClassifier(criterion="entropy", max_depth=3, min_samples_leaf=5, random_state=0)
+            tree.fit(X[train], y[train])
+            p = np.clip(np.asarray(tree.predict_proba(X[test]))[:, 1], 1e-3, 1 - 1e-3)
+            cost += -np.log2(np.where(y[test], prior, 1 - prior)).sum()
+            spent += -np.log2(np.where(y[test], p, 1 - p)).sum()
+        return float(np.clip(1 - spent / cost, 0.0, 1.0))
+
+    def is_implied(self, active: Bool[np.ndarray, " n"], columns: Sequence[int]) -> bool:
+        """Whether a thing exists only in rows of one kind: with one value of another column, or in which another
+        column is not empty."""
+        others = self.kinds[~np.isin(self.kind_owner, columns)]
+        return any(_is_inside(active, kind) for kind in others)
+
+    def is_implied_by_other(self, active: Bool[np.ndarray, " n"], columns: Sequence[int]) -> bool:
+        """Whether another column, in which a value is the exception, has one only where a thing exists."""
+        return any(_is_inside(filled, active) for j, filled in self.exceptional if j not in columns)
+
+
+def _is_inside(some: Bool[np.ndarray, " n"], all_of: Bool[np.ndarray, " n"]) -> bool:
+    """Whether some rows are nearly all among others, which chance would not have brought about."""
+    n_some, share = int(some.sum()), max(float(all_of.mean()), 1 / len(some))
+    if not n_some:
+        return False
+    exceptions = int((some & ~all_of).sum())
+    surprise = -np.log2(share) * (n_some - exceptions)
+    few = exceptions <= min(INSIDE * n_some * (1 - share), EXCEPTIONS * n_some)
+    return bool(few and surprise >= IMPLIED)

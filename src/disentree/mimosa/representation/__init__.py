@@ -1,1 +1,0 @@
-"""Initial representations: linear, or an autoencoder for curved data."""

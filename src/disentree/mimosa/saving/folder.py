@@ -1,0 +1,261 @@
+"""A fitted MIMOSA on disk: safetensors for numbers, JSON for the rest."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from disentree._version import __version__
+from disentree.hierarchy import Hierarchy
+from disentree.mimosa.density.candidate import Candidate, NoLeaf
+from disentree.mimosa.density.chart import Chart
+from disentree.mimosa.density.framed import Frame, InnerLeaf
+from disentree.mimosa.density.gaussians import Mixture
+from disentree.mimosa.density.margins import Margins, MonotoneMap
+from disentree.mimosa.density.mixture_leaf import GatedLeaf, MixtureLeaf, Space
+from disentree.mimosa.density.sheet import Sheet
+from disentree.mimosa.density.structureless import Columns, Gaussian, MarginsGaussian
+from disentree.mimosa.density.tiles import Along, Leaf, Tile
+from disentree.mimosa.finders.flats.sheets import SheetLeaf
+from disentree.mimosa.finders.switches.finder import Cell, ProductCandidate, ProductSpace
+from disentree.mimosa.mixed.branches import Branch, Names
+from disentree.mimosa.mixed.imputation import Filling
+from disentree.mimosa.mixed.model import TableModel
+from disentree.mimosa.mixed.nesting import Switch
+from disentree.mimosa.mixed.presence import Existence
+from disentree.mimosa.saving.model_card import write_card
+from disentree.mimosa.saving.state import from_state, to_state
+from disentree.mimosa.stability.stability import Stability
+from disentree.mimosa.tree.component import Component
+from disentree.mimosa.tree.products import Choice
+from disentree.utils.files import atomic_path, json_text, sha256_of
+from disentree.utils.versions import build_commit
+
+FORMAT = 2  # of a saved MIMOSA
+CLASSES = ("MIMOSA", "PaperMIMOSA")  # that can be saved
+ABOUT, NUMBERS, REPRESENTATION = "mimosa.json", "mimosa.safetensors", "representation.safetensors"
+# What a fitted model is made of; nothing else is made from a file.
+PARTS = {
+    part.__name__: part
+    for part in (
+        *(
+            Candidate,
+            Leaf,
+            Tile,
+            Along,
+            Chart,
+            MixtureLeaf,
+            GatedLeaf,
+            Space,
+            Mixture,
+            Margins,
+            MonotoneMap,
+            Columns,
+        ),
+        *(Columns, Gaussian, MarginsGaussian, SheetLeaf, Sheet, Frame, InnerLeaf),
+        *(NoLeaf, ProductCandidate, ProductSpace, Cell, Choice),
+        *(TableModel, Filling, Existence, Switch, Branch, Names, Stability),
+    )
+}
+
+
+def as_loaded(part: Any) -> Any:
+    """A part of a model as it will be when it has been saved and loaded: its arrays are in the same order in
+    memory."""
+    arrays: dict[str, np.ndarray] = {}
+    return from_state(to_state(part, arrays, "part"), arrays, PARTS)
+
+
+def table_to_json(table: TableModel) -> dict[str, Any]:
+    """A table's model as JSON alone, arrays as lists."""
+    arrays: dict[str, np.ndarray] = {}
+    state = to_state(table, arrays, "table")
+    lists = {name: [str(a.dtype), list(a.shape), a.ravel().tolist()] for name, a in arrays.items()}
+    return {"state": state, "arrays": lists}
+
+
+def table_from_json(about: Mapping[str, Any]) -> TableModel:
+    """What `table_to_json` gave."""
+    lists = about["arrays"].items()
+    arrays = {name: np.array(values, dtype=dtype).reshape(shape) for name, (dtype, shape, values) in lists}
+    return from_state(about["state"], arrays, PARTS)
+
+
+def save_mimosa(model: Any, folder: Path) -> None:
+    """Write a fitted estimator into a folder."""
+    from safetensors.numpy import save
+
+    arrays: dict[str, np.ndarray] = {}
+    about = _about(model, arrays)
+    if not (folder / ABOUT).exists():
+        for name in (NUMBERS, REPRESENTATION):
+            if (folder / name).exists():
+                raise FileExistsError(f"{folder} has a {name} of something else: choose another folder")
+    # All is written before any file takes its name, mimosa.json last.
+    with (
+        atomic_path(folder / ABOUT) as text,
+        atomic_path(folder / REPRESENTATION) as representation,
+        atomic_path(folder / NUMBERS) as numbers,
+    ):
+        numbers.write_bytes(save(arrays))
+        model.representation_.save(representation)
+        about["sha256"] = {NUMBERS: sha256_of(numbers), REPRESENTATION: sha256_of(representation)}
+        text.write_text(json_text(about), encoding="utf-8")
+    write_card(model, folder)
+
+
+def load_mimosa(folder: Path, classes: Sequence[type[Any]]) -> Any:
+    """Read what `save_mimosa` wrote as one of some classes, or raise an error that says what is missing or
+    damaged."""
+    from safetensors.numpy import load_file
+
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder {folder}")
+    for name in (ABOUT, NUMBERS, REPRESENTATION):
+        if not (folder / name).is_file():
+            raise FileNotFoundError(f"{folder} holds no saved MIMOSA: it has no {name}")
+    try:
+        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        if about["format"] > FORMAT:
+            newer = f"was saved by disentree {about.get('version')}, in a format that is new to this {__version__}"
+            raise ValueError(f"{folder} {newer}")
+        for name in (NUMBERS, REPRESENTATION):
+            if sha256_of(folder / name) != about["sha256"][name]:
+                raise ValueError(f"{folder / name} is cut short or damaged: its checksum differs")
+        by_name = {cls.__name__: cls for cls in classes}
+        if about["class"] not in by_name:
+            raise ValueError(f"{folder} holds a {about['class']}, not a {classes[0].__name__}")
+        arrays = load_file(folder / NUMBERS)
+        fitted = _of_format_1(about, arrays) if about["format"] == 1 else _fitted(about, arrays)
+        return _restore(by_name[about["class"]], about, fitted, folder / REPRESENTATION)
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"{folder / ABOUT} is cut short or damaged ({error})") from None
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{folder / ABOUT} is cut short or damaged ({error!r})") from None
+
+
+def _about(model: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    if (name := type(model).__name__) not in CLASSES:
+        raise ValueError(f"only {' and '.join(CLASSES)} can be saved, got {name}")
+    components = [
+        {
+            "dimension": c.dimension,
+            "parent": c.parent,
+            "parents": list(c.parents),
+            "center": c.center,
+            "spread": c.spread,
+        }
+        for c in model.components_
+    ]
+    fitted = {name: getattr(model, name) for name in model._saved if hasattr(model, name)}
+    return {
+        "format": FORMAT,
+        "class": name,
+        "version": __version__,
+        "commit": build_commit(),
+        "parameters": {name: _plain(name, value) for name, value in model.get_params(deep=False).items()},
+        "shape": list(model.shape_),
+        "n_features_in": getattr(model, "n_features_in_", None),
+        "feature_names_in": list(getattr(model, "feature_names_in_", [])),
+        "hierarchy": model.hierarchy_.to_dict(),
+        "plain_hierarchy": model.plain_hierarchy_.to_dict(),
+        "components": to_state(components, arrays, "components"),
+        "fitted": to_state(fitted, arrays, "fitted"),
+    }
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A parameter as JSON has it; JSON has no infinity, which is saved by its name."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and math.isinf(value):
+        return str(value)
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} cannot be saved, being {value!r}: "
+            f"predict does not need it any more, so set_params({name}=None) helps"
+        ) from None
+    return value
+
+
+def _fitted(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    return {
+        "components": from_state(about["components"], arrays, PARTS),
+        **from_state(about["fitted"], arrays, PARTS),
+    }
+
+
+def _of_format_1(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """The same of a model that an earlier version saved: its components were sheets."""
+    sheets = []
+    for c, component in enumerate(about["components"]):
+        points, bases = arrays[f"sheets.{c}.points"], arrays[f"sheets.{c}.bases"]
+        if len(bases) < len(points):  # one flat for all
+            bases = np.repeat(bases, len(points), axis=0)
+        sheets.append(Sheet(points, bases, component["curved"], arrays.get("noise")))
+    places = zip(about["components"], arrays["centers"], arrays["spreads"], strict=True)
+    fitted = {
+        "components": [{**component, "center": center, "spread": spread} for component, center, spread in places],
+        **{f"{name}_": arrays[name] for name in ("embedding", "labels", "core_labels", "local_dimensions")},
+        **{f"{name}_": about[name] for name in ("description_length", "timings", "n_pieces") if name in about},
+    }
+    if about["class"] == "PaperMIMOSA":
+        return fitted | {"sheets_": sheets, "tolerance_": about["tolerance"]}
+    leaves = [SheetLeaf(s.points, s.bases, s.curved, about["tolerance"], s.noise) for s in sheets]
+    sizes = np.array([len(sheet.points) for sheet in sheets], dtype=float)
+    row = {
+        "finder": "sheets",
+        "components": len(leaves),
+        "dimensions": sorted(leaf.dimension for leaf in leaves),
+        "bits": about["description_length"],
+        "seconds": sum(about["timings"].values()),
+    }
+    return fitted | {
+        "candidate_": Candidate("sheets", leaves, sizes / sizes.sum()),
+        "candidates_": [row],
+        "saved_bits_": math.nan,  # it was not compared with anything
+        "saved_bits_doubt_": math.nan,
+    }
+
+
+def _restore(cls: type[Any], about: Mapping[str, Any], fitted: dict[str, Any], representation: Path) -> Any:
+    known = cls().get_params()
+    parameters = {name: value for name, value in about["parameters"].items() if name in known}
+    model: Any = cls(**{name: float(value) if value == "inf" else value for name, value in parameters.items()})
+    model.shape_ = tuple(about["shape"])
+    if about["n_features_in"] is not None:  # images have none
+        model.n_features_in_ = about["n_features_in"]
+    if about["feature_names_in"]:
+        model.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
+    model.representation_ = cls._load_representation(representation)
+    model.hierarchy_ = Hierarchy.from_dict(about["hierarchy"])
+    model.plain_hierarchy_ = Hierarchy.from_dict(about.get("plain_hierarchy", about["hierarchy"]))
+    components = fitted.pop("components")
+    model.matches_ = []  # of a model that an earlier version saved
+    for name, value in fitted.items():
+        setattr(model, name, value)
+    model.components_ = [
+        Component(
+            component["dimension"],
+            np.flatnonzero(model.labels_ == c),
+            np.flatnonzero(model.core_labels_ == c),
+            component["parent"],
+            component["center"],
+            component["spread"],
+            _parents(component),
+        )
+        for c, component in enumerate(components)
+    ]
+    return model
+
+
+def _parents(component: Mapping[str, Any]) -> tuple[int, ...]:
+    """All parents of a component; a model of an earlier version has saved the one that its tree follows."""
+    own = [] if component["parent"] is None else [component["parent"]]
+    return tuple(component.get("parents", own))

@@ -1,0 +1,1 @@
+"""The search: finders are asked, the judge scores, one rule chooses."""

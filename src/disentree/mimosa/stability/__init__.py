@@ -1,0 +1,1 @@
+"""How much of a tree comes back in resamples of the rows."""

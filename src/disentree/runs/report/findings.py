@@ -1,0 +1,299 @@
+"""What was found in words: names, reasons and support of the branches of a run's tree.
+
+They come from three files that need not be there: ``explanation.json`` (reasons), ``stability.json`` (support) and
+``names.json`` (names that a user may edit). Without them branches have the names in ``hierarchy.json``.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from disentree.errors import UserError
+from disentree.hierarchy import Hierarchy
+from disentree.mimosa.explain.explanation import NOTHING_TELLS
+from disentree.runs.files.schemas import ExplanationFile, StabilityFile
+from disentree.runs.run import Run
+from disentree.runs.steps.reasons import EXPLANATION, NAMES, read_names
+from disentree.runs.steps.stability import STABILITY
+
+log = logging.getLogger(__name__)
+
+GENERIC_VARIABLE = re.compile(r"[cxz]\d+")  # names that say nothing
+GENERIC_OPTION = re.compile(r"branch(\d+)")
+PLAIN_OPTIONS = {"stop": "nothing more"}  # what the algorithm calls a branch without variables of its own
+
+YES_NO = {"yes": "with {}", "no": "no {}"}
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Names, reasons and support of the parts of a tree.
+
+    Attributes
+    ----------
+    hierarchy : Hierarchy
+        The tree, with the names in ``hierarchy.json``.
+    variables : dict of str to str
+        Shown names of variables, where they say something.
+    options : dict of (str, str) to str
+        Shown names of options, by the names of the categorical and of the option.
+    reasons : dict of (str, str) to dict
+        What ``explanation.json`` says of the same options.
+    leaves : dict of int to str
+        What is free on a path, in a sentence.
+    moves : dict of str to dict
+        What ``explanation.json`` says of variables.
+    support : dict of int to float
+        How often the leaf of a path came back, from 0 to 1.
+    branch_support : dict of (str, str) to float
+        How often a branch came back, by the names of the categorical and of the option.
+    stability : dict
+        ``stability.json``; empty if there is none.
+    factors : dict of str to dict
+        What ``explanation.json`` says of independent choices, by the name of the categorical.
+    lost : list of str
+        What the tree does not show, in sentences.
+    """
+
+    hierarchy: Hierarchy
+    variables: dict[str, str] = field(default_factory=dict)
+    options: dict[tuple[str, str], str] = field(default_factory=dict)
+    reasons: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    leaves: dict[int, str] = field(default_factory=dict)
+    moves: dict[str, dict[str, Any]] = field(default_factory=dict)
+    support: dict[int, float] = field(default_factory=dict)
+    branch_support: dict[tuple[str, str], float] = field(default_factory=dict)
+    stability: dict[str, Any] = field(default_factory=dict)
+    factors: dict[str, dict[str, Any]] = field(default_factory=dict)
+    lost: list[str] = field(default_factory=list)
+
+    def factor_support(self, name: str) -> float | None:
+        """How often an independent choice came back.
+
+        Parameters
+        ----------
+        name : str
+            Of the categorical, in the hierarchy.
+
+        Returns
+        -------
+        float or None
+            None if it was not measured, or is not independent of others.
+        """
+        return next((f["support"] for f in self.stability.get("factors", ()) if f["name"] == name), None)
+
+    def reason(self, categorical: str, option: str) -> str:
+        """Why rows are on a branch, in a sentence.
+
+        Parameters
+        ----------
+        categorical, option : str
+            Their names in the hierarchy.
+
+        Returns
+        -------
+        str
+            Empty if nothing is known, or if no column tells it from its siblings.
+        """
+        text = self.reasons.get((categorical, option), {}).get("text", "")
+        return "" if text == NOTHING_TELLS else text
+
+    def option_support(self, categorical: int, option: int) -> float | None:
+        """How often a branch came back.
+
+        Parameters
+        ----------
+        categorical : int
+            Column of the categorical.
+        option : int
+            The option.
+
+        Returns
+        -------
+        float or None
+            That of the branch, else of the only leaf behind it; None if it was not measured.
+        """
+        variable = self.hierarchy.variables[categorical]
+        key = (variable.name, variable.options[option])
+        if key in self.branch_support:
+            return self.branch_support[key]
+        behind = [p.index for p in self.hierarchy.paths if (categorical, option) in p.choices]
+        return self.support.get(behind[0]) if len(behind) == 1 else None
+
+    def option_name(self, categorical: str, option: str) -> str:
+        """How an option is shown.
+
+        Parameters
+        ----------
+        categorical, option : str
+            Their names in the hierarchy.
+
+        Returns
+        -------
+        str
+            The name that was given, else one without jargon.
+        """
+        if found := self.options.get((categorical, option)):
+            return found
+        if match := GENERIC_OPTION.fullmatch(option):
+            return f"group {match[1]}"
+        if option in YES_NO and self.says_something(categorical):  # what exists, in a table
+            return YES_NO[option].format(self.variable_name(categorical))
+        return PLAIN_OPTIONS.get(option, option)
+
+    def variable_name(self, name: str) -> str:
+        """How a variable is shown; its own name if none was given.
+
+        Parameters
+        ----------
+        name : str
+            Its name in the hierarchy.
+
+        Returns
+        -------
+        str
+        """
+        return self.variables.get(name, name)
+
+    def says_something(self, name: str) -> bool:
+        """Whether a variable has a name that tells what it is.
+
+        Parameters
+        ----------
+        name : str
+            Its name in the hierarchy.
+
+        Returns
+        -------
+        bool
+        """
+        return name in self.variables or not GENERIC_VARIABLE.fullmatch(name)
+
+    def is_still(self, name: str, path: int | None = None) -> bool:
+        """Whether a variable moves no column of a table.
+
+        Parameters
+        ----------
+        name : str
+            Its name in the hierarchy.
+        path : int, default=None
+            On which path; None for the one that most of its rows are on.
+
+        Returns
+        -------
+        bool
+            False if that is not known.
+        """
+        about = self.moves.get(name, {})
+        about = next((there for there in about.get("on", ()) if there["path"] == path), about)
+        return not about.get("moves") and "moves no column" in about.get("text", "")
+
+    def path_name(self, path: int) -> str:
+        """How a leaf is shown: the names of its options.
+
+        Parameters
+        ----------
+        path : int
+            Its index.
+
+        Returns
+        -------
+        str
+            "all rows" if the tree has no branches.
+        """
+        variables = self.hierarchy.variables
+        told = []
+        for c, k in self.hierarchy.paths[path].choices:
+            v = variables[c]
+            name = self.option_name(v.name, v.options[k])
+            beside = (w for w in variables if w is not v and (w.parent, w.option) == (v.parent, v.option))
+            if any(name == self.option_name(w.name, option) for w in beside for option in w.options):
+                name = f"{self.variable_name(v.name)} = {name}"
+            told.append(name)
+        return ", ".join(told) or "all rows"
+
+    def shown_hierarchy(self) -> Hierarchy:
+        """The tree with the names that are shown.
+
+        Returns
+        -------
+        Hierarchy
+        """
+        tree = self.hierarchy.to_dict()
+
+        def visit(variables: list[dict[str, Any]]) -> None:
+            for variable in variables:
+                name = variable["name"]
+                variable["name"] = self.variable_name(name)
+                for option in variable.get("options", ()):
+                    visit(option["variables"])
+                    option["name"] = self.option_name(name, option["name"])
+
+        visit(tree["variables"])
+        return Hierarchy.from_dict(tree)
+
+
+def read_findings(run: Run, hierarchy: Hierarchy) -> Findings:
+    """Names, reasons and support of a run's tree.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    hierarchy : Hierarchy
+        The model's tree. Files about another tree are not read: flat models have their own.
+
+    Returns
+    -------
+    Findings
+    """
+    if hierarchy != run.hierarchy:
+        return Findings(hierarchy)
+    hierarchy = run.hierarchy  # trees are equal whatever their names
+    explained = run.read_optional(EXPLANATION, ExplanationFile) or {}
+    stability = run.read_optional(STABILITY, StabilityFile) or {}
+    try:
+        given = read_names(run)
+    except UserError as error:  # a user has written it: no command makes it again
+        raise UserError(str(error).replace(run.advice, "correct it, or remove it")) from None
+    reasons = {(s["categorical"], s["option"]): s for s in explained.get("splits", ())}
+    moves = {v["name"]: v for v in explained.get("variables", ())}
+    _check_names(run, given, hierarchy)
+    return Findings(
+        hierarchy,
+        # a name that is the code itself tells nothing
+        {n: v["label"] for n, v in moves.items() if v["label"] not in ("", n)}
+        | {n: t for n, t in given["variables"].items() if t not in ("", n)},
+        {key: s["name"] for key, s in reasons.items() if s["name"] not in ("", key[1])}
+        | {(c, o): t for c, texts in given["options"].items() for o, t in texts.items() if t not in ("", o)},
+        reasons,
+        {leaf["path"]: leaf["text"] for leaf in explained.get("leaves", ()) if leaf["text"]},
+        moves,
+        {c["path"]: c["support"] for c in stability.get("components", ()) if c["support"] is not None},
+        {
+            (b["categorical"], b["option"]): b["support"]
+            for b in stability.get("branches", ())
+            if b["support"] is not None
+        },
+        stability,
+        {f["name"]: f for f in explained.get("factors", ())},
+        list(explained.get("lost", ())),
+    )
+
+
+def _check_names(run: Run, given: dict[str, Any], hierarchy: Hierarchy) -> None:
+    """Say what names.json names that the tree does not have: a user has written it."""
+    known = {v.name: set(v.options) for v in hierarchy.variables}
+    unknown = [n for n in (*given["variables"], *given["options"]) if n not in known]
+    unknown += [
+        f"{c}={o}" for c, texts in given["options"].items() if c in known for o in texts if o not in known[c]
+    ]
+    if unknown:
+        more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+        log.warning("%s names %s%s, which the tree has not", run.folder / NAMES, ", ".join(unknown[:3]), more)
+    for texts in (given["variables"], *given["options"].values()):
+        if long := next((t for t in texts.values() if len(t) > 200), None):
+            raise UserError(f"{run.folder / NAMES} has a name of {len(long)} letters; 200 are the most")

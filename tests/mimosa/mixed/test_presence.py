@@ -1,0 +1,123 @@
+"""What exists in some rows only: `existence.py`, `branches.py`."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from disentree.hierarchy import Hierarchy
+from disentree.mimosa.mixed.branches import Names, choices, make_branches, path_codes, product_hierarchy
+from disentree.mimosa.mixed.nesting import Switch, entropy, n_paths
+from disentree.mimosa.mixed.presence import find_existence, is_heaped
+from disentree.tables import Codec
+
+N = 1000
+
+
+def existence_of(frame, seed=0):
+    codec = Codec.fit(frame)
+    cells = codec.read(frame)
+    return codec, cells, find_existence(cells, codec.schema, np.random.default_rng(seed))
+
+
+def houses(seed=0):
+    rng = np.random.default_rng(seed)
+    garage, floor = rng.random(N) < 0.9, rng.random(N) < 0.4
+    workshop = garage & (rng.random(N) < 0.5)
+    return pd.DataFrame(
+        {
+            "price": rng.lognormal(12, 0.3, N),
+            "garage_area": np.where(garage, rng.normal(400, 50, N).round(), 0),
+            "garage_type": np.where(garage, rng.choice(["in", "out"], N), None),
+            "cars": np.where(garage, rng.integers(1, 4, N), 0),
+            "upper_area": np.where(floor, rng.normal(700, 90, N).round(), 0),
+            "tools": np.where(workshop, rng.normal(size=N), np.nan),
+            "bench": np.where(workshop, rng.normal(size=N), np.nan),
+            "frontage": np.where(rng.random(N) < 0.2, np.nan, rng.normal(60, 9, N)),
+        }
+    )
+
+
+def test_things_own_their_columns():
+    codec, cells, found = existence_of(houses())
+    names = [column.name for column in codec.used]
+    owned = [sorted(names[j] for j in switch.columns) for switch in found.switches]
+    assert owned == [["cars", "garage_area", "garage_type"], ["bench", "tools"], ["upper_area"]]
+    assert [switch.parent for switch in found.switches] == [-1, 0, -1]
+    assert not found.absent[names.index("frontage")]
+    frame = houses()
+    present = found.present(cells)
+    np.testing.assert_array_equal(present[:, 0], frame["garage_area"] > 0)
+    np.testing.assert_array_equal(present[:, 1], frame["tools"].notna())
+
+
+def test_paths_of_branches():
+    codec, cells, found = existence_of(houses())
+    present = found.present(cells)
+    branches = make_branches(found, cells, codec.schema, present)
+    assert n_paths(found.switches) == 6
+    core = Hierarchy.from_dict(
+        {"variables": [{"kind": "categorical", "options": [{"variables": []}, {"variables": []}]}]}
+    )
+    names = Names(["garage", "tools", "floor"], ["garage", "tools", "floor"])
+    h = product_hierarchy(core, 1, branches, [1, 2, 1], names)
+    assert len(h.paths) == 12
+    codes = path_codes(h, core, 1, branches, choices(branches, cells, present))
+    codes[:, 0] = 1
+    paths = h.path_of(codes)
+    for path in np.unique(paths):
+        rows = paths == path
+        dimension = 1 + present[rows][0] @ [1, 2, 1]
+        assert h.paths[path].dimension == dimension
+        assert (present[rows] == present[rows][0]).all()
+
+
+def test_an_empty_cell_that_others_explain_is_absent():
+    rng = np.random.default_rng(0)
+    age = rng.integers(0, 80, N)
+    frame = pd.DataFrame(
+        {"age": age, "x": rng.normal(size=N), "job": np.where(age >= 18, rng.normal(size=N), np.nan)}
+    )
+    _, _, found = existence_of(frame)
+    assert found.absent.tolist() == [False, False, True]
+    assert found.explained[2] > 0.9
+    assert len(found.switches) == 1
+
+
+def test_a_thing_that_another_is_part_of_is_one():
+    rng = np.random.default_rng(0)
+    pays = rng.random(N) < 0.4
+    frame = pd.DataFrame({"x": rng.normal(size=N), "payment": np.where(pays, rng.normal(size=N), np.nan)})
+    assert existence_of(frame)[2].switches == []  # nothing says that it is no accident
+    company = pays & (rng.random(N) < 0.4)
+    frame["company"] = [f"firm {i}" if there else None for i, there in enumerate(company)]
+    codec, cells, found = existence_of(frame)
+    names = [column.name for column in codec.used]
+    assert [names[s.columns[0]] for s in found.switches] == ["payment", "company"]
+    assert [s.parent for s in found.switches] == [-1, 0]
+    np.testing.assert_array_equal(found.present(cells)[:, 1], company)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_accidents_are_no_things(seed):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(N, 5)), columns=list("abcde"))
+    frame = frame.mask(rng.random(frame.shape) < rng.uniform(0.01, 0.4, 5))
+    found = existence_of(frame, seed)[2]
+    assert found.switches == []
+    assert not found.absent.any()
+
+
+def test_counts_and_rounded_numbers_are_not_heaped():
+    rng = np.random.default_rng(0)
+    assert not is_heaped(rng.poisson(2, N).astype(float))
+    assert not is_heaped(np.minimum(rng.normal(50, 20, N).round(), 80).clip(0))
+    assert not is_heaped(rng.normal(size=N).round(1))
+    assert is_heaped(np.where(rng.random(N) < 0.3, 0, rng.lognormal(3, 1, N).round()))
+
+
+def test_numbers_by_hand():
+    assert entropy(0.5) == 1
+    assert entropy(0) == 0
+    one, below, other = Switch([0], [0.0]), Switch([1], [0.0], parent=0), Switch([2], [0.0])
+    assert n_paths([one, other]) == 4
+    assert n_paths([one, below, other]) == 6
