@@ -1,7 +1,7 @@
 """Closed-form encoder and decoder as modules, and when they are enough.
 
-`disentree.geometry.maps.linear_maps` fits an affine map for every path. Here the maps become an autoencoder like any
-other: its encoder gives variables and logits, its decoder takes options and variables.
+`disentree.geometry.maps.linear_maps` fits an affine map for every path. Here the maps become an autoencoder like
+any other: its encoder gives variables and logits, its decoder takes options and variables.
 """
 
 from __future__ import annotations

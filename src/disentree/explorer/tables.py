@@ -96,7 +96,7 @@ def presence(table: TableModel, hierarchy: Hierarchy) -> dict[str, Any]:
     """
     things = [
         {"columns": [int(c) for c in s.columns], "signs": [None if np.isnan(v) else float(v) for v in s.signs]}
-        for s in table.existence.switches
+        for s in table.presence.switches
     ]
     absent = table.absent(hierarchy)
     options = []
@@ -107,5 +107,5 @@ def presence(table: TableModel, hierarchy: Hierarchy) -> dict[str, Any]:
             if there:
                 options.append({"variable": v.index, "option": k, "things": there})
     owned = {column for thing in things for column in thing["columns"]}
-    flagged = sorted(set(np.flatnonzero(table.existence.absent).tolist()) - owned)
+    flagged = sorted(set(np.flatnonzero(table.presence.absent).tolist()) - owned)
     return {"things": things, "options": options, "flagged": flagged}

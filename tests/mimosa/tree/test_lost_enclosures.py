@@ -14,7 +14,7 @@ from disentree.metrics import h_error
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.density.tiles import fit_flat_leaf
 from disentree.mimosa.paper.algorithm7_construct_hierarchy import construct_hierarchy
-from disentree.mimosa.tree.codes import codes_of
+from disentree.mimosa.tree.codes import leaf_maps
 from disentree.mimosa.tree.enclosure import enclosures
 from disentree.mimosa.tree.lost_enclosures import lost_enclosures, lost_in_words
 
@@ -68,7 +68,9 @@ def test_a_second_edge_is_matched_with_the_second_variable(triangle, data):
     assert "are the same variable on different branches" in triangle.summary()
     rows = triangle.labels_ == edge
     codes = triangle.transform(data.X)[rows & (triangle.predict(data.X) == edge)][:, column]
-    as_triangle = codes_of(triangle, triangle.embedding_[rows], np.full(rows.sum(), inside))[:, own]
+    m = triangle
+    encode = leaf_maps(m.embedding_, m.hierarchy_, m.labels_, m.matches_)
+    as_triangle = encode(m.embedding_[rows], np.full(rows.sum(), inside))[:, own]
     assert codes.std() > 0.5
     assert np.abs(codes - as_triangle).mean() < 0.04  # noise
 

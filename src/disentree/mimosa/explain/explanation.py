@@ -272,7 +272,8 @@ def explain_tree(
 
 
 def tree_names(X: Any, hierarchy: Hierarchy, labels: Any, codec: Codec | None = None) -> dict[str, Any]:
-    """Names for a tree from the reasons for its branches, as `disentree.mimosa.explain.naming.with_names` takes them.
+    """Names for a tree from the reasons for its branches, as `disentree.mimosa.explain.naming.with_names` takes
+    them.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from disentree.mimosa.stability.stability import Found, stability_of
+from disentree.mimosa.stability.comparing import Found
 from disentree.runs.config import RunConfig
 from disentree.runs.options import StageOptions
 from disentree.runs.run import Run
