@@ -10,8 +10,8 @@ from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy
-from disentree.metrics.boosting import DEPTH, N_TREES
-from disentree.metrics.boosting_many import classification, regression
+from disentree.metrics.boosting.many_inputs import classification, regression
+from disentree.metrics.boosting.one_input import DEPTH, N_TREES
 from disentree.metrics.inputs import (
     Column,
     Pairing,

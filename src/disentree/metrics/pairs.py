@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from disentree.metrics.boosting import DEPTH, N_TREES, RATE, accuracy_of_split, r2_of_split
+from disentree.metrics.boosting.one_input import DEPTH, N_TREES, RATE, accuracy_of_split, r2_of_split
 from disentree.metrics.inputs import Column, check_choice, check_count, random_quarter, standardized
 
 Estimator = Literal["fast", "reference"]
