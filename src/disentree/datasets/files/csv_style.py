@@ -26,28 +26,15 @@ _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BO
 
 @dataclass(frozen=True)
 class CsvStyle:
-    """How a .csv or .tsv is written.
-
-    Attributes
-    ----------
-    separator, decimal, encoding : str
-    header : tuple of str
-        The first record, be it names or values.
-    first : tuple of str
-        The record after it.
-    has_names : bool
-        Whether the first record holds the names of the columns.
-    notes : tuple of str
-        One sentence for everything about it that is not usual.
-    """
+    """How a .csv or .tsv is written."""
 
     separator: str
     decimal: str
     encoding: str
-    header: tuple[str, ...]
-    first: tuple[str, ...]
-    has_names: bool
-    notes: tuple[str, ...]
+    header: tuple[str, ...]  # the first record, be it names or values
+    first: tuple[str, ...]  # the record after it
+    has_names: bool  # whether the first record holds the names of the columns
+    notes: tuple[str, ...]  # one sentence for everything about it that is not usual
 
     @property
     def names(self) -> list[str] | None:
@@ -62,13 +49,7 @@ class CsvStyle:
 
 
 def csv_style(path: Path) -> CsvStyle:
-    """How a file is written, by its encoding mark and its first records.
-
-    Raises
-    ------
-    UserError
-        If it is not text.
-    """
+    """How a file is written, by its encoding mark and its first records; an error if it is not text."""
     encoding, notes = _encoding_of(path)
     with path.open(encoding=encoding, newline="") as file:
         lines = [line for line in islice(file, 2 * HEAD) if line.strip()][:HEAD]

@@ -108,13 +108,8 @@ def load_images(folder: Path, image_size: int | None) -> UserData:
 
 
 def look_at_images(files: Sequence[Path]) -> tuple[_Folder, dict[Path, str]]:
-    """What is known of images once each was looked at, and what is wrong with those that cannot be read.
-
-    Raises
-    ------
-    UserError
-        If none can be read.
-    """
+    """What is known of images once each was looked at, and what is wrong with those that cannot be read; an error
+    if none can be."""
     seen, bad = _Folder(), {}
     for file in files:
         try:

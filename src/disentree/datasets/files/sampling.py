@@ -9,35 +9,17 @@ from typing import Any
 
 from disentree.datasets.files.images import image_files
 from disentree.datasets.files.table_files import TABLES, open_table
-from disentree.datasets.files.tables import split_names, table_data, text_columns, with_numbers
+from disentree.datasets.files.tables import load_table
 from disentree.datasets.files.user_data import UserData
 from disentree.datasets.files.user_files import load_file
-from disentree.errors import UserError
 
 MOST_CELLS = 5_000_000  # of a table, that are read to look at it
 MOST_IMAGES = 200
 
 
 def check_file(path: str | os.PathLike[str], **options: Any) -> tuple[UserData, str]:
-    """What `load_file` would read, from the whole file or from the head of a large one.
-
-    Parameters
-    ----------
-    path : str or path
-        The file or folder.
-    **options
-        Options of `load_file`.
-
-    Returns
-    -------
-    tuple of UserData and str
-        What was read, and a sentence that says how much of the file that is.
-
-    Raises
-    ------
-    UserError
-        If the file cannot be read or has nothing that can be used.
-    """
+    """What `load_file` would read with these options, from the whole file or from the head of a large one, and a
+    sentence that says how much of the file that is."""
     path = Path(path)
     if path.is_dir():
         return _check_images(path, options)
@@ -45,20 +27,18 @@ def check_file(path: str | os.PathLike[str], **options: Any) -> tuple[UserData, 
         data = load_file(path, **options)
         return data, f"{path}: {len(data):,} rows"
     table = open_table(path)
-    types = options.get("types") or {}
-    n = max(1000, MOST_CELLS // max(1, len(table.columns)))
-    frames = table.frames(n, as_text=text_columns(types))
-    frame = next(frames, None)
-    if frame is None or not len(frame):
-        raise UserError(f"{path} has no rows")
-    whole = len(frame) < n
-    policy = list(table.notes)
-    frame = with_numbers(frame, table, types, policy)
+    most = max(1000, MOST_CELLS // max(1, len(table.columns)))
     limit = options.get("max_missing")
-    drop, log = (split_names(options.get(name) or (), table.columns) for name in ("drop", "log"))
-    scaled = options.get("standardize", True)
-    data = table_data(path, frame, policy, types, drop, log, 1.0 if limit is None else limit, scaled)
-    size = f"{len(frame):,} rows" if whole else f"the first {len(frame):,} rows, which stand for all others here"
+    data, n = load_table(
+        table,
+        options.get("types") or {},
+        options.get("drop") or (),
+        options.get("log") or (),
+        1.0 if limit is None else limit,
+        options.get("standardize", True),
+        most,
+    )
+    size = f"{n:,} rows" if n < most else f"the first {n:,} rows, which stand for all others here"
     return data, f"{path}: {size}, {len(table.columns):,} columns"
 
 

@@ -24,24 +24,12 @@ TABLES = (".csv", ".tsv", ".parquet")
 
 @dataclass(frozen=True)
 class Table:
-    """A table on disk.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    columns : tuple of str
-        Names of its columns.
-    notes : tuple of str
-        One sentence for everything in the file that is ignored or doubtful.
-    style : CsvStyle or None
-        How a text file is written.
-    """
+    """A table on disk."""
 
     path: Path
-    columns: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-    style: CsvStyle | None = None
+    columns: tuple[str, ...]  # their names
+    notes: tuple[str, ...] = ()  # one sentence for everything in the file that is ignored or doubtful
+    style: CsvStyle | None = None  # how a text file is written
 
     @property
     def is_parquet(self) -> bool:
@@ -49,19 +37,8 @@ class Table:
         return self.path.suffix.lower() == ".parquet"
 
     def frames(self, step: int | None = None, as_text: Collection[str] = ()) -> Iterator[Any]:
-        """Its rows as data frames.
-
-        Parameters
-        ----------
-        step : int, default=None
-            Rows of a frame; None for all rows in one.
-        as_text : collection of str, default=()
-            Columns of a .csv that are read as text, whatever their values look like.
-
-        Yields
-        ------
-        pandas.DataFrame
-        """
+        """Its rows as data frames of `step` rows, or all in one; columns of a .csv in `as_text` are read as text,
+        whatever their values look like."""
         with _problems_of(self.path):
             yield from self._parquet_frames(step) if self.is_parquet else self._csv_frames(step, as_text)
 
@@ -96,13 +73,7 @@ class Table:
 
 
 def open_table(path: Path) -> Table:
-    """The names of a table's columns, and what is to be said about it.
-
-    Raises
-    ------
-    UserError
-        If the file cannot be read, or its names and values do not agree.
-    """
+    """The names of a table's columns, and what is to be said about it; an error if names and values disagree."""
     with _problems_of(path):
         if path.suffix.lower() == ".parquet":
             return _open_parquet(path)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from disentree.datasets.files.table_files import Table, open_table
+from disentree.datasets.files.table_files import Table
 from disentree.datasets.files.user_data import UserData, center_and_scale, is_constant, make_vectors
 from disentree.datasets.files.wording import columns_in_words, some_of
 from disentree.errors import UserError
@@ -30,22 +30,22 @@ _WORDS |= {"ordinal": "ordered categories", "boolean": "two values", "given": "g
 
 
 def load_table(
-    path: Path,
+    table: Table,
     types: Mapping[str, str],
     drop: Sequence[str],
     log: Sequence[str],
     max_missing: float,
     scaled: bool,
-) -> UserData:
-    """A table; see `disentree.datasets.load_file` for the parameters."""
-    table = open_table(path)
+    most_rows: int | None = None,
+) -> tuple[UserData, int]:
+    """A table, or its first rows, and how many were read; for the parameters see `load_file`."""
     drop, log = (split_names(words, table.columns) for words in (drop, log))
-    frame = next(table.frames(as_text=text_columns(types)), None)
+    frame = next(table.frames(most_rows, as_text=text_columns(types)), None)
     if frame is None or not len(frame.columns) or not len(frame):
-        raise UserError(f"{path} has no rows")
+        raise UserError(f"{table.path} has no rows")
     policy = list(table.notes)
     frame = with_numbers(frame, table, types, policy)
-    return table_data(path, frame, policy, types, drop, log, max_missing, scaled)
+    return table_data(table.path, frame, policy, types, drop, log, max_missing, scaled), len(frame)
 
 
 def table_data(
@@ -58,21 +58,8 @@ def table_data(
     max_missing: float = 1.0,
     scaled: bool = True,
 ) -> UserData:
-    """A data frame as `UserData`: its columns in use, what they are, and their features without a gap.
-
-    Parameters
-    ----------
-    path : Path
-        What errors call it.
-    frame : DataFrame
-    policy : list of str
-        What was said about it already.
-    types, drop, log, max_missing, scaled
-        See `disentree.datasets.load_file`.
-
-    Returns
-    -------
-    UserData
+    """A data frame, which errors call `path`, as `UserData`: its columns in use, what they are, and their features
+    without a gap. `policy` has what was said about it already; for the others see `disentree.datasets.load_file`.
     """
     frame = _without_mistakes(frame, policy)
     try:

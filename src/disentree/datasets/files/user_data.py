@@ -117,13 +117,8 @@ class UserData:
 def without_missing(
     values: Float[np.ndarray, "n d"], names: list[str], max_missing: float, policy: list[str], path: Path
 ) -> tuple[Float[np.ndarray, "m k"], Int[np.ndarray, " k"], Int[np.ndarray, " m"]]:
-    """Leave out columns and rows with missing values, and columns with a single value.
-
-    Returns
-    -------
-    tuple of three arrays
-        The values that are left, their columns and their rows in the file.
-    """
+    """Leave out columns and rows with missing values, and columns with a single value: the values that are left,
+    their columns and their rows in the file."""
     missing = ~np.isfinite(values)
     share = missing.mean(axis=0)
     sparse = share > max_missing
@@ -164,13 +159,8 @@ def make_vectors(
     scaled: bool,
     policy: list[str],
 ) -> UserData:
-    """Vectors as `UserData`, standardized if they are to be.
-
-    Raises
-    ------
-    UserError
-        If a column has values that no calculation can tell apart.
-    """
+    """Vectors as `UserData`, standardized if they are to be; an error if a column has values that no calculation
+    can tell apart."""
     _check_range(X, names, scaled, path)
     center = scale = None
     what = f"{X.shape[1]} column{'s' * (X.shape[1] != 1)}"

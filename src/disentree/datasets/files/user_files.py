@@ -13,7 +13,7 @@ from pathlib import Path
 
 from disentree.datasets.files.arrays import ARRAYS, load_array
 from disentree.datasets.files.images import image_files, load_images
-from disentree.datasets.files.table_files import TABLES
+from disentree.datasets.files.table_files import TABLES, open_table
 from disentree.datasets.files.tables import load_table
 from disentree.datasets.files.user_data import UserData
 from disentree.errors import UserError
@@ -94,7 +94,8 @@ def load_file(
     if not path.stat().st_size:
         raise UserError(f"{path} is empty: the file has no bytes")
     if suffix in TABLES:
-        return load_table(path, types or {}, drop, log, 1.0 if max_missing is None else max_missing, standardize)
+        most_empty = 1.0 if max_missing is None else max_missing
+        return load_table(open_table(path), types or {}, drop, log, most_empty, standardize)[0]
     if drop or types or log:
         raise UserError(f"{path} has no named columns")
     return load_array(path, suffix, MAX_MISSING if max_missing is None else max_missing, standardize)

@@ -15,12 +15,13 @@ from functools import partial
 
 import numpy as np
 
-from disentree.datasets.generated.recipe import Codes, Recipe, Rows
+from disentree.datasets.generated.recipe import Codes, Recipe, Rows, choice, tree
 from disentree.hierarchy import Hierarchy
 
 
-def _clusters_hierarchy(n_clusters: int, n_columns: int) -> Hierarchy:
-    options = [{"variables": [{"kind": "continuous"}] * n_columns} for _ in range(n_clusters)]
+def _one_of(*dimensions: int) -> Hierarchy:
+    """Leaves of these dimensions, one beside the other."""
+    options = [{"variables": [{"kind": "continuous"}] * d} for d in dimensions]
     return Hierarchy.from_dict({"variables": [{"kind": "categorical", "options": options}]})
 
 
@@ -46,7 +47,7 @@ def _clusters_rows(codes: Codes, n_clusters: int, n_columns: int) -> Rows:
 def _clusters(n_clusters: int, n_columns: int) -> Recipe:
     about = f"{n_clusters} separated Gaussian clusters in {n_columns} columns"
     size = {"n_clusters": n_clusters, "n_columns": n_columns}
-    hierarchy = _clusters_hierarchy(n_clusters, n_columns)
+    hierarchy = _one_of(*[n_columns] * n_clusters)
     return Recipe(about, hierarchy, partial(_clusters_codes, **size), partial(_clusters_rows, **size))
 
 
@@ -71,27 +72,7 @@ def _integer_codes(n: int, rng: np.random.Generator) -> Codes:
 
 # ------------------------------------------------------------------ series with a fault
 
-FAULT_SERIES = Hierarchy.from_dict(
-    {
-        "variables": [
-            {"kind": "continuous", "name": "amplitude"},
-            {"kind": "continuous", "name": "phase"},
-            {
-                "kind": "categorical",
-                "name": "fault",
-                "options": [
-                    {"name": "none", "variables": []},
-                    {
-                        "name": "dip",
-                        "variables": [
-                            {"kind": "continuous", "name": name} for name in ("place", "depth", "width")
-                        ],
-                    },
-                ],
-            },
-        ]
-    }
-)
+FAULT_SERIES = tree("amplitude", "phase", choice("fault", none=(), dip=("place", "depth", "width")))
 
 
 def _fault_codes(n: int, rng: np.random.Generator) -> Codes:
@@ -112,11 +93,6 @@ def _fault_rows(codes: Codes) -> Rows:
 
 LEAVES = (1, 2, 3, 5)  # dimensions
 N_SIGNAL, N_NOISE = 12, 8  # columns
-
-
-def _leaves_hierarchy() -> Hierarchy:
-    options = [{"variables": [{"kind": "continuous"}] * d} for d in LEAVES]
-    return Hierarchy.from_dict({"variables": [{"kind": "categorical", "options": options}]})
 
 
 def _leaves_codes(n: int, rng: np.random.Generator) -> Codes:
@@ -159,7 +135,7 @@ RECIPES = {
     ),
     "noisy-leaves": Recipe(
         "linear leaves of 1, 2, 3 and 5 dimensions in noise, among columns of noise",
-        _leaves_hierarchy(),
+        _one_of(*LEAVES),
         _leaves_codes,
         _leaves_rows,
         _leaves_noise,

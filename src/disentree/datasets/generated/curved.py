@@ -10,29 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from disentree.datasets.generated.recipe import Codes, Recipe, Rows
-from disentree.hierarchy import Hierarchy
-
-
-def _number(name: str) -> dict:
-    return {"kind": "continuous", "name": name}
-
-
-def _choice(name: str, **options: list[dict]) -> dict:
-    branches = [{"name": option.replace("_", " "), "variables": below} for option, below in options.items()]
-    return {"kind": "categorical", "name": name, "options": branches}
-
-
-def _tree(*variables: dict) -> Hierarchy:
-    return Hierarchy.from_dict({"variables": list(variables)})
-
+from disentree.datasets.generated.recipe import Codes, Recipe, Rows, choice, tree
 
 # ------------------------------------------------------------------ a curve in a surface in a volume
 
-NESTED = _tree(
-    _number("u1"),
-    _choice("surface", no=[], yes=[_number("u2"), _choice("volume", no=[], yes=[_number("u3")])]),
-)
+NESTED = tree("u1", choice("surface", no=(), yes=("u2", choice("volume", no=(), yes=("u3",)))))
 
 
 def _nested_codes(n: int, rng: np.random.Generator) -> Codes:
@@ -55,7 +37,7 @@ def _nested_rows(codes: Codes) -> Rows:
 
 # ------------------------------------------------------------------ a sheet and its middle curve
 
-SWISS_ROLL = _tree(_number("along"), _choice("sheet", no=[], yes=[_number("across")]))
+SWISS_ROLL = tree("along", choice("sheet", no=(), yes=("across",)))
 
 
 def _line_or_sheet_codes(low: float, high: float, width: float):
@@ -74,7 +56,7 @@ def _swiss_roll_rows(codes: Codes) -> Rows:
 
 # ------------------------------------------------------------------ a sphere and its equator
 
-EQUATOR = _tree(_number("longitude"), _choice("sphere", no=[], yes=[_number("height")]))
+EQUATOR = tree("longitude", choice("sphere", no=(), yes=("height",)))
 
 
 def _equator_rows(codes: Codes) -> Rows:
@@ -85,14 +67,7 @@ def _equator_rows(codes: Codes) -> Rows:
 
 # ------------------------------------------------------------------ circles and a disc
 
-CIRCLES_DISC = _tree(
-    _choice(
-        "shape",
-        first_circle=[_number("angle 1")],
-        second_circle=[_number("angle 2")],
-        disc=[_number("x"), _number("y")],
-    )
-)
+CIRCLES_DISC = tree(choice("shape", first_circle=("angle 1",), second_circle=("angle 2",), disc=("x", "y")))
 
 
 def _circles_disc_codes(n: int, rng: np.random.Generator) -> Codes:

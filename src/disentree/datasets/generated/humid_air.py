@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from disentree.datasets.generated.recipe import Recipe
+from disentree.datasets.generated.recipe import Recipe, choice, tree
 from disentree.errors import UserError
-from disentree.hierarchy import Hierarchy
 
 # Name of a column with its unit, and its key in CoolProp. Properties that take CoolProp an iteration are left out.
 PROPERTIES = (
@@ -32,23 +31,7 @@ TEMPERATURES = (278.0, 318.0)
 PRESSURES = (70e3, 110e3)
 HUMIDITIES = (0.05, 0.95)  # relative, of air that is neither dry nor saturated
 
-HIERARCHY = Hierarchy.from_dict(
-    {
-        "variables": [
-            {"kind": "continuous", "name": "temperature"},
-            {"kind": "continuous", "name": "pressure"},
-            {
-                "kind": "categorical",
-                "name": "air",
-                "options": [
-                    {"name": "dry", "variables": []},
-                    {"name": "saturated", "variables": []},
-                    {"name": "moist", "variables": [{"kind": "continuous", "name": "humidity"}]},
-                ],
-            },
-        ]
-    }
-)
+HIERARCHY = tree("temperature", "pressure", choice("air", dry=(), saturated=(), moist=("humidity",)))
 
 
 def sample_codes(n: int, rng: np.random.Generator) -> Float[np.ndarray, "n 4"]:

@@ -24,22 +24,6 @@ NORMS = (0.8, 1.2)  # of the directions of a curved embedding: near 1, where sin
 class Product:
     """One member of the family: how codes are drawn and how they become rows.
 
-    Parameters
-    ----------
-    k : int
-        Number of switches, 2 or more.
-    curved : bool, default=False
-        Columns are sines of mixed variables instead of mixed variables.
-    shares : {"unequal", "equal"}, default="unequal"
-        Probability that a switch is on: .5, .35, .65, .4, .6 and again, or .5.
-    missing : bool, default=False
-        Leave out one combination: the first two switches on, all others off. Needs 3 switches or more.
-    offset : float, default=0.0
-        What a switch that is on adds to its variables. Above 1, leaves no longer touch each other.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> product = Product(2)
     >>> print(product.hierarchy)
     ○ x
@@ -52,15 +36,13 @@ class Product:
     └── on
         ├── ○ u2
         └── ○ v2
-    >>> product.render(product.sample_codes(5, np.random.default_rng(0))).shape
-    (5, 10)
     """
 
-    k: int
-    curved: bool = False
-    shares: str = "unequal"
-    missing: bool = False
-    offset: float = 0.0
+    k: int  # switches, 2 or more
+    curved: bool = False  # columns are sines of mixed variables instead of mixed variables
+    shares: str = "unequal"  # a key of SHARES: how probable it is that a switch is on
+    missing: bool = False  # leave out one combination: the first two of 3 or more switches on, all others off
+    offset: float = 0.0  # what a switch that is on adds to its variables; above 1, leaves no longer touch
 
     def __post_init__(self) -> None:
         if self.k < 2:
@@ -84,18 +66,6 @@ class Product:
         return Categorical(f"switch{i}", (Group((), "off"), Group(own, "on")))
 
     def sample_codes(self, n_samples: int, rng: np.random.Generator) -> Codes:
-        """Draw codes.
-
-        Parameters
-        ----------
-        n_samples : int
-            Number of rows.
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        array of shape (n_samples, n_variables)
-        """
         tree = self.hierarchy
         p = np.resize(SHARES[self.shares], self.k)
         on = rng.random((n_samples, self.k)) < p
@@ -107,17 +77,7 @@ class Product:
         return codes
 
     def render(self, codes: Codes) -> Rows:
-        """Rows without noise.
-
-        Parameters
-        ----------
-        codes : array of shape (n, n_variables)
-            Codes that are valid for `hierarchy`.
-
-        Returns
-        -------
-        array of shape (n, 2 + 2 * n_continuous)
-        """
+        """Rows without noise, of 2 + 2 * n_continuous columns."""
         tree = self.hierarchy
         numbers = [v for v in tree.variables if v.kind == "continuous"]
         directions, phases = self._embedding(len(numbers))

@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from disentree.datasets.generated.recipe import Recipe
-from disentree.hierarchy import Hierarchy
+from disentree.datasets.generated.recipe import Recipe, choice, tree
 
 # Denavit-Hartenberg parameters of the first three joints: twist, link length and offset, in radians and meters.
 TWIST = (np.pi / 2, 0.0, -np.pi / 2)
@@ -29,33 +28,9 @@ MARKERS: tuple[tuple[tuple[float, float, float], ...], ...] = (
 )
 STILL = 2  # the height of the marker on the first link never changes: no column
 
-HIERARCHY = Hierarchy.from_dict(
-    {
-        "variables": [
-            {"kind": "continuous", "name": "waist"},
-            {
-                "kind": "categorical",
-                "name": "shoulder moves",
-                "options": [
-                    {"name": "no", "variables": []},
-                    {
-                        "name": "yes",
-                        "variables": [
-                            {"kind": "continuous", "name": "shoulder"},
-                            {
-                                "kind": "categorical",
-                                "name": "elbow moves",
-                                "options": [
-                                    {"name": "no", "variables": []},
-                                    {"name": "yes", "variables": [{"kind": "continuous", "name": "elbow"}]},
-                                ],
-                            },
-                        ],
-                    },
-                ],
-            },
-        ]
-    }
+HIERARCHY = tree(
+    "waist",
+    choice("shoulder moves", no=(), yes=("shoulder", choice("elbow moves", no=(), yes=("elbow",)))),
 )
 
 

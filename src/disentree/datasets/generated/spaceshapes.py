@@ -13,38 +13,19 @@ import numpy as np
 from jaxtyping import Float, UInt8
 from numba import njit, prange
 
+from disentree.datasets.generated.recipe import choice, tree
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.tree import Categorical, Group
 
-SPACESHAPES = Hierarchy.from_dict(
-    {
-        "variables": [
-            {"kind": "continuous", "name": "x"},
-            {"kind": "continuous", "name": "y"},
-            {
-                "kind": "categorical",
-                "name": "shape",
-                "options": [
-                    {"name": "moon", "variables": [{"kind": "continuous", "name": "phase"}]},
-                    {"name": "star", "variables": [{"kind": "continuous", "name": "shine"}]},
-                    {
-                        "name": "ship",
-                        "variables": [
-                            {"kind": "continuous", "name": "angle"},
-                            {
-                                "kind": "categorical",
-                                "name": "jet",
-                                "options": [
-                                    {"name": "none", "variables": []},
-                                    {"name": "jet", "variables": [{"kind": "continuous", "name": "jetlen"}]},
-                                ],
-                            },
-                        ],
-                    },
-                ],
-            },
-        ]
-    }
+SPACESHAPES = tree(
+    "x",
+    "y",
+    choice(
+        "shape",
+        moon=("phase",),
+        star=("shine",),
+        ship=("angle", choice("jet", none=(), jet=("jetlen",))),
+    ),
 )
 
 # What an independent second categorical may be: its options, how large and how bright each draws a shape.
@@ -142,31 +123,13 @@ def render(
 ) -> UInt8[np.ndarray, "n {size} {size}"]:
     """Draw one image per row of `codes`, white (255) on black (0).
 
-    Parameters
-    ----------
-    codes
-        Columns x, y, shape, phase, shine, angle, jet, jetlen, as in `SPACESHAPES`; NaN where not active.
-        `x` moves a shape from left to right and `y` from bottom to top, each by half the image. `phase`
-        takes a moon from gibbous to crescent, `shine` a star from dull to sharp, `angle` tilts a ship from
-        45 degrees left to 45 degrees right, `jetlen` lengthens the two flames behind a ship with jets.
-    size
-        Side of the square images in pixels.
-    binarize
-        Whether to threshold at 128, which leaves only 0 and 255. Images then no longer change smoothly.
-    second
-        An independent second categorical, in the last column of `codes`: "color" (white, or gray of half the
-        brightness) or "size" (large, or small with two thirds of the extent).
-    style
-        "smooth", or "paper" for images made in the way of the paper's: 129 places along x and y, 256 steps of
-        phase, shine and jet length, hard edges in an image of four times the size, which is then reduced. The
-        outlines are those of "smooth".
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> codes = sample_codes(5, np.random.default_rng(0))
-    >>> render(codes).shape
-    (5, 64, 64)
+    `x` moves a shape from left to right and `y` from bottom to top, each by half the image. `phase` takes a moon
+    from gibbous to crescent, `shine` a star from dull to sharp, `angle` tilts a ship from 45 degrees left to 45
+    degrees right, `jetlen` lengthens the two flames behind a ship with jets. `binarize` thresholds at 128, so that
+    images no longer change smoothly. `second` is an independent second categorical in the last column of `codes`,
+    see `SECOND`. With `style` "paper", images are made in the way of the paper's: 129 places along x and y, 256
+    steps of phase, shine and jet length, hard edges in an image of four times the size, which is then reduced. The
+    outlines are those of "smooth".
     """
     codes = hierarchy_with(second, binarize, style).validate(codes)
     if size < 16:

@@ -9,28 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from disentree.datasets.generated.recipe import Codes, Recipe, Rows
-from disentree.hierarchy import Hierarchy
-from disentree.hierarchy.tree import Categorical, Continuous, Group
+from disentree.datasets.generated.recipe import Codes, Recipe, Rows, choice, tree
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.35, 0.8]])  # a, b and c; no two sides are of equal length
 N_COLUMNS = 5
 
-_INSIDE = Categorical("inside", (Group((), "no"), Group((Continuous("b to c, inside"),), "yes")))
-TRIANGLE = Hierarchy(
-    Group(
-        (
-            Categorical(
-                "edge",
-                (
-                    Group((Continuous("a to b"), _INSIDE), "ab"),
-                    Group((Continuous("b to c"),), "bc"),
-                    Group((Continuous("c to a"),), "ca"),
-                ),
-            ),
-        )
-    )
-)
+_INSIDE = choice("inside", no=(), yes=("b to c, inside",))
+TRIANGLE = tree(choice("edge", ab=("a to b", _INSIDE), bc=("b to c",), ca=("c to a",)))
 # columns of the codes
 EDGE, AB, INSIDE, BC_INSIDE, BC, CA = range(6)
 
