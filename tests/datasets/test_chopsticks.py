@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from disentree.datasets import Chopsticks, dataset_info, list_datasets, load_dataset
-from disentree.datasets.chopsticks import VARIANTS
+from disentree.datasets.generated.chopsticks import VARIANTS
 
 DEPTHS = (1, 2, 3, 4)
 every_variant = pytest.mark.parametrize("variant", VARIANTS)

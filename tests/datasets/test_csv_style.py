@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from disentree.datasets import load_file
-from disentree.datasets.csv_style import csv_style
+from disentree.datasets.files.csv_style import csv_style
 
 ROWS = [(i % 7 + 0.25, i * i % 11, i % 3 + 0.5) for i in range(120)]
 

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from disentree.datasets import load_file
-from disentree.datasets.user_files import digest_of
+from disentree.datasets.files.user_files import digest_of
 from disentree.errors import UserError
 
 GRAY = np.arange(256, dtype=np.uint8).reshape(16, 16)

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from disentree.datasets import load_dataset, spaceshapes
-from disentree.datasets.spaceshapes import SPACESHAPES, render, sample_codes
+from disentree.datasets import load_dataset
+from disentree.datasets.generated import spaceshapes
+from disentree.datasets.generated.spaceshapes import SPACESHAPES, render, sample_codes
 
 NAN = np.nan
 COLUMN = {name: k for k, name in enumerate(["x", "y", "shape", "phase", "shine", "angle", "jet", "jetlen"])}

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from disentree.datasets import load_file
-from disentree.datasets.table_files import open_table
-from disentree.datasets.tables import far_out
+from disentree.datasets.files.table_files import open_table
+from disentree.datasets.files.tables import far_out
 from disentree.errors import UserError
 
 ROWS = [(i % 7, i * i % 11, i % 3 + 0.5) for i in range(120)]

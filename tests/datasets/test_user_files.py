@@ -7,7 +7,8 @@ import pytest
 from PIL import Image
 
 from disentree import Hierarchy
-from disentree.datasets import load_dataset, load_file, save_dataset, user_files
+from disentree.datasets import load_dataset, load_file, save_dataset
+from disentree.datasets.files import user_files
 from disentree.errors import MissingExtra, UserError
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 
-from disentree.metrics.boosting import accuracy_of_split, fit_binomial, fit_multinomial, r2_of_split
-from disentree.metrics.boosting_many import classification, regression
+from disentree.metrics.boosting.many_inputs import classification, regression
+from disentree.metrics.boosting.one_input import accuracy_of_split, fit_binomial, fit_multinomial, r2_of_split
 
 
 def split(x, y, n_classes=0, seed=0):

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from disentree.errors import UserError
-from disentree.studies import worker
-from disentree.studies.folder import resumed_options
-from disentree.studies.options import Options
-from disentree.studies.progress import Progress, time_for
-from disentree.studies.study import collect, planned, run_study
-from disentree.studies.task import make_task
+from disentree.studies.running import worker
+from disentree.studies.running.folder import resumed_options
+from disentree.studies.running.options import Options
+from disentree.studies.running.progress import Progress, time_for
+from disentree.studies.running.study import collect, planned, run_study
+from disentree.studies.running.task import make_task
 from disentree.utils import pools as _pools
 from disentree.utils.files import locked
 from studies.tiny import DATASETS, OPTIONS, STUDY, plan
@@ -111,7 +111,7 @@ def test_force_does_runs_again_and_only_those_asked_for(inline, tmp_path):
 
 
 def test_a_job_waits_for_the_run_that_another_does(inline, tmp_path, monkeypatch):
-    monkeypatch.setattr("disentree.studies.study.PATIENCE", 0)
+    monkeypatch.setattr("disentree.studies.running.study.PATIENCE", 0)
     base = tmp_path / "runs" / plan(ONE)[0].name
     shutil.copytree(inline / "runs" / base.name, base)
     result = (base / "result.json").read_text()
@@ -146,7 +146,7 @@ def test_time_left_is_no_less_than_the_longest_run_and_never_zero(monkeypatch):
     assert time_for([4, 4, 4], 2) == 6
     assert time_for([], 2) == 0
     now = 0.0
-    monkeypatch.setattr("disentree.studies.progress.time.monotonic", lambda: now)
+    monkeypatch.setattr("disentree.studies.running.progress.time.monotonic", lambda: now)
     progress = Progress(plan(OPTIONS), 2, [2, 3], [20.0] * 8, 2)
     progress.started(2)
     progress.started(3)

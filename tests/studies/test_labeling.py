@@ -5,9 +5,9 @@ import pytest
 
 from disentree.mimosa.search import search
 from disentree.studies import get_study
-from disentree.studies.labeling import agreement, changed_constants, label_rows
-from disentree.studies.rivals import RIVALS, cluster
-from disentree.studies.task import make_task
+from disentree.studies.running.labeling import agreement, changed_constants, label_rows
+from disentree.studies.running.rivals import RIVALS, cluster
+from disentree.studies.running.task import make_task
 
 
 def task(method, dataset="blobs", n_samples=300, **more):

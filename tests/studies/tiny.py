@@ -3,10 +3,10 @@
 import sys
 from pathlib import Path
 
-from disentree.studies.options import Options
-from disentree.studies.results import Results, Section, spread
-from disentree.studies.study import run_study
-from disentree.studies.task import Study, make_task
+from disentree.studies.running.options import Options
+from disentree.studies.running.results import Results, Section, spread
+from disentree.studies.running.study import run_study
+from disentree.studies.running.task import Study, make_task
 
 DATASETS = ("chopsticks-depth2-slope", "chopsticks-depth2-inter")
 

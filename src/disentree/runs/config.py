@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from disentree.datasets import dataset_info
-from disentree.datasets.user_files import ARRAYS, TABLES, digest_of, options_of
+from disentree.datasets.files.user_files import ARRAYS, TABLES, digest_of, options_of
 from disentree.errors import UserError
 from disentree.runs.models import find_model
 

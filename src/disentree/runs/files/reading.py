@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
-from disentree.datasets.images import image_files, look_at_images, read_image
-from disentree.datasets.table_files import open_table
-from disentree.datasets.tables import with_numbers
-from disentree.datasets.wording import some_of
+from disentree.datasets.files.images import image_files, look_at_images, read_image
+from disentree.datasets.files.table_files import open_table
+from disentree.datasets.files.tables import with_numbers
+from disentree.datasets.files.wording import some_of
 from disentree.errors import UserError
 from disentree.tables import Codec, Column, Schema
 from disentree.tables.kinds import as_numbers
