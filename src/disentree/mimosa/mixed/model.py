@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.explain.words import either
+from disentree.mimosa.explain.formatting import either
 from disentree.mimosa.mixed.branches import (
     Branch,
     Names,

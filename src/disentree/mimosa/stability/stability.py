@@ -21,7 +21,7 @@ from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.sizes import with_sizes
 from disentree.mimosa.coordinates.choosing import Coordinates
 from disentree.mimosa.explain.factors import factor_columns, factor_likeness, jaccard
-from disentree.mimosa.explain.verdict import HALF, verdict
+from disentree.mimosa.explain.verdict import came_back, verdict
 from disentree.mimosa.inputs import is_frame
 from disentree.utils import progress
 from disentree.utils.files import atomic_path
@@ -229,7 +229,7 @@ def in_words(support: float) -> str:
     """How often something came back; a warning sign if in fewer than half of the resamples."""
     if not np.isfinite(support):
         return "too few rows to tell"
-    return f"came back in {support:.0%} of resamples" + ("  (!)" if support < HALF else "")
+    return f"came back in {support:.0%} of resamples" + ("  (!)" if not came_back(support) else "")
 
 
 def stability_of(
