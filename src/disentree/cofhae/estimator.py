@@ -24,9 +24,10 @@ from disentree.cofhae.losses import discriminator
 from disentree.cofhae.shared_docs import documented
 from disentree.cofhae.structure import read_frame
 from disentree.hierarchy import Hierarchy
+from disentree.hierarchy.renaming import renamed
 from disentree.mimosa.explain.columns import read_columns
-from disentree.mimosa.explain.explanation import Explanation, explain_tree
-from disentree.mimosa.explain.naming import renamed
+from disentree.mimosa.explain.explanation import Explanation
+from disentree.mimosa.explain.reasons import explain_tree
 from disentree.mimosa.inputs import is_frame
 from disentree.mimosa.mixed.model import TableModel
 from disentree.tables.frames import as_pandas

@@ -10,9 +10,11 @@ from jaxtyping import Float, Num
 
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.hierarchy import Variable
-from disentree.mimosa.explain.columns import Columns, level_text, listed, number_text
-from disentree.mimosa.explain.naming import GENERIC_VARIABLE, LONGEST
-from disentree.mimosa.explain.words import shortened, unique
+from disentree.mimosa.explain.column_names import shortened, unique
+from disentree.mimosa.explain.columns import Columns
+from disentree.mimosa.explain.constants import EXPLAIN
+from disentree.mimosa.explain.formatting import category_text, listed, number_text
+from disentree.mimosa.explain.names import GENERIC_VARIABLE
 
 LOW, HIGH = 10, 90  # percentiles that a variable is moved between
 MOST_PATHS = 30  # that have a variable, of which it is told what it moves there
@@ -139,9 +141,9 @@ def _moves(columns: Columns, ends: Columns) -> list[tuple[float, dict[str, Any]]
 def _label(moves: list[tuple[float, dict[str, Any]]]) -> str:
     """The column that moves most, or the two if they are alike."""
     alike = [move["column"] for size, move in moves[:3] if size >= ALIKE * moves[0][0]]
-    if len(alike) == 2 and len(both := ", ".join(alike)) <= LONGEST:
+    if len(alike) == 2 and len(both := ", ".join(alike)) <= EXPLAIN.longest_name:
         return both
-    return shortened(alike[0], LONGEST - 3)
+    return shortened(alike[0], EXPLAIN.longest_name - 3)
 
 
 def _sentence(moves: list[tuple[float, dict[str, Any]]]) -> str:
@@ -155,7 +157,7 @@ def _sentence(moves: list[tuple[float, dict[str, Any]]]) -> str:
 
 
 def _shown(value: Any) -> str:
-    return level_text(value) if isinstance(value, str) else number_text(value)
+    return category_text(value) if isinstance(value, str) else number_text(value)
 
 
 def _pixels(images: Num[np.ndarray, "2 ..."]) -> str:

@@ -14,15 +14,17 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.hierarchy import Hierarchy
+from disentree.hierarchy.renaming import renamed
 from disentree.mimosa.coordinates.representation import Representation
-from disentree.mimosa.explain.explanation import Explanation, explain_tree, with_lost
+from disentree.mimosa.explain.explanation import Explanation
 from disentree.mimosa.explain.factors import factors_of
-from disentree.mimosa.explain.naming import renamed
+from disentree.mimosa.explain.reasons import explain_tree, with_lost
+from disentree.mimosa.explain.sentences import lost_sentences
 from disentree.mimosa.inputs import as_observations
 from disentree.mimosa.saving.folder import load_mimosa, save_mimosa
 from disentree.mimosa.stability.stability import Stability, in_words
 from disentree.mimosa.tree.component import Component
-from disentree.mimosa.tree.lost_enclosures import lost_enclosures, lost_in_words, lost_variables
+from disentree.mimosa.tree.lost_enclosures import lost_enclosures, lost_variables
 
 if TYPE_CHECKING:
     import networkx
@@ -110,7 +112,7 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         def name_of(component: int) -> str:
             return f"component {component}{self._name_of(component)}"
 
-        return lost_in_words(self.hierarchy_, self.lost_, self.matches_, name_of)
+        return lost_sentences(self.hierarchy_, self.lost_, self.matches_, name_of)
 
     def _name_of(self, component: int) -> str:
         """The last choice on the way to a component, if it has got a name."""

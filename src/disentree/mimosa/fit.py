@@ -9,11 +9,11 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from disentree.hierarchy import Hierarchy
+from disentree.hierarchy.renaming import with_names
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate
-from disentree.mimosa.explain.explanation import tree_names
-from disentree.mimosa.explain.naming import with_names
+from disentree.mimosa.explain.reasons import tree_names
 from disentree.mimosa.mixed.fit import fit_table
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.search.steps import Steps

@@ -13,10 +13,11 @@ from disentree.datasets import load_dataset
 from disentree.metrics import h_error
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.density.tiles import fit_flat_leaf
+from disentree.mimosa.explain.sentences import lost_sentences
 from disentree.mimosa.paper.algorithm7_construct_hierarchy import construct_hierarchy
 from disentree.mimosa.tree.codes import leaf_maps
 from disentree.mimosa.tree.enclosure import enclosures
-from disentree.mimosa.tree.lost_enclosures import lost_enclosures, lost_in_words
+from disentree.mimosa.tree.lost_enclosures import lost_enclosures
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +185,7 @@ def test_a_square_on_one_of_its_sides_has_lost_the_other():
     lost = lost_enclosures(TWO_LINES, [(), (0, 2), ()])
     assert lost == [{"component": 1, "parent": 2, "variables": [column["y"]]}]
     assert lost_enclosures(TWO_LINES, [(), (0,), ()]) == []
-    told = lost_in_words(TWO_LINES, lost, [[column["y2"], column["y"]]], "path {}".format)
+    told = lost_sentences(TWO_LINES, lost, [[column["y2"], column["y"]]], "path {}".format)
     assert told == [
         "Path 1 also encloses path 2, which the tree cannot show: a branch of it grows from one leaf.",
         "y2 and y are the same variable on different branches.",

@@ -12,7 +12,7 @@ import pytest
 from disentree import Hierarchy
 from disentree.cli.run import print_summary
 from disentree.explorer.content import variables as describe_variables
-from disentree.mimosa.explain.explanation import NOTHING_TELLS
+from disentree.mimosa.explain.sentences import no_reason_sentence
 from disentree.runs import Run, RunConfig, finish_run, start_run
 from disentree.runs.report.findings import Findings, read_findings
 from disentree.runs.report.first_screen import saving, tree_nodes, verdict
@@ -254,14 +254,14 @@ def test_independent_choices_stand_side_by_side_with_their_support():
     ]
     assert [o["share"] for s in nodes["splits"] for o in s["options"]] == pytest.approx([1 / 2] * 2 + [1 / 3] * 3)
     assert [s["note"] for s in nodes["splits"]] == ["", ""]  # nobody looked for reasons
-    told = {("c1", "stop"): {"text": "a = 0 in all of these."}, ("c2", "0"): {"text": NOTHING_TELLS}}
+    told = {("c1", "stop"): {"text": "a = 0 in all of these."}, ("c2", "0"): {"text": no_reason_sentence()}}
     varies = {"c2": {"reason": "Where 1, these vary more: b."}}
     notes = [s["note"] for s in tree_nodes(Findings(both, reasons=told, factors=varies), np.arange(6))["splits"]]
     assert notes == ["", "Where 1, these vary more: b."]
     without = tree_nodes(Findings(both, reasons=told), np.arange(6))["splits"]
     assert without[1]["note"] == "No column by itself tells these groups apart."
     assert [o["reason"] for o in without[1]["options"]] == ["", "", ""]
-    assert verdict(FOUND, Findings(both), 6) == "2 separate choices with 6 combinations."
+    assert verdict(FOUND, Findings(both), 6) == "2 properties of a row, independent of each other."
 
 
 def test_tree_nodes_count_the_rows():

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Int
 
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.tree import Categorical, Continuous, Group
-from disentree.mimosa.explain.words import common_name, unique
+from disentree.mimosa.explain.column_names import common_name, unique
 from disentree.mimosa.mixed.constants import MIXED
 from disentree.mimosa.mixed.nesting import rivals
 from disentree.mimosa.mixed.presence import Presence

@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float, Int
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.density.structureless import fit_gaussian
-from disentree.mimosa.explain.words import either
+from disentree.mimosa.explain.formatting import either
 from disentree.mimosa.mixed.branches import Branch, Names, make_branches, product_hierarchy, thing_names
 from disentree.mimosa.mixed.category_evidence import fit_evidence
 from disentree.mimosa.mixed.constants import MIXED

@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from disentree.errors import NoComponentFound
 from disentree.geometry.neighbors import nearest_neighbors
+from disentree.hierarchy.renaming import with_names
 from disentree.mimosa.base import TreeEstimator
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.sheet import Sheet, assign
-from disentree.mimosa.explain.explanation import tree_names
-from disentree.mimosa.explain.naming import with_names
+from disentree.mimosa.explain.reasons import tree_names
 from disentree.mimosa.finders.flats.decompose import Decomposition
 from disentree.mimosa.finders.labels import rows_of
 from disentree.mimosa.inputs import check_between, check_common_settings, check_one_of, check_whole, is_frame

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.sizes import with_sizes
 from disentree.mimosa.explain.factors import factor_columns
-from disentree.mimosa.explain.verdict import HALF, verdict
+from disentree.mimosa.explain.verdict import came_back, verdict
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.stability.comparing import Found
 from disentree.mimosa.stability.constants import STABILITY
@@ -191,7 +191,7 @@ def in_words(support: float) -> str:
     """How often something came back; a warning sign if in fewer than half of the resamples."""
     if not np.isfinite(support):
         return "too few rows to tell"
-    return f"came back in {support:.0%} of resamples" + ("  (!)" if support < HALF else "")
+    return f"came back in {support:.0%} of resamples" + ("" if came_back(support) else "  (!)")
 
 
 def _share(jaccard: Float[np.ndarray, "r c"]) -> Float[np.ndarray, " c"]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.explain.explanation import NOTHING_TELLS
+from disentree.mimosa.explain.sentences import no_reason_sentence
 from disentree.runs.files.schemas import ExplanationFile, StabilityFile
 from disentree.runs.run import Run
 from disentree.runs.steps.reasons import EXPLANATION, NAMES, read_names
@@ -99,7 +99,7 @@ class Findings:
             Empty if nothing is known, or if no column tells it from its siblings.
         """
         text = self.reasons.get((categorical, option), {}).get("text", "")
-        return "" if text == NOTHING_TELLS else text
+        return "" if text == no_reason_sentence() else text
 
     def option_support(self, categorical: int, option: int) -> float | None:
         """How often a branch came back.

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from disentree.mimosa.explain.factors import factor_columns
-from disentree.mimosa.explain.verdict import HALF
+from disentree.mimosa.explain.verdict import came_back, properties_text
 from disentree.mimosa.explain.verdict import verdict as verdict_of
 from disentree.runs.report.findings import Findings
 
+FAR_LIKELIER = 20  # bits, a factor of a million: a larger one says no more
 SURE, LIKELY = 3.0, 2.0  # standard errors that a saving must be above 0
 NAMED_VARIABLES = 6  # of a branch, that are listed
 MOST_NODES = 400  # of the tree, that are shown
@@ -48,8 +48,8 @@ def verdict(structure: dict[str, Any], findings: Findings, n_leaves: int) -> str
     """
     if structure["from"] in ("true", "given"):
         given = "is part of this data set" if structure["from"] == "true" else "was given"
-        if factors := len(factor_columns(findings.hierarchy)):
-            return f"The tree {given}: {factors} separate choices, {n_leaves} combinations."
+        if properties := properties_text(findings.hierarchy):
+            return f"The tree {given}: {properties}."
         return f"The tree {given}: {n_leaves} groups." if n_leaves > 1 else f"The structure {given}: one group."
     if said := findings.stability.get("verdict") or structure["verdict"]:
         return said if said.endswith((".", "!")) else f"{said}."
@@ -108,9 +108,9 @@ def how_sure(structure: dict[str, Any], findings: Findings) -> list[str]:
     told, again = saving(structure), findings.stability
     out = []
     if told and told["bits"]:
-        out.append(
-            f"It describes new rows {told['times']} as well as one cloud would: {told['bits']} bits per row."
-        )
+        far = structure["saved_bits"] > FAR_LIKELIER
+        likelier = "far likelier under this tree than" if far else f"{told['times']} as likely under this tree as"
+        out.append(f"New rows are {likelier} under one Gaussian: {told['bits']} bits per row.")
         out.append(told["doubt"])
     if again.get("tree") is not None and findings.hierarchy.is_categorical.any():
         share, n = 100 * again["tree"], again["n_resamples"]
@@ -120,7 +120,7 @@ def how_sure(structure: dict[str, Any], findings: Findings) -> list[str]:
 
 def _times(bits: float) -> str:
     """2 to the power of some bits, in words."""
-    if bits > 20:
+    if bits > FAR_LIKELIER:
         return "more than a million times"
     factor = 2.0**bits
     if factor >= 1e4:
@@ -181,7 +181,7 @@ def tree_nodes(
                         "options": options,
                         "note": "" if told else _note(findings, v.name),
                         "support": support,
-                        "weak": support is not None and support < HALF,
+                        "weak": support is not None and not came_back(support),
                     }
                 )
         return out
@@ -201,7 +201,7 @@ def tree_nodes(
             "reason": findings.reason(*key),
             "rule": about.get("rule"),
             "support": support,
-            "weak": support is not None and support < HALF,
+            "weak": support is not None and not came_back(support),
             "leaf": paths[0] if len(paths) == 1 else None,
             "examples": (examples or {}).get(paths[0], "") if len(paths) == 1 else "",
             **inside(categorical, option),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from disentree.mimosa.explain.verdict import HALF
+from disentree.mimosa.explain.verdict import came_back
 from disentree.runs.report.columns import Shown
 from disentree.runs.report.findings import Findings
 from disentree.runs.report.profiles import FEW_VALUES
@@ -55,7 +55,7 @@ def leaf_sections(profiles: dict[str, Any], findings: Findings, n_rows: int) -> 
                 "share": leaf["n_rows"] / max(1, n_rows),
                 "n_rows": leaf["n_rows"],
                 "support": support,
-                "weak": support is not None and support < HALF,
+                "weak": support is not None and not came_back(support),
                 "open": i in opened,
                 "text": "" if path is None else findings.leaves.get(path, ""),
                 "columns": rows[:SHOWN_COLUMNS],

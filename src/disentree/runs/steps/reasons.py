@@ -14,9 +14,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from disentree.cofhae.explain import explain_variables
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
+from disentree.hierarchy.renaming import with_names
 from disentree.mimosa.explain.columns import Columns, read_columns
-from disentree.mimosa.explain.explanation import Explanation, explain_tree, with_lost
-from disentree.mimosa.explain.naming import with_names
+from disentree.mimosa.explain.explanation import Explanation
+from disentree.mimosa.explain.reasons import explain_tree, with_lost
 from disentree.runs.models import find_model
 from disentree.runs.options import StageOptions
 from disentree.runs.run import Run

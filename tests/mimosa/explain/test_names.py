@@ -5,47 +5,10 @@ import pandas as pd
 import pytest
 
 from disentree import MIMOSA, Hierarchy
-from disentree.mimosa.explain.explanation import explain_tree
-from disentree.mimosa.explain.facts import Fact, Measured, level_in_short
-from disentree.mimosa.explain.naming import (
-    LONGEST,
-    fact_name,
-    name_options,
-    names_between,
-    reason_names,
-    renamed,
-    together,
-    with_names,
-)
-
-TREE = Hierarchy.from_dict(
-    {
-        "variables": [
-            {"kind": "continuous", "name": "z1"},
-            {
-                "kind": "categorical",
-                "name": "c1",
-                "options": [
-                    {"name": "stop", "variables": []},
-                    {
-                        "name": "branch1",
-                        "variables": [
-                            {
-                                "kind": "categorical",
-                                "name": "c2",
-                                "options": [
-                                    {"name": "stop", "variables": []},
-                                    {"name": "branch1", "variables": []},
-                                ],
-                            }
-                        ],
-                    },
-                ],
-            },
-        ]
-    }
-)
-
+from disentree.mimosa.explain.constants import EXPLAIN
+from disentree.mimosa.explain.facts import Fact, Measured, category_in_name
+from disentree.mimosa.explain.names import fact_name, name_options, reason_names, together
+from disentree.mimosa.explain.reasons import explain_tree
 
 TREE_OF_TWO = Hierarchy.flat(0, (2,))
 
@@ -73,8 +36,8 @@ class TestFromReasons:
 
     @pytest.mark.parametrize("column", ["AgeInYearsAtScreeningOfAll", "a_very_long_name_of_a_column", "x" * 60])
     def test_never_too_long(self, column):
-        assert len(fact_name(("", column, " > 0.000123"), (column,))) <= LONGEST
-        assert len(fact_name(("", column, level_in_short("=", "y" * 60)), (column,))) <= LONGEST
+        assert len(fact_name(("", column, " > 0.000123"), (column,))) <= EXPLAIN.longest_name
+        assert len(fact_name(("", column, category_in_name("=", "y" * 60)), (column,))) <= EXPLAIN.longest_name
 
     def test_long_values_are_cut_and_say_so(self):
         """Also one that has an "or" of its own, and that begins as another does."""
@@ -139,41 +102,6 @@ class TestFromReasons:
 
     def test_as_many_names_as_there_is_room_for(self):
         assert together(["area", "rooms", "age"], 12) == "area, rooms"
-
-
-class TestRename:
-    def test_variables_and_options(self):
-        new = renamed(TREE, {"z1": "size", "c1=branch1": "round", "c2=stop": "flat", "c2": "edge"})
-        assert [v.name for v in new.variables] == ["size", "c1", "edge"]
-        assert [v.options for v in new.variables] == [(), ("stop", "round"), ("flat", "branch1")]
-        assert new == TREE
-
-    def test_names_can_be_exchanged(self):
-        new = renamed(TREE, {"c1=stop": "branch1", "c1=branch1": "stop", "c1": "c2", "c2": "c1"})
-        assert new.variables[1].options == ("branch1", "stop")
-        assert [v.name for v in new.variables] == ["z1", "c2", "c1"]
-
-    @pytest.mark.parametrize(
-        ("changes", "problem"),
-        [
-            ({"branch1": "x"}, "'branch1' is an option of c1 and of c2: write c1=branch1"),
-            ({"nothing": "x"}, "there is no variable or option 'nothing'; there are z1, c1, c2, c1=stop"),
-            ({"z1": "c1"}, "two variables would be called 'c1'"),
-            ({"c1=stop": "branch1"}, "two options of 'c1' would be called 'branch1'"),
-            ({"z1": " "}, "the new name of 'z1' must be a text"),
-            ({"z1": 3}, "the new name of 'z1' must be a text"),
-        ],
-    )
-    def test_mistakes_are_told(self, changes, problem):
-        with pytest.raises(ValueError, match=problem):
-            renamed(TREE, changes)
-
-    def test_names_of_a_file(self):
-        new = renamed(TREE, {"z1": "size", "c1=branch1": "round"})
-        names = names_between(TREE, new)
-        assert names["variables"] == {"z1": "size"}
-        assert with_names(TREE, names).to_dict() == new.to_dict()
-        assert with_names(TREE, {"variables": {"gone": "x"}, "options": {"gone": {}}}).to_dict() == TREE.to_dict()
 
 
 @pytest.fixture

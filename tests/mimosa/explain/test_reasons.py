@@ -1,4 +1,5 @@
-"""Why a tree branches: `explain.py`, `explain_columns.py`, `facts.py`, `rules.py` and `leaf_text.py`."""
+"""Why a tree branches: `reasons.py`, `explanation.py`, `columns.py`, `facts.py`, `rules.py`, `leaves.py`,
+`sentences.py` and `formatting.py`."""
 
 import json
 
@@ -8,8 +9,10 @@ import pytest
 
 from disentree import MIMOSA, Hierarchy
 from disentree.datasets import load_dataset
-from disentree.mimosa.explain.columns import choose_rows, number_text, percent, read_columns, round_between
-from disentree.mimosa.explain.explanation import Explanation, explain_tree
+from disentree.mimosa.explain.columns import choose_rows, read_columns
+from disentree.mimosa.explain.explanation import Explanation
+from disentree.mimosa.explain.formatting import number_text, percent, round_between
+from disentree.mimosa.explain.reasons import explain_tree
 
 TWO = Hierarchy.from_dict(
     {

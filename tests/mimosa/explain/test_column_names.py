@@ -2,7 +2,7 @@
 
 import pytest
 
-from disentree.mimosa.explain.words import common_name, pieces, shortened
+from disentree.mimosa.explain.column_names import common_name, pieces, shortened
 
 
 @pytest.mark.parametrize("name", ["", "AgeInYears", "a__b.c", "HDLLevel", "x1", " spaces - and/more ", "ÄlterA1C"])

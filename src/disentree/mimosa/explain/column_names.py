@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 
-SHARED = 0.6  # of the names of columns that have a part in common
-FEWEST = 3  # letters of a part that says something
-# Words that say nothing without others, also those of questions in a code book ("WhatWasYourLastLevel").
+from disentree.mimosa.explain.constants import EXPLAIN
+
+# Words that mean nothing without others, also those of questions in a code book ("WhatWasYourLastLevel").
 SMALL_WORDS = frozenset((
     "a", "am", "an", "and", "any", "are", "at", "been", "by", "can", "did", "do", "does", "ever", "for",
     "from", "had", "has", "have", "how", "if", "in", "is", "it", "its", "many", "much", "no", "not", "of",
@@ -17,7 +18,6 @@ SMALL_WORDS = frozenset((
 ))  # fmt: skip
 _PARTS = re.compile(r"[^ ._\-/]+|[ ._\-/]+")
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+")
-_BETWEEN = " ._-/"
 
 
 def pieces(name: str) -> list[str]:
@@ -36,9 +36,9 @@ def shortened(name: str, room: int) -> str:
     if len(name) <= room:
         return name
     parts = pieces(name)
-    while len(parts) > 1 and (len("".join(parts)) > room or _says_nothing(parts[-1])):
+    while len(parts) > 1 and (len("".join(parts)) > room or _is_small(parts[-1])):
         parts.pop()
-    short = "".join(parts).strip(_BETWEEN)
+    short = _without_marks("".join(parts))
     return short if 0 < len(short) <= room else f"{name[: max(1, room - 1)]}…"
 
 
@@ -54,30 +54,14 @@ def common_name(names: Sequence[str]) -> str:
     >>> common_name(["AgeWhenToldYouHadIt", "WhatWasYourLevel"])
     'AgeWhenToldYouHadIt'
     """
+    most = max(2, math.ceil(EXPLAIN.mostly * len(names)))
     for parts_of in (_runs_of_words, _beginnings):
-        counts: dict[str, int] = {}
-        for name in names:
-            for part in parts_of(name):
-                counts[part] = counts.get(part, 0) + 1
-        most = max(2, math.ceil(SHARED * len(names)))
+        counts = Counter(part for name in names for part in parts_of(name))
         shared = [part for part, count in counts.items() if count >= most]
         found = max(shared, key=lambda part: (counts[part], len(part), part), default="")
-        if not _says_nothing(found):
+        if not _is_small(found):
             return found
     return names[0]
-
-
-def either(names: Sequence[str]) -> str:
-    """Several things of which there is one, as a name of the choice: no more than three of them are told.
-
-    Examples
-    --------
-    >>> either(["garage"]), either(["ads", "payment", "gift", "loan", "trial"])
-    ('garage', 'ads, payment, gift or 2 others')
-    """
-    told, left = list(names[:3]), len(names) - 3
-    told += [f"{left} other{'s' * (left > 1)}"] * (left > 0)
-    return " or ".join(part for part in (", ".join(told[:-1]), told[-1]) if part)
 
 
 def unique(name: str, taken: set[str]) -> str:
@@ -95,19 +79,23 @@ def unique(name: str, taken: set[str]) -> str:
 
 
 def _runs_of_words(name: str) -> set[str]:
-    """All parts of a name that begin and end with a word that says something, also without the s of a plural."""
+    """All parts of a name that begin and end with a meaningful word, also without the s of a plural."""
     parts = pieces(name)
-    ends = [i for i, part in enumerate(parts) if not _says_nothing(part)]
+    ends = [i for i, part in enumerate(parts) if not _is_small(part)]
     runs = {"".join(parts[i : j + 1]) for i in ends for j in ends if i <= j}
     runs |= {run[:-1] for run in runs if run.endswith("s")}
-    return {run for run in runs if len(run) >= FEWEST}
+    return {run for run in runs if len(run) >= EXPLAIN.shortest_word}
 
 
 def _beginnings(name: str) -> set[str]:
     """The beginnings of a name of one word: codes such as ``bmxwt`` have no words that can be told apart."""
-    return {name[:n] for n in range(FEWEST, len(name))} if len(pieces(name)) == 1 else set()
+    return {name[:n] for n in range(EXPLAIN.shortest_word, len(name))} if len(pieces(name)) == 1 else set()
 
 
-def _says_nothing(part: str) -> bool:
-    word = part.strip(_BETWEEN).lower()
+def _is_small(part: str) -> bool:
+    word = _without_marks(part).lower()
     return not word or word in SMALL_WORDS
+
+
+def _without_marks(text: str) -> str:
+    return text.strip(" ._-/")
