@@ -20,6 +20,7 @@ STICKS = ("chopsticks-depth2-inter", "--n-samples", 600)
 def fakes(monkeypatch):
     monkeypatch.setitem(MODELS, "cofhae", FAKE)
     monkeypatch.setattr(structure, "make_mimosa", lambda config, options: FakeMIMOSA())
+    monkeypatch.setattr("disentree.runs.run.load_mimosa", FakeMIMOSA.load)
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def real(tmp_path_factory):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """`disentree apply` reads 300 rows at a time."""
-    for module in ("disentree.runs.files.reading", "disentree.runs.steps.apply"):
+    for module in ("disentree.runs.files.reading", "disentree.runs.apply"):
         monkeypatch.setattr(f"{module}.rows_per_block", lambda shape: 300)
 
 
@@ -80,7 +81,7 @@ def small_blocks(monkeypatch):
 def inline(monkeypatch):
     """What a cluster would do, in this process; `tests/utils/test_jobs.py` has the processes."""
     monkeypatch.setattr(
-        "disentree.runs.steps.apply.in_processes", lambda f, calls, *_: [f(*call) for call in calls]
+        "disentree.runs.apply.in_processes", lambda f, calls, *_: [f(*call) for call in calls]
     )
 
 

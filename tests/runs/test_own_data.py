@@ -10,7 +10,7 @@ import pytest
 
 from disentree.datasets import load_dataset, save_dataset
 from disentree.errors import UserError
-from disentree.runs import Run, RunConfig, finish_run, start_run, starting
+from disentree.runs import Run, RunConfig, finish_run, start, start_run
 from fakes import FakeMIMOSA
 from shell import invoke
 
@@ -94,11 +94,11 @@ def test_the_command_repeats_the_run(args, tmp_path, monkeypatch):
     pd.DataFrame(np.eye(3), columns=list("abc")).to_csv("t.csv", index=False)
     configs = []
 
-    def start(config, out, force):
+    def stop(config, out, force):
         configs.append((config, config.command(out)))
         raise UserError("enough")
 
-    monkeypatch.setattr(starting, "start_run", start)
+    monkeypatch.setattr(start, "start_run", stop)
     invoke("run", *shlex.split(args))
     invoke(*shlex.split(configs[0][1])[1:])
     assert configs[0] == configs[1]

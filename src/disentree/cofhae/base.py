@@ -138,6 +138,24 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         codec = self.table_.codec
         return codec.features(codec.read(X))
 
+    def with_units(self, units: Units | None) -> Any:
+        """The same fitted model for rows in other units.
+
+        Parameters
+        ----------
+        units : Units or None
+            How rows are prepared; None for rows as the networks take them.
+
+        Returns
+        -------
+        COFHAE or a baseline
+            A copy that shares the networks.
+        """
+        other = copy.copy(self)
+        other.table_ = other.codec_ = None
+        other.units_ = units
+        return other
+
     def inverse_transform(self, Z: ArrayLike) -> Any:
         """Decode any valid codes.
 

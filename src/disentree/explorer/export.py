@@ -15,8 +15,9 @@ from typing import Any
 
 from sklearn.exceptions import NotFittedError
 
-from disentree.explorer.content import Explored, from_model
+from disentree.explorer.content import Explored
 from disentree.explorer.interpreter import checked_program
+from disentree.explorer.loading import from_model
 from disentree.utils.files import atomic_path
 
 MODULES = (

@@ -60,9 +60,9 @@ def sealed(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_sealed(path: Path) -> Any:
-    """What a JSON file that was sealed holds; files of older versions are not, and are taken as they are."""
+    """What a JSON file that was sealed holds."""
     value = read_json(path)
-    if isinstance(value, dict) and SEAL in value and value.pop(SEAL) != _checksum(value):
+    if isinstance(value, dict) and value.pop(SEAL, None) != _checksum(value):
         raise UserError(f"{path} is damaged: its checksum differs")
     return value
 

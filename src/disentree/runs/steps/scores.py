@@ -19,15 +19,15 @@ from disentree.metrics import (
     matching_accuracy,
     purity_score,
 )
-from disentree.runs.options import StageOptions
+from disentree.runs.report.summary import shown_paths
 from disentree.runs.run import Run
 from disentree.runs.steps.comparison import compare, warning
-from disentree.runs.steps.describing import describe_rows
+from disentree.runs.steps.leaves import describe_rows
+from disentree.runs.steps.options import StageOptions
 
 log = logging.getLogger(__name__)
 
 FROM_TRUTH = ("r4c", "r4", "h_error", "purity")
-MANY_PATHS = 64  # combinations of many branches, most of which no row may have
 SHOWN_PER_PATH = 12  # rows kept for the figures
 SHOWN_PATHS = 24  # the largest: flat models with many categoricals have one for every combination
 
@@ -38,6 +38,7 @@ def score_run(run: Run, options: StageOptions) -> str:
     rows = run.read_npz("labels.npz")
     train, test = rows["train"], rows["test"]
     hierarchy: Hierarchy = model.hierarchy_
+    follows_tree = hierarchy == run.hierarchy  # flat models have their own
     X, codes = data.X[test], model.transform(data.X[test])
     reconstructed = model.inverse_transform(codes)
     result: dict[str, Any] = {"n_train": len(train), "n_test": len(test), "scores": {}, "factors": [], "notes": []}
@@ -47,13 +48,13 @@ def score_run(run: Run, options: StageOptions) -> str:
         run.write_npz("true.npz", codes=truth, hierarchy=data.hierarchy.to_json(indent=None))
         n_jobs = -1 if options.n_jobs is None else options.n_jobs
         score_against_truth(result, truth, codes, data.hierarchy, hierarchy, run.config.seed, n_jobs)
-        if hierarchy == run.hierarchy:
+        if follows_tree:
             result["scores"] |= structure_scores(data.hierarchy.path_of(data.codes[train]), rows)
-    if data.labels is not None and hierarchy == run.hierarchy:
+    if data.labels is not None and follows_tree:
         result["scores"] |= class_scores(data.labels[train], rows, hierarchy)
         result["classes"] = classes_of_leaves(data.labels[train], rows["labels"], hierarchy)
     own = result["scores_without_truth"] = reconstruction_errors(X, reconstructed)
-    if hierarchy == run.hierarchy:  # flat models do not know the paths
+    if follows_tree:
         own |= agreement(model.transform(data.X[train]), codes, hierarchy, rows)
     if len(train) > 1:
         own |= compare(model, data.X, train, test, codes, run.config.seed, options.device)
@@ -64,14 +65,14 @@ def score_run(run: Run, options: StageOptions) -> str:
     if (mimosa := run.structure["description_length"]) is not None:
         own["mimosa_description_length"] = mimosa
     own |= dependence(result, codes, hierarchy, run.config.seed)
-    result["leaves"] = leaves(hierarchy, rows["labels"]) if hierarchy == run.hierarchy else []
+    result["leaves"] = leaves(hierarchy, rows["labels"]) if follows_tree else []
     shown = _some_of_each(hierarchy.path_of(codes))
     if data.kind == "series" and data.scale is not None and data.center is not None:  # in the units of the file
         X, reconstructed = (v * data.scale + data.center for v in (X[shown], reconstructed[shown]))
     else:
         X, reconstructed = X[shown], reconstructed[shown]
     run.write_npz("samples.npz", X=X, X_again=reconstructed, rows=shown, paths=hierarchy.path_of(codes)[shown])
-    describe_rows(run, rows, model, codes)
+    describe_rows(run, rows, follows_tree)
     run.write_json("metrics.json", _plain(result))
     r4c = result["scores"].get("r4c")
     return f"R4c {r4c:.3f}" if r4c is not None else f"reconstruction R² {own['reconstruction_r2']:.3f}"
@@ -196,12 +197,9 @@ def dependence(
 
 
 def leaves(hierarchy: Hierarchy, labels: Int[np.ndarray, " n"]) -> list[dict[str, Any]]:
-    """Paths with their training rows: all of them, or of very many those that have some, the largest first."""
+    """Paths with their training rows."""
     counts = np.bincount(labels[labels >= 0], minlength=len(hierarchy.paths))
-    shown = np.arange(len(counts))
-    if len(counts) > MANY_PATHS:
-        shown = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
-    paths = [(hierarchy.paths[int(i)], int(counts[i])) for i in shown]
+    paths = [(hierarchy.paths[int(i)], int(counts[i])) for i in shown_paths(counts)]
     return [
         {"path": p.name, "dimension": p.dimension, "n_rows": n, "share": float(n / len(labels))} for p, n in paths
     ]
