@@ -121,6 +121,9 @@ class FakeModel:
     def with_units(self, units):
         return self
 
+    def in_features(self):
+        return self
+
     def save(self, folder):
         arrays = {f"mean{i}": m for i, m in enumerate(self.means)}
         arrays |= {f"basis{i}": np.ascontiguousarray(b) for i, b in enumerate(self.bases)}

@@ -94,6 +94,9 @@ class QuickModel:
     def with_units(self, units):
         return self
 
+    def in_features(self):
+        return self
+
     def save(self, folder):
         save_file({"nothing": np.zeros(1)}, Path(folder) / "model.safetensors")
         (Path(folder) / "model.json").write_text(json.dumps({"shape": self.shape}))

@@ -17,8 +17,12 @@ STICKS = ("chopsticks-depth2-inter", "--n-samples", 600)
 
 
 @pytest.fixture
-def fakes(monkeypatch):
+def fake_model(monkeypatch):
     monkeypatch.setitem(MODELS, "cofhae", FAKE)
+
+
+@pytest.fixture
+def fakes(monkeypatch, fake_model):
     monkeypatch.setattr(structure, "make_mimosa", lambda config, options: FakeMIMOSA())
     monkeypatch.setattr("disentree.runs.run.load_mimosa", FakeMIMOSA.load)
 
@@ -80,9 +84,7 @@ def small_blocks(monkeypatch):
 @pytest.fixture
 def inline(monkeypatch):
     """What a cluster would do, in this process; `tests/utils/test_jobs.py` has the processes."""
-    monkeypatch.setattr(
-        "disentree.runs.apply.in_processes", lambda f, calls, *_: [f(*call) for call in calls]
-    )
+    monkeypatch.setattr("disentree.runs.apply.in_processes", lambda f, calls, *_: [f(*call) for call in calls])
 
 
 def starts(folder):

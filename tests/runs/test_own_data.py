@@ -53,9 +53,11 @@ def test_the_tree_is_found_in_the_units_of_the_columns(tmp_path, monkeypatch, fa
     frame = pd.DataFrame({"a": rng.normal(10, 3, 300), "b": rng.normal(20, 1, 300)})
     frame.to_csv(tmp_path / "t.csv", index=False)
     seen = []
-    monkeypatch.setattr(FakeMIMOSA, "fit", lambda self, X, fit=FakeMIMOSA.fit: (seen.append(X), fit(self, X))[1])
+    real = FakeMIMOSA.fit
+    monkeypatch.setattr(FakeMIMOSA, "fit", lambda self, X, codec: seen.append(X) or real(self, X))
     finish_run(start_run(RunConfig.of(str(tmp_path / "t.csv")), tmp_path / "r"), until="structure")
-    assert np.isin(seen[0], frame.to_numpy()).all()
+    assert list(seen[0].columns) == ["a", "b"]
+    assert np.isin(seen[0].to_numpy(), frame.to_numpy()).all()
 
 
 def test_images_and_truth_from_a_written_benchmark(tmp_path, fakes):

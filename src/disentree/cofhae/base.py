@@ -139,22 +139,20 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         return codec.features(codec.read(X))
 
     def with_units(self, units: Units | None) -> Any:
-        """The same fitted model for rows in other units.
-
-        Parameters
-        ----------
-        units : Units or None
-            How rows are prepared; None for rows as the networks take them.
-
-        Returns
-        -------
-        COFHAE or a baseline
-            A copy that shares the networks.
-        """
+        """The same model for rows in the units of a user: a copy that shares the networks."""
         other = copy.copy(self)
         other.table_ = other.codec_ = None
         other.units_ = units
         return other
+
+    def in_features(self) -> Any:
+        """The same model for the numbers that its networks know: it takes those, and gives those.
+
+        Returns
+        -------
+        A copy that shares the networks.
+        """
+        return self.with_units(None)
 
     def inverse_transform(self, Z: ArrayLike) -> Any:
         """Decode any valid codes.

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int, Num
 
-from disentree._version import __version__
 from disentree.errors import UserError
 from disentree.explorer.content import Explored
 from disentree.explorer.features import Features, codec_of_model
@@ -18,7 +17,7 @@ from disentree.explorer.rows import shares
 from disentree.explorer.tables import columns_of_codec, columns_of_numbers, presence
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.code_statistics import code_statistics
-from disentree.runs.models import MODELS
+from disentree.runs.models import find_model
 from disentree.runs.report.columns import codec_of, schema_of
 from disentree.runs.report.findings import read_findings
 from disentree.runs.report.row_map import make_map, read_map
@@ -55,7 +54,7 @@ def from_run(run: Run, other: Run | None = None, device: str = "auto") -> Explor
     if len(samples["rows"]) and samples["rows"].max() >= len(test):
         raise run.damaged("samples.npz", "it has rows that were not held out")
     center, scale = about["center"], about["scale"]
-    model = _model_of(run, device)
+    model, (codes, tree) = run.model(device), run.learned
     X, keep = samples["X"], _that_fit(samples["X"])
     if about["kind"] == "series" and scale is not None:  # they are kept in the units of the file
         X = (X - np.array(center)) / np.array(scale)
@@ -65,7 +64,7 @@ def from_run(run: Run, other: Run | None = None, device: str = "auto") -> Explor
         shape=tuple(about["shape"]),
         models=(model,),
         names=(run.folder.name or about["name"],),
-        statistics=(_statistics_of(run),),
+        statistics=(code_statistics(tree, codes),),
         notes=(_note(run),),
         X=X[keep],
         rows=tuple(int(row) for row in test[samples["rows"][keep]]),
@@ -91,7 +90,7 @@ def _about_rows(run: Run, hierarchy: Hierarchy) -> dict[str, Any]:
     about = run.about_data
     findings = read_findings(run, hierarchy)
     known = hierarchy == run.hierarchy  # flat models have trees of their own
-    table = getattr(run.mimosa, "table_", None) if known else None
+    table = getattr(run.mimosa, "table_", None) if known and about["kind"] == "table" else None
     codec = codec_of(about["table"]) if table is None else table.codec
     columns: list[dict[str, Any]] = []
     if about["kind"] == "table":
@@ -158,7 +157,7 @@ def from_model(
         title=title or name,
         kind="images" if len(shape) > 1 else "table" if names else "series",
         shape=tuple(shape),
-        models=(model.with_units(None),),
+        models=(model.in_features(),),
         names=(name,),
         statistics=(statistics,),
         X=None if rows is None else rows[keep],
@@ -199,35 +198,17 @@ def _that_fit(X: Num[np.ndarray, "n ..."], rows: Int[np.ndarray, " m"] | None = 
     return rows if len(rows) <= n else rows[np.linspace(0, len(rows) - 1, n).astype(int)]
 
 
-def _statistics_of(run: Run) -> dict[str, Any]:
-    codes, hierarchy = run.learned
-    return code_statistics(hierarchy, codes)
-
-
-def _model_of(run: Run, device: str) -> Any:
-    if run.config.model not in MODELS:
-        raise UserError(f"{run.folder} has a model {run.config.model!r} that this disentree {__version__} lacks")
-    return run.model(device)
-
-
 def _check_same_data(run: Run, other: Run) -> None:
     a, b = run.about_data, other.about_data
-    for name in _ABOUT_DATA:
-        if a[name] != b[name]:
-            raise UserError(f"{run.folder} and {other.folder} are not runs of the same data: their {name} differs")
-    if run.config.digest != other.config.digest:
-        raise UserError(f"{run.folder} and {other.folder} are not runs of the same data: their file differs")
+    differ = [name for name in _ABOUT_DATA if a[name] != b[name]]
+    if differ or run.config.digest != other.config.digest:
+        what = differ[0] if differ else "file"
+        raise UserError(f"{run.folder} and {other.folder} are not runs of the same data: their {what} differs")
 
 
 def _note(run: Run) -> str:
     metrics = run.metrics
-    parts = [_class_name(run), f"{metrics['n_test']:,} rows held out"]
+    parts = [find_model(run.config.model).class_name, f"{metrics['n_test']:,} rows held out"]
     if "r4c" in metrics["scores"]:
         parts.append(f"R4c {metrics['scores']['r4c']:.3f}")
-    own = metrics["scores_without_truth"]
-    parts.append(f"reconstruction R² {own['reconstruction_r2']:.4f}")
-    return " · ".join(parts)
-
-
-def _class_name(run: Run) -> str:
-    return MODELS[run.config.model].class_name
+    return " · ".join([*parts, f"reconstruction R² {metrics['scores_without_truth']['reconstruction_r2']:.4f}"])

@@ -70,7 +70,7 @@ def export_onnx(model: Any, folder: str | os.PathLike[str]) -> list[Path]:
     with needing("export_onnx"):
         onnx: Any = import_module("onnx")
 
-    plain = model.with_units(None)
+    plain = model.in_features()
     hierarchy: Hierarchy = model.hierarchy_
     codes = hierarchy.sample(ROWS_TO_CHECK)
     try:

@@ -106,11 +106,6 @@ class Applied:
     files: tuple[Path, ...]  # what was written
     without_path: dict[str, int]  # by reason: how many rows could not be put on a path
 
-    @property
-    def n_without_path(self) -> int:
-        """How many rows could not be put on a path."""
-        return sum(self.without_path.values())
-
 
 def apply_run(
     run: Run,

@@ -18,7 +18,7 @@ class Model:
     """A model by its name on the command line.
 
     The class has the constructors ``quick()`` and ``paper()`` beside its own, the methods
-    ``fit(X, hierarchy=, paths=)``, ``transform``, ``inverse_transform``, ``with_units``, ``save`` and ``load``,
+    ``fit(X, hierarchy=, paths=)``, ``transform``, ``inverse_transform``, ``in_features``, ``save`` and ``load``,
     and once fitted the attributes ``hierarchy_`` and ``history_``.
     """
 

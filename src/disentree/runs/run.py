@@ -28,7 +28,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -53,7 +52,6 @@ from disentree.runs.files.schemas import (
     problem_of_arrays,
 )
 from disentree.runs.models import load_mimosa, load_model
-from disentree.utils.versions import build_versions
 
 log = logging.getLogger(__name__)
 
@@ -99,52 +97,6 @@ class Run(Folder):
         self.about = about
 
     @classmethod
-    def create(cls, config: RunConfig, folder: str | os.PathLike[str]) -> Run:
-        """Write the settings of a new run to a folder that holds none.
-
-        Parameters
-        ----------
-        config : RunConfig
-            The settings.
-        folder : str or path
-            The folder, which is made if it does not exist.
-
-        Returns
-        -------
-        Run
-        """
-        about = {
-            "format": FORMAT,
-            "config": config.model_dump(),
-            "command": config.command(folder),
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "versions": build_versions(),
-        }
-        run = cls(folder, config, about)
-        run.log_event("created", about=about)  # first: config.json can be restored from it
-        run.write_sealed("config.json", about)
-        return run
-
-    def with_resamples(self, resamples: int | None) -> Run:
-        """Write another number of resamples to the settings.
-
-        Parameters
-        ----------
-        resamples : int or None
-            How many; None for as many as is usual.
-
-        Returns
-        -------
-        Run
-        """
-        config = self.config.model_copy(update={"resamples": resamples})
-        about = {**self.about, "config": config.model_dump(), "command": config.command(self.folder)}
-        changed = Run(self.folder, config, about)
-        changed.log_event("changed", about=about)
-        changed.write_sealed("config.json", about)
-        return changed
-
-    @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Run:
         """The run in a folder.
 
@@ -187,7 +139,7 @@ class Run(Folder):
         if not isinstance(texts, dict) or not all(isinstance(v, str) for v in texts.values()):
             raise UserError(f"{path} is not a run configuration")
         about = {"command": "disentree run", "created": "", **about, "versions": {"disentree": "unknown", **texts}}
-        version, made_by = about.get("format", 0), about["versions"]["disentree"]
+        version, made_by = about.get("format", FORMAT), about["versions"]["disentree"]
         if not isinstance(version, int) or version > FORMAT:
             raise UserError(f"{folder} was made by a newer disentree than {__version__}")
         if version < FORMAT:
@@ -262,7 +214,7 @@ class Run(Folder):
         estimator
             Of the class that `config.model` names.
         """
-        return load_model(self.config.model, self.folder, device).with_units(None)
+        return load_model(self.config.model, self.folder, device).in_features()
 
     def codes(self, name: Literal["learned", "true"]) -> tuple[Float[np.ndarray, "n v"], Hierarchy] | None:
         """Codes of the held-out rows.

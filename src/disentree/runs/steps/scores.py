@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from dataclasses import asdict
 from typing import Any
@@ -73,7 +74,7 @@ def score_run(run: Run, options: StageOptions) -> str:
         X, reconstructed = X[shown], reconstructed[shown]
     run.write_npz("samples.npz", X=X, X_again=reconstructed, rows=shown, paths=hierarchy.path_of(codes)[shown])
     describe_rows(run, rows, follows_tree)
-    run.write_json("metrics.json", _plain(result))
+    run.write_json("metrics.json", json.loads(json.dumps(result, default=np.generic.item)))  # plain numbers
     r4c = result["scores"].get("r4c")
     return f"R4c {r4c:.3f}" if r4c is not None else f"reconstruction R² {own['reconstruction_r2']:.3f}"
 
@@ -209,14 +210,3 @@ def _some_of_each(paths: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
     found, counts = np.unique(paths, return_counts=True)
     found = np.sort(found[np.argsort(-counts, kind="stable")[:SHOWN_PATHS]])
     return np.concatenate([np.flatnonzero(paths == p)[:SHOWN_PER_PATH] for p in found])
-
-
-def _plain(value: Any) -> Any:
-    """The same with numpy's numbers as JSON has them."""
-    if isinstance(value, dict):
-        return {key: _plain(v) for key, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, np.generic):
-        return value.item()
-    return value
