@@ -45,8 +45,7 @@ def test_scores_of_flats_that_are_found(finished):
     assert own["assignment_agreement"] > 0.9
     assert 0 <= own["dependence"] < 0.5
     assert own["description_length"] > 32
-    assert [leaf["dimension"] for leaf in metrics["leaves"]] == [1, 2]
-    assert sum(leaf["n_rows"] for leaf in metrics["leaves"]) == metrics["n_train"] == 540
+    assert metrics["n_train"] == 540
 
 
 def test_the_summary_shows_tree_score_times_and_report(finished):

@@ -18,12 +18,11 @@ from disentree.explorer.tables import columns_of_codec, columns_of_numbers, pres
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.code_statistics import code_statistics
 from disentree.runs.models import find_model
-from disentree.runs.report.columns import codec_of, schema_of
 from disentree.runs.report.findings import read_findings
 from disentree.runs.report.row_map import make_map, read_map
 from disentree.runs.run import Run
 from disentree.runs.stages import check_scored
-from disentree.tables import Codec
+from disentree.tables import Codec, Schema
 
 ROWS_PER_PATH = 12
 MOST_ROWS = 400
@@ -91,11 +90,13 @@ def _about_rows(run: Run, hierarchy: Hierarchy) -> dict[str, Any]:
     findings = read_findings(run, hierarchy)
     known = hierarchy == run.hierarchy  # flat models have trees of their own
     table = getattr(run.mimosa, "table_", None) if known and about["kind"] == "table" else None
-    codec = codec_of(about["table"]) if table is None else table.codec
     columns: list[dict[str, Any]] = []
     if about["kind"] == "table":
-        names, units = tuple(about["feature_names"]), (about["center"], about["scale"])
-        columns = columns_of_numbers(names, *units, schema_of(about["table"]))
+        names, units, schema = tuple(about["feature_names"]), (about["center"], about["scale"]), about["table"]
+        columns = columns_of_numbers(names, *units, None if schema is None else Schema.from_dict(schema))
+        codec = None if table is None else table.codec
+        if codec is None and schema is not None and "flags" in schema:  # tables of plain numbers have no codec
+            codec = Codec.from_dict(schema)
         if codec is not None and codec.feature_names == names:
             columns = columns_of_codec(codec)
     return {

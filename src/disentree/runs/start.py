@@ -66,7 +66,9 @@ def start_run(config: RunConfig, folder: str | os.PathLike[str], *, force: bool 
             same = config.model_copy(update={"resamples": run.config.resamples})
             differences = run.config.differences(same if config.resamples is None else config)
             if not differences:
-                if not (folder / "config.json").is_file() or _is_damaged(folder / "config.json"):
+                try:
+                    read_sealed(folder / "config.json")
+                except UserError:  # the journal has it too
                     run.write_sealed("config.json", dict(run.about))
                 return run
             if not run.config.differences(same):
@@ -124,14 +126,6 @@ def _is_leftover(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(len(FIRST_WORD))
         return FIRST_WORD.startswith(head) and b"\n" not in file.read()
-
-
-def _is_damaged(path: Path) -> bool:
-    try:
-        read_sealed(path)
-    except UserError:
-        return True
-    return False
 
 
 def clear_run(folder: Path) -> None:

@@ -109,13 +109,6 @@ class _Factor(_Schema):
     matches: list[_Match]
 
 
-class _Leaf(_Schema):
-    path: str
-    dimension: NonNegativeInt
-    n_rows: NonNegativeInt
-    share: FiniteFloat
-
-
 class _Dependence(_Schema):
     path: str
     mean: FiniteFloat
@@ -134,7 +127,6 @@ class Metrics(_Schema):
     notes: list[str]
     warnings: list[str] = []
     dependence: list[_Dependence]
-    leaves: list[_Leaf]
     estimator: str | None = None
 
     @model_validator(mode="after")
@@ -255,7 +247,6 @@ class ExplanationFile(_Schema):
 class _Support(_Schema):
     path: NonNegativeInt
     support: Annotated[FiniteFloat, Field(ge=0, le=1)] | None = None
-    dimensions: dict[str, NonNegativeInt] = {}
 
 
 class _BranchSupport(_Schema):

@@ -7,13 +7,12 @@ run's data by column, `Shown` says how a cell is written.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from disentree.datasets import UserData
-from disentree.tables import Codec, Column, Schema
+from disentree.tables import Codec, Column
 from disentree.tables.dates import DAY
 from disentree.tables.kinds import as_numbers
 
@@ -78,13 +77,3 @@ def table_of(data: UserData, codec: Codec | None = None) -> tuple[list[Shown], F
     assert data.schema is not None
     used = [column for column in data.schema.columns if column.used]
     return [Shown.of(c) for c in used], np.stack([as_numbers(data.frame[c.name]) for c in used], axis=1)
-
-
-def codec_of(about: dict[str, Any] | None) -> Codec | None:
-    """The codec of a table that has one, from "table" in ``data.json``: a table of plain numbers has none."""
-    return None if about is None or "flags" not in about else Codec.from_dict(about)
-
-
-def schema_of(about: dict[str, Any] | None) -> Schema | None:
-    """The schema of a table, from "table" in ``data.json``; None for data that is no table."""
-    return None if about is None else Schema.from_dict(about)

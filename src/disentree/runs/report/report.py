@@ -20,7 +20,7 @@ from disentree.runs.report.findings import Findings
 from disentree.runs.report.leaf_sections import leaf_sections, shared_variables
 from disentree.runs.report.page import Picture, render_page
 from disentree.runs.report.scores import SCORES, duration, score_rows, score_text
-from disentree.runs.report.summary import TERMS, Summary, saving, shown_paths
+from disentree.runs.report.summary import TERMS, Summary, saving
 from disentree.runs.report.tree import tree_nodes
 from disentree.runs.run import Run
 from disentree.tables.column import KINDS
@@ -53,6 +53,7 @@ STRUCTURE_SOURCES = {
 
 
 SHOWN_LEAVES = 24  # in the table
+MANY_PATHS = 64  # combinations of many branches, most of which no row may have
 RIVALS = {"pca_r2": "the same by PCA", "autoencoder_r2": "by a flat autoencoder"}
 
 
@@ -158,9 +159,11 @@ def _cards(metrics: dict[str, Any], n_leaves: int, seconds: float) -> list[tuple
 
 
 def _leaves(summary: Summary) -> list[tuple[str, ...]]:
-    """The table of leaves."""
+    """The table of leaves; of very many those that have rows, the largest first."""
     findings, labels, counts = summary.findings, summary.labels, summary.counts
-    paths, n, order = summary.hierarchy.paths, len(labels), shown_paths(counts)
+    paths, n, order = summary.hierarchy.paths, len(labels), np.arange(len(counts))
+    if len(paths) > MANY_PATHS:
+        order = np.argsort(-counts, kind="stable")[: summary.n_leaves]
     rows = []
     for p in order[:SHOWN_LEAVES].tolist():
         support = findings.support.get(p)

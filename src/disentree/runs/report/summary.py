@@ -15,7 +15,6 @@ from disentree.mimosa.explain.verdict import verdict
 from disentree.runs.report.findings import Findings, read_findings
 from disentree.runs.run import Run
 
-MANY_PATHS = 64  # combinations of many branches, most of which no row may have
 SURE, LIKELY = 3.0, 2.0  # standard errors that a saving must be above 0
 
 TERMS = {  # on hover where they are used, and in a list below
@@ -114,10 +113,3 @@ def _times(bits: float) -> str:
     if factor >= 1e4:
         return f"about {factor / 1e3:,.0f} thousand times"
     return f"{factor:,.1f} times" if factor < 10 else f"about {factor:,.0f} times"
-
-
-def shown_paths(counts: Int[np.ndarray, " paths"]) -> Int[np.ndarray, " shown"]:
-    """Paths that a table of them has: all, or of very many those that have rows, the largest first."""
-    if len(counts) <= MANY_PATHS:
-        return np.arange(len(counts))
-    return np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]

@@ -20,7 +20,6 @@ from disentree.metrics import (
     matching_accuracy,
     purity_score,
 )
-from disentree.runs.report.summary import shown_paths
 from disentree.runs.run import Run
 from disentree.runs.steps.comparison import compare, warning
 from disentree.runs.steps.leaves import describe_rows
@@ -66,7 +65,6 @@ def score_run(run: Run, options: StageOptions) -> str:
     if (mimosa := run.structure["description_length"]) is not None:
         own["mimosa_description_length"] = mimosa
     own |= dependence(result, codes, hierarchy, run.config.seed)
-    result["leaves"] = leaves(hierarchy, rows["labels"]) if follows_tree else []
     shown = _some_of_each(hierarchy.path_of(codes))
     if data.kind == "series" and data.scale is not None and data.center is not None:  # in the units of the file
         X, reconstructed = (v * data.scale + data.center for v in (X[shown], reconstructed[shown]))
@@ -195,15 +193,6 @@ def dependence(
     result["dependence"] = [asdict(path) for path in found]
     weights = np.array([path.n_rows for path in found], dtype=float)
     return {"dependence": float(np.average([p.mean for p in found], weights=weights))} if found else {}
-
-
-def leaves(hierarchy: Hierarchy, labels: Int[np.ndarray, " n"]) -> list[dict[str, Any]]:
-    """Paths with their training rows."""
-    counts = np.bincount(labels[labels >= 0], minlength=len(hierarchy.paths))
-    paths = [(hierarchy.paths[int(i)], int(counts[i])) for i in shown_paths(counts)]
-    return [
-        {"path": p.name, "dimension": p.dimension, "n_rows": n, "share": float(n / len(labels))} for p, n in paths
-    ]
 
 
 def _some_of_each(paths: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
