@@ -9,7 +9,7 @@ import pytest
 
 from disentree import COFHAE
 from disentree.explorer import Page, explore, from_run
-from disentree.explorer.content import from_model
+from disentree.explorer.loading import from_model
 from disentree.explorer.rows import shares
 from disentree.hierarchy import Hierarchy
 

@@ -138,6 +138,22 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         codec = self.table_.codec
         return codec.features(codec.read(X))
 
+    def with_units(self, units: Units | None) -> Any:
+        """The same model for rows in the units of a user: a copy that shares the networks."""
+        other = copy.copy(self)
+        other.table_ = other.codec_ = None
+        other.units_ = units
+        return other
+
+    def in_features(self) -> Any:
+        """The same model for the numbers that its networks know: it takes those, and gives those.
+
+        Returns
+        -------
+        A copy that shares the networks.
+        """
+        return self.with_units(None)
+
     def inverse_transform(self, Z: ArrayLike) -> Any:
         """Decode any valid codes.
 

@@ -11,7 +11,7 @@ from disentree.errors import UserError
 from disentree.runs import Run, RunConfig, finish_run, start_run
 from disentree.runs.files.json_files import read_sealed
 from disentree.runs.stages import STAGES, finished_stages, unfinished_stages
-from disentree.runs.starting import clear_run
+from disentree.runs.start import clear_run
 from disentree.runs.steps.training import seconds_in_checkpoint
 from disentree.utils import files
 from disentree.utils.files import locked

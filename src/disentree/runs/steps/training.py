@@ -10,12 +10,10 @@ from typing import Any
 from disentree.cofhae.units import Units
 from disentree.datasets import UserData
 from disentree.errors import DamagedFile, UserError
-from disentree.mimosa.coordinates.loading import load_representation
-from disentree.mimosa.saving.folder import table_from_json
 from disentree.runs.models import find_model
-from disentree.runs.options import StageOptions
 from disentree.runs.run import Run
-from disentree.runs.steps.structure import REPRESENTATION, TABLE
+from disentree.runs.steps.options import StageOptions
+from disentree.runs.steps.structure import model_starts_from
 from disentree.tables import Codec
 
 log = logging.getLogger(__name__)
@@ -33,29 +31,31 @@ def train_model(run: Run, options: StageOptions) -> str:
         raise UserError(f"there is nothing to learn about {run.config.source}: {what}")
     rows = run.read_npz("labels.npz", "train", "labels")
     _remove_damaged_checkpoint(run)
-    model = make_model(run, options, is_image=data.X.ndim > 2)
+    is_image = data.X.ndim > 2
+    model = make_model(run, options, is_image=is_image)
+    X, units = data.X[rows["train"]], units_of(data)
     more: dict[str, Any] = {}
-    if run.config.model == "cofhae" and (run.folder / REPRESENTATION).is_file():
-        more["representation"] = load_representation(run.folder / REPRESENTATION)
     if find_model(run.config.model).needs_codes:
         assert data.codes is not None
         more["codes"] = data.codes[rows["train"]]
-    if run.config.model == "cofhae" and (matches := run.structure["matches"]):
-        more["matches"] = matches
-    X = data.X[rows["train"]]
-    if run.config.model == "cofhae" and (run.folder / TABLE).is_file():
-        more["table"] = table_from_json(run.read_json(TABLE))
-        X = data.frame.iloc[rows["train"]]
+    mimosa = run.mimosa if run.config.model == "cofhae" else None
+    if mimosa is not None:
+        given = {
+            "representation": model_starts_from(mimosa, is_image),
+            "matches": mimosa.matches_ or None,
+            "table": getattr(mimosa, "table_", None),
+        }
+        more |= {name: value for name, value in given.items() if value is not None}
+        if "table" in more:  # the model reads the columns itself
+            X, units = data.frame.iloc[rows["train"]], None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
         model.fit(X, hierarchy=hierarchy, paths=rows["labels"], **more)
-    if getattr(model, "table_", None) is None:
-        model.units_ = units_of(data)
     if getattr(model, "interrupted_", False):  # the checkpoint has every finished epoch
         raise KeyboardInterrupt
     for warning in caught:
         log.warning("%s", warning.message)
-    model.save(run.folder)
+    (model if units is None else model.with_units(units)).save(run.folder)
     remove_checkpoint(run)
     if getattr(model, "maps_", "network") == "linear":
         return "linear maps in closed form"
@@ -67,7 +67,6 @@ def units_of(data: UserData) -> Units | None:
     """How the rows were prepared, so that the saved model takes rows as they are in the file; None for images."""
     if data.kind == "images":
         return None
-    numbers = [] if data.center is None else data.center.tolist()
     codec = data.codec
     if codec is None and data.schema is not None:
         codec = Codec(data.schema)
@@ -75,7 +74,7 @@ def units_of(data: UserData) -> Units | None:
         list(data.feature_names) if data.schema is not None else [],
         None if data.columns is None else data.columns.tolist(),
         data.n_columns,
-        numbers or None,
+        None if data.center is None else data.center.tolist(),
         None if data.scale is None else data.scale.tolist(),
         None if codec is None else codec.to_dict(),
     )

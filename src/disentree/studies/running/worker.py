@@ -85,7 +85,7 @@ def read_result(folder: Path, task: Task) -> dict[str, Any] | None:
 
 def forget(folder: Path) -> None:
     """Remove the files of a run, so that it is repeated."""
-    from disentree.runs.starting import clear_run
+    from disentree.runs.start import clear_run
 
     if folder.is_dir():
         with locked(folder / LOCK, patience=PATIENCE):

@@ -1,4 +1,4 @@
-"""Runs of tables with columns of any kind, and runs used from Python: `opening.py`, `structure.py`, `training.py`,
+"""Runs of tables with columns of any kind, and runs used from Python: `apply.py`, `structure.py`, `training.py`,
 and the units of models, `cofhae/units.py`."""
 
 import numpy as np

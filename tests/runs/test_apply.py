@@ -11,9 +11,9 @@ import pytest
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.runs import Run, RunConfig, finish_run, start_run
+from disentree.runs.apply import apply_run
 from disentree.runs.files.writing import create_npy, write_rows
 from disentree.runs.models import load_model
-from disentree.runs.steps.apply import apply_run
 from shell import invoke, is_one_sentence
 
 NAME = "chopsticks-depth2-slope"
@@ -58,9 +58,7 @@ def test_every_process_uses_the_device_asked_for(run, rows, tmp_path, monkeypatc
         return load_model(self.config.model, self.folder, "cpu")
 
     monkeypatch.setattr(Run, "model", model)
-    monkeypatch.setattr(
-        "disentree.runs.steps.apply.in_processes", lambda f, calls, *_: [f(*call) for call in calls]
-    )
+    monkeypatch.setattr("disentree.runs.apply.in_processes", lambda f, calls, *_: [f(*call) for call in calls])
     np.save(tmp_path / "x.npy", rows)
     apply_run(run, tmp_path / "x.npy", tmp_path / "z.npy", engine="dask", device="cuda")
     assert asked == ["cuda", "cuda"]

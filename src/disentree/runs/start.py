@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 from disentree.errors import UserError
 from disentree.runs.config import RunConfig, check_settings
 from disentree.runs.files.json_files import read_events, read_sealed
-from disentree.runs.run import LOCK, Run
+from disentree.runs.run import FORMAT, LOCK, Run
 from disentree.runs.stages import SUBFOLDERS, WRITTEN, redo_from
 from disentree.utils.files import locked, remove_temporaries
+from disentree.utils.versions import build_versions
 
 FIRST_WORD = b'{"time": '  # of events.jsonl
 
@@ -58,23 +60,50 @@ def start_run(config: RunConfig, folder: str | os.PathLike[str], *, force: bool 
         _check_is_ours(folder)  # another process may have been here
         if not _holds_run(folder):
             _clear(folder)
-            return Run.create(config, folder)
+            return _create(config, folder)
         if not force:
             run = Run.open(folder)
             same = config.model_copy(update={"resamples": run.config.resamples})
             differences = run.config.differences(same if config.resamples is None else config)
             if not differences:
-                if not (folder / "config.json").is_file() or _is_damaged(folder / "config.json"):
+                try:
+                    read_sealed(folder / "config.json")
+                except UserError:  # the journal has it too
                     run.write_sealed("config.json", dict(run.about))
                 return run
             if not run.config.differences(same):
                 redo_from(run, "stability")
-                return run.with_resamples(config.resamples)
+                return _with_resamples(run, config.resamples)
             if run.stages:  # else nothing was done that could be lost
                 held = f"{folder} holds a run with {'; '.join(differences)}"
                 raise UserError(f"{held}: choose another folder, or --force to start over")
         _clear(folder)
-        return Run.create(config, folder)
+        return _create(config, folder)
+
+
+def _create(config: RunConfig, folder: Path) -> Run:
+    """Write the settings of a new run."""
+    about = {
+        "format": FORMAT,
+        "config": config.model_dump(),
+        "command": config.command(folder),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": build_versions(),
+    }
+    return _write(Run(folder, config, about), "created")
+
+
+def _with_resamples(run: Run, resamples: int | None) -> Run:
+    """Write another number of resamples to the settings."""
+    config = run.config.model_copy(update={"resamples": resamples})
+    about = {**run.about, "config": config.model_dump(), "command": config.command(run.folder)}
+    return _write(Run(run.folder, config, about), "changed")
+
+
+def _write(run: Run, event: str) -> Run:
+    run.log_event(event, about=run.about)  # first: config.json can be restored from it
+    run.write_sealed("config.json", dict(run.about))
+    return run
 
 
 def _holds_run(folder: Path) -> bool:
@@ -97,14 +126,6 @@ def _is_leftover(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(len(FIRST_WORD))
         return FIRST_WORD.startswith(head) and b"\n" not in file.read()
-
-
-def _is_damaged(path: Path) -> bool:
-    try:
-        read_sealed(path)
-    except UserError:
-        return True
-    return False
 
 
 def clear_run(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Paths and codes for more rows than fit in memory: a trained run applied to a file, a block at a time.
+"""A trained run applied to other rows: to those that Python has, and to files of any size, a block at a time.
 
 Blocks are those in which `transform` would go through the whole array, so that results are the same bits.
 """
@@ -17,11 +17,13 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
+from numpy.typing import ArrayLike
 
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
 from disentree.runs.files.reading import check_layout, read_blocks, read_rows
 from disentree.runs.files.writing import Assigned, create_npy, npy_layouts, open_writer, out_files, write_rows
+from disentree.runs.models import load_model
 from disentree.runs.report.findings import read_findings
 from disentree.runs.run import Run
 from disentree.runs.stages import check_stages
@@ -36,29 +38,73 @@ IN, OUT = (".npy", ".npz", ".csv", ".tsv", ".parquet"), (".npy", ".csv", ".parqu
 MISSING, FAR_OUT, UNREADABLE = "a value is missing", "too far out to be encoded", "the image cannot be read"
 
 
+class OpenedRun:
+    """A run's tree and model, for rows as they are in the file that the run was made from: with its columns, in
+    its units, with empty cells where that file had them."""
+
+    def __init__(self, folder: str | os.PathLike[str], device: str = "auto"):
+        run = Run.open(folder)
+        check_stages(run, "data", "structure", "model")
+        self.folder = run.folder
+        self.model: Any = load_model(run.config.model, run.folder, device)
+        self.hierarchy: Hierarchy = self.model.hierarchy_
+
+    def predict(self, X: Any) -> Int[np.ndarray, " n"]:
+        """The path of every row of a data frame or an array: an index into ``hierarchy.paths``."""
+        return self.hierarchy.path_of(self.transform(X))
+
+    def transform(self, X: Any) -> Float[np.ndarray, "n v"]:
+        """Codes of rows, NaN where a variable is not active."""
+        return self.model.transform(X)
+
+    def inverse_transform(self, Z: ArrayLike) -> Any:
+        """Rows from codes, with empty cells where a column is not active."""
+        return self.model.inverse_transform(Z)
+
+    def __repr__(self) -> str:
+        n = len(self.hierarchy.paths)
+        return f"<OpenedRun {self.folder}: {type(self.model).__name__}, {n} path{'s' * (n != 1)}>"
+
+
+def open_run(folder: str | os.PathLike[str], device: str = "auto") -> OpenedRun:
+    """Open the folder of a run whose model is trained.
+
+    Parameters
+    ----------
+    folder : str or path
+        That was given to ``disentree run --out``.
+    device : {"auto", "cpu", "cuda", "mps"}, default="auto"
+        Where the model computes.
+
+    Returns
+    -------
+    OpenedRun
+        Its tree as ``hierarchy``, and ``predict``, ``transform`` and ``inverse_transform`` for data frames or
+        arrays as the run's file has them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from disentree.runs import RunConfig, finish_run, start_run
+    >>> folder = tempfile.mkdtemp()
+    >>> finish_run(start_run(RunConfig.of("iris"), folder), until="model")
+    >>> from disentree.datasets import load_dataset
+    >>> iris = load_dataset("iris").X
+    >>> run = open_run(folder)
+    >>> list(run.inverse_transform(run.transform(iris))) == list(iris)
+    True
+    """
+    return OpenedRun(folder, device)
+
+
 @dataclass(frozen=True)
 class Applied:
-    """What `apply_run` has done.
-
-    Attributes
-    ----------
-    n_rows : int
-    seconds : float
-    files : tuple of Path
-        What was written.
-    without_path : dict of str to int
-        By reason: how many rows could not be put on a path.
-    """
+    """What `apply_run` has done."""
 
     n_rows: int
     seconds: float
-    files: tuple[Path, ...]
-    without_path: dict[str, int]
-
-    @property
-    def n_without_path(self) -> int:
-        """How many rows could not be put on a path."""
-        return sum(self.without_path.values())
+    files: tuple[Path, ...]  # what was written
+    without_path: dict[str, int]  # by reason: how many rows could not be put on a path
 
 
 def apply_run(
