@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Int
 
 from disentree.datasets import UserData, load_dataset, load_file
-from disentree.datasets.tables import table_data
-from disentree.datasets.user_files import digest_of
+from disentree.datasets.files.tables import table_data
+from disentree.datasets.files.user_files import digest_of
 from disentree.errors import UserError
 from disentree.runs.config import RunConfig
 
