@@ -23,7 +23,7 @@ from disentree.studies.running.study import collect, planned, run_study
 from disentree.studies.running.task import make_task
 from disentree.utils import pools as _pools
 from disentree.utils.files import locked
-from studies.tiny import DATASETS, OPTIONS, STUDY, plan
+from studies.running.tiny import DATASETS, OPTIONS, STUDY, plan
 
 ONE = Options("quick", (0,), DATASETS[:1])  # a structure and a model that shares it
 
