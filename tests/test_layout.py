@@ -45,13 +45,14 @@ def is_constants_class(node):
 
 
 def named_constants(source):
-    """Fields of dataclasses named ...Constants, and names in capitals; instances of such classes do not count."""
+    """Fields of dataclasses named ...Constants, and names in capitals of the module but those of calls: instances
+    of such classes, type variables, patterns."""
     tree = ast.parse(source)
     fields = [name for node in tree.body if is_constants_class(node) for name, _ in assignments(node.body)]
     return fields, {
         name: value
         for name, value in assignments(tree.body)
-        if is_constant_name(name) and not re.search(r"^\w*Constants\(", ast.unparse(value) if value else "")
+        if is_constant_name(name) and not isinstance(value, ast.Call)
     }
 
 

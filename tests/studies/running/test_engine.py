@@ -23,7 +23,7 @@ from disentree.studies.running.study import collect, planned, run_study
 from disentree.studies.running.task import make_task
 from disentree.utils import pools as _pools
 from disentree.utils.files import locked
-from studies.tiny import DATASETS, OPTIONS, STUDY, plan
+from studies.running.tiny import DATASETS, OPTIONS, STUDY, plan
 
 ONE = Options("quick", (0,), DATASETS[:1])  # a structure and a model that shares it
 
@@ -329,16 +329,6 @@ def test_a_damaged_result_is_made_again(tmp_path):
     assert len(collect(ONE, tmp_path, planned(STUDY, ONE)).found) == 1
     run_study(STUDY, ONE, tmp_path, jobs=0)
     assert json.loads(path.read_text())["values"] == json.loads(whole)["values"]
-
-
-def test_results_of_older_versions_are_finished_and_tell_what_diverged(inline, tmp_path):
-    run = tmp_path / "runs" / plan(ONE)[1].name
-    shutil.copytree(inline / "runs" / run.name, run)
-    for name, changes in (("result", {"values": {"r4c": 0.5}}), ("model", {"diverged": True})):
-        path = run / f"{name}.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-    found = collect(ONE, tmp_path, planned(STUDY, ONE)).found
-    assert found[1]["values"] == {"r4c": 0.5, "diverged": True}
 
 
 def test_some_runs_only(tmp_path):

@@ -1,4 +1,4 @@
-"""The boosted trees against scikit-learn's; covers `boosting.py` and `boosting_many.py`."""
+"""The boosted trees against scikit-learn's; covers `one_input.py` and `many_inputs.py`."""
 
 import numpy as np
 import pytest
