@@ -1,3 +1,5 @@
+"""Numbers as people write them."""
+
 import numpy as np
 import pandas as pd
 import pytest

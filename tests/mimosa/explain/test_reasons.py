@@ -1,5 +1,5 @@
 """Why a tree branches: `reasons.py`, `explanation.py`, `columns.py`, `facts.py`, `rules.py`, `leaves.py`,
-`sentences.py` and `formatting.py`."""
+`sentences.py`, `formatting.py` and `constants.py`."""
 
 import json
 
@@ -10,6 +10,7 @@ import pytest
 from disentree import MIMOSA, Hierarchy
 from disentree.datasets import load_dataset
 from disentree.mimosa.explain.columns import choose_rows, read_columns
+from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.explanation import Explanation
 from disentree.mimosa.explain.formatting import number_text, percent, round_between
 from disentree.mimosa.explain.reasons import explain_tree
@@ -107,6 +108,14 @@ class TestSentences:
         found = split_of(explain_tree(frame, TWO, labels), "branch1")
         assert found["text"] == "kind is duck or hen in all of these, none elsewhere."
         assert found["rule"]["accuracy"] == 1.0
+
+    def test_constants_are_read_when_they_are_needed(self, monkeypatch):
+        rng = np.random.default_rng(0)
+        labels = np.arange(600) % 2
+        X = rng.normal(size=(600, 2)) + labels[:, None] * [4.0, 0.0]
+        assert explain_tree(X, TWO, labels).splits[0]["columns"] == ["x1"]
+        monkeypatch.setitem(EXPLAIN.__dict__, "contrast", 1.01)
+        assert explain_tree(X, TWO, labels).splits[0]["columns"] == []
 
     def test_dates(self):
         labels = np.arange(400) % 2

@@ -1,3 +1,5 @@
+"""The page in every folder that a model is saved to."""
+
 import re
 
 import numpy as np
