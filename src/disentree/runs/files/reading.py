@@ -152,8 +152,6 @@ def _archived_blocks(path: Path, about: dict[str, Any], step: int) -> Iterator[n
 
 def _table_blocks(path: Path, about: dict[str, Any], step: int, keep: Collection[str]) -> Iterator[Block]:
     """The run's features of a table, by the same reader that training used."""
-    if about.get("table") is None and about["feature_names"]:
-        raise UserError("the run is too old to know what its columns are: run it again to apply it")
     for frame in frame_blocks(path, about, step, keep):
         X = features_of(frame, about, path)
         _check_shape(X.shape, about, path)

@@ -49,6 +49,8 @@ class DataDescription(_Schema):
 
     @model_validator(mode="after")
     def _lengths_agree(self) -> DataDescription:
+        if self.kind == "table" and self.table is None:
+            raise ValueError("it does not say what the columns are")
         if (self.center is None) != (self.scale is None):
             raise ValueError("center and scale must be given together")
         width = self.shape[0]
