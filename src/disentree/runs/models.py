@@ -92,9 +92,7 @@ def load_model(name: str, folder: Path, device: str = "auto") -> Any:
 
     pick_device(device)  # an error if there is none
     try:
-        model = cls.load(folder, device=device)
-        model.table_ = model.units_ = None  # a run's own files are in the units of the model
-        return model
+        return cls.load(folder, device=device).in_features()  # as a run's own files are
     except (UserError, OSError, MemoryError):
         raise
     except Exception as error:  # the files are not what a model of this class has saved

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from disentree.geometry.maps.additive import Items, spread_of
-from disentree.geometry.maps.additive_maps import fit_additive_maps, has_too_many_paths
+from disentree.geometry.maps.choosing import choose_map, fit_codes
 from disentree.geometry.maps.linear_maps import fit_linear_maps
-from disentree.geometry.maps.matched import aligned
-from disentree.hierarchy import Hierarchy
 from disentree.mimosa.search.judge import background
 from disentree.mimosa.tree.matching import match_variables
 
@@ -32,7 +29,10 @@ def codes_of(model: Any, Z: Float[np.ndarray, "n D"], paths: Int[np.ndarray, " n
     known, fitted = _MAPS.get(model), model.embedding_ if model.table_ is None else model.features_
     if known is None or known[0] is not fitted:
         rows, rng = _some_rows(model)
-        known = (fitted, _fit(fitted[rows], model.hierarchy_, model.labels_[rows], rng, model.matches_))
+        known = (
+            fitted,
+            fit_codes(fitted[rows], model.hierarchy_, model.labels_[rows], rng, model.matches_).encode,
+        )
         _MAPS[model] = known
     return known[1](Z, paths)
 
@@ -40,7 +40,7 @@ def codes_of(model: Any, Z: Float[np.ndarray, "n D"], paths: Int[np.ndarray, " n
 def find_matches(model: Any) -> list[list[int]]:
     """Variables of different branches that are the same, of a model with leaves that enclose several others."""
     lost, Z = model.lost_, model.embedding_ if model.table_ is None else model.features_
-    if not lost or has_too_many_paths(model.hierarchy_, Z.shape[1]):
+    if not lost or choose_map(model.hierarchy_, Z.shape[1]) == "additive":
         return []
     rows, rng = _some_rows(model)
     maps, _ = fit_linear_maps(Z[rows], model.hierarchy_, model.labels_[rows], rng)
@@ -51,25 +51,6 @@ def _some_rows(model: Any) -> tuple[Int[np.ndarray, " m"], np.random.Generator]:
     """Rows that maps are fitted to, and the generator that has chosen them."""
     rng, rows = np.random.default_rng(0), np.flatnonzero(model.labels_ >= 0)
     return rows if len(rows) <= ROWS else np.sort(rng.choice(rows, ROWS, replace=False)), rng
-
-
-def _fit(
-    Z: Float[np.ndarray, "n D"],
-    hierarchy: Hierarchy,
-    paths: Int[np.ndarray, " n"],
-    rng: np.random.Generator,
-    matches: Sequence[Sequence[int]],
-) -> Encode:
-    """A map for each path, or one that adds up what options and variables do if paths are too many for that."""
-    if not len(Z) or not has_too_many_paths(hierarchy, Z.shape[1]):
-        return aligned(fit_linear_maps(Z, hierarchy, paths, rng)[0], matches).encode
-    items, maps = Items.of(hierarchy), fit_additive_maps(Z, hierarchy, paths, rng)
-    mean, scale = spread_of(maps.variables(Z, paths, items), items, paths)
-
-    def encode(Z: Float[np.ndarray, "n D"], paths: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n v"]:
-        return items.codes(hierarchy, paths, (maps.variables(Z, paths, items) - mean) / scale)
-
-    return encode
 
 
 def log2_density(model: Any, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:

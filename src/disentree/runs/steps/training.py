@@ -7,7 +7,7 @@ import os
 import warnings
 from typing import Any
 
-from disentree.cofhae.units import Units
+from disentree.cofhae.preprocessor import Preprocessor
 from disentree.datasets import UserData
 from disentree.errors import DamagedFile, UserError
 from disentree.mimosa.coordinates.loading import load_representation
@@ -42,15 +42,13 @@ def train_model(run: Run, options: StageOptions) -> str:
         more["codes"] = data.codes[rows["train"]]
     if run.config.model == "cofhae" and (matches := run.structure["matches"]):
         more["matches"] = matches
-    X = data.X[rows["train"]]
+    X, preprocessor = data.X[rows["train"]], preprocessor_of(data)
     if run.config.model == "cofhae" and (run.folder / TABLE).is_file():
-        more["table"] = table_from_json(run.read_json(TABLE))
-        X = data.frame.iloc[rows["train"]]
+        preprocessor = Preprocessor(table=table_from_json(run.read_json(TABLE)))
+        X = preprocessor.to_features(data.frame.iloc[rows["train"]])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
-        model.fit(X, hierarchy=hierarchy, paths=rows["labels"], **more)
-    if getattr(model, "table_", None) is None:
-        model.units_ = units_of(data)
+        model.fit(X, hierarchy=hierarchy, paths=rows["labels"], preprocessor=preprocessor, **more)
     if getattr(model, "interrupted_", False):  # the checkpoint has every finished epoch
         raise KeyboardInterrupt
     for warning in caught:
@@ -63,21 +61,20 @@ def train_model(run: Run, options: StageOptions) -> str:
     return f"{n_epochs} epoch{'s' * (n_epochs != 1)}"
 
 
-def units_of(data: UserData) -> Units | None:
-    """How the rows were prepared, so that the saved model takes rows as they are in the file; None for images."""
+def preprocessor_of(data: UserData) -> Preprocessor:
+    """How the rows were prepared, so that the saved model takes rows as they are in the file."""
     if data.kind == "images":
-        return None
-    numbers = [] if data.center is None else data.center.tolist()
+        return Preprocessor()
     codec = data.codec
     if codec is None and data.schema is not None:
         codec = Codec(data.schema)
-    return Units(
-        list(data.feature_names) if data.schema is not None else [],
-        None if data.columns is None else data.columns.tolist(),
-        data.n_columns,
-        numbers or None,
-        None if data.scale is None else data.scale.tolist(),
-        None if codec is None else codec.to_dict(),
+    return Preprocessor(
+        codec=codec,
+        names=tuple(data.feature_names) if data.schema is not None else (),
+        columns=None if data.columns is None else tuple(data.columns.tolist()),
+        n_columns=data.n_columns,
+        center=None if data.center is None else tuple(data.center.tolist()),
+        scale=None if data.scale is None else tuple(data.scale.tolist()),
     )
 
 
