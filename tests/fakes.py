@@ -82,7 +82,7 @@ class FakeModel:
 
     quick = paper = classmethod(lambda cls, images=False, **settings: cls(**settings))
 
-    def fit(self, X, hierarchy, paths):
+    def fit(self, X, hierarchy, paths, preprocessor=None):
         self.hierarchy_, self.shape = hierarchy, X.shape[1:]
         flat = X.reshape(len(X), -1).astype(np.float64)
         self.means, self.bases = [], []

@@ -37,24 +37,10 @@ def explain_variables(
 ) -> list[dict[str, Any]]:
     """What each continuous variable does from its 10th to its 90th percentile, the others at their medians.
 
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-    codes : array of shape (n, v)
-        Of some rows.
-    decode : callable
-        From codes to rows.
-    columns : Columns or None
-        Of the rows, for the spread of each column; None for images.
-    read : callable
-        From decoded rows to their columns.
-
-    Returns
-    -------
-    list of dict
-        `name`, `label`, `group` (the options that lead to the variable), `text` and `moves`, on the path that most
-        of its rows are on; and `on`, of a variable that rows of several paths of a table have: `path`, `text` and
-        `moves` for each of them.
+    `codes` are those of some rows, of which `columns` give the spread of each column (None for images); `decode`
+    gives rows for codes, `read` their columns. A variable has `name`, `label`, `group` (the options that lead to
+    it), `text` and `moves` (`column`, `from`, `to`, the largest first) on the path that most of its rows are on;
+    and `on`, if rows of several paths of a table have it: `path`, `text` and `moves` for each of them.
     """
     paths = hierarchy.path_of(codes)
     found = [v for v in hierarchy.variables if v.kind == "continuous"]
@@ -71,9 +57,8 @@ def explain_variables(
         elif columns is None or seen is None:
             about["text"] = f"{v.name}: {_pixels(np.asarray(decoded)[2 * done : 2 * done + 2])}"
         else:
-            by_path = [
-                _moves(columns, seen.take(np.array([2 * i, 2 * i + 1]))) for i in range(done, done + len(own))
-            ]
+            ends = (np.array([2 * i, 2 * i + 1]) for i in range(done, done + len(own)))
+            by_path = [_moves(columns, seen.take(pair)) for pair in ends]
             moves = by_path[0]
             about["moves"] = [move for _, move in moves]
             if columns.are_named and moves and GENERIC_VARIABLE.fullmatch(v.name):

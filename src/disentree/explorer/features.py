@@ -13,11 +13,7 @@ from disentree.tables import Codec
 
 def codec_of_model(model: Any) -> Codec | None:
     """The way from a data frame to the features of a fitted model; None if it takes numbers without a gap."""
-    units, table = getattr(model, "units_", None), getattr(model, "table_", None)
-    if units is None:
-        return None if table is None else table.codec
-    codec = None if units.codec is None else Codec.from_dict(units.codec)
-    return None if codec is None or codec.schema.is_plain else codec
+    return model.preprocessor_.mixed
 
 
 @dataclass(frozen=True)
@@ -32,17 +28,17 @@ class Features:
     @classmethod
     def of(cls, model: Any, X: Any, is_table: bool) -> Features:
         """The features of rows of the same kind as in `fit`; `is_table` if their columns have names."""
-        codec, units = codec_of_model(model), getattr(model, "units_", None)
+        codec, preprocessor = codec_of_model(model), model.preprocessor_
         if codec is not None:
             cells = codec.read(X)
             categories = np.where(cells.categories < 0, np.nan, cells.categories)
             return cls(codec.features(cells), np.concatenate([cells.numbers, categories], axis=1))
-        rows = np.asarray(X if units is None else units.to_model(X))
+        rows = np.asarray(preprocessor.to_features(X))
         if rows.dtype.kind in "bO":  # columns of a frame that are numbers all the same
             rows = rows.astype(np.float64)
         if not is_table or rows.ndim != 2:
             return cls(rows, None)
         cells = rows.astype(np.float64)
-        if units is not None and units.scale is not None and units.center is not None:
-            cells = cells * np.array(units.scale) + np.array(units.center)
+        if preprocessor.scale is not None and preprocessor.center is not None:
+            cells = cells * np.array(preprocessor.scale) + np.array(preprocessor.center)
         return cls(rows, cells)

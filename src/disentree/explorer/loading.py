@@ -134,7 +134,7 @@ def from_model(
     Explored
     """
     hierarchy, name = model.hierarchy_, type(model).__name__
-    codec, units = codec_of_model(model), getattr(model, "units_", None)
+    codec, preprocessor = codec_of_model(model), model.preprocessor_
     names = _feature_names(model, codec, X, feature_names)
     if X is None:
         statistics = getattr(model, "code_statistics_", None)
@@ -152,8 +152,7 @@ def from_model(
         found = make_map(rows, hierarchy.path_of(codes), features.cells)
     if names and list(shape) != [len(names)]:
         raise ValueError(f"feature_names must name every column of X: got {len(names)} for {shape}")
-    center, scale = (None, None) if units is None else (units.center, units.scale)
-    table = getattr(model, "table_", None)
+    center, scale, table = preprocessor.center, preprocessor.scale, preprocessor.table
     return Explored(
         title=title or name,
         kind="images" if len(shape) > 1 else "table" if names else "series",
@@ -164,8 +163,8 @@ def from_model(
         X=None if rows is None else rows[keep],
         rows=tuple(int(row) for row in keep),
         feature_names=names,
-        center=None if center is None else tuple(center),
-        scale=None if scale is None else tuple(scale),
+        center=center,
+        scale=scale,
         what_rows="row",
         columns=tuple(columns_of_numbers(names, center, scale) if codec is None else columns_of_codec(codec)),
         maps=(found,),
@@ -175,11 +174,10 @@ def from_model(
 
 def _feature_names(model: Any, codec: Codec | None, X: Any, given: Sequence[str]) -> tuple[str, ...]:
     """Of the columns that the networks take; none for data that is no table."""
-    units = getattr(model, "units_", None)
     if codec is not None:
         return codec.feature_names
-    if units is not None and units.names:
-        return tuple(units.names)
+    if model.preprocessor_.names:
+        return model.preprocessor_.names
     if len(given):
         return tuple(given)
     columns = X.columns if hasattr(X, "columns") else getattr(model, "feature_names_in_", ())

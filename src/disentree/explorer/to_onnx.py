@@ -40,8 +40,7 @@ def export_onnx(model: Any, folder: str | os.PathLike[str]) -> list[Path]:
     ----------
     model : COFHAE or a baseline
         Fitted. If it was fitted to a data frame with columns of any kind, or is the model of a run, the files take
-        and give its features: ``model.table_.codec.features(model.table_.codec.read(frame))``, or standardized
-        columns.
+        and give its features: ``model.preprocessor_.to_features(rows)``.
     folder : str or path
         Created if it does not exist.
 

@@ -8,7 +8,7 @@ import pytest
 
 from disentree import COFHAE, MIMOSA, Hierarchy
 from disentree.cofhae.checks import check_matches
-from disentree.cofhae.targets import Targets, align_targets
+from disentree.cofhae.fitting.targets import Targets, align_targets
 from disentree.datasets import load_dataset
 from disentree.metrics import h_error
 from disentree.mimosa.density.candidate import Candidate

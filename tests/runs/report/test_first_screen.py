@@ -1,10 +1,10 @@
 """The sentences at the head of a report; its tree is tested with the findings that it shows."""
 
 import pytest
+from disentree.runs.report.first_screen import how_sure, verdict
 
 from disentree import Hierarchy
 from disentree.runs.report.findings import Findings
-from disentree.runs.report.first_screen import how_sure, verdict
 
 FOUND = {"from": "mimosa", "saved_bits": 49.74, "saved_bits_doubt": 0.3, "verdict": None}
 CLUSTERS = Findings(Hierarchy.flat(1, (2,)))

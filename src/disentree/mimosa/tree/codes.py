@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from disentree.geometry.maps.additive import Items, spread_of
-from disentree.geometry.maps.additive_maps import fit_additive_maps, has_too_many_paths
+from disentree.geometry.maps.choosing import choose_map, fit_codes
 from disentree.geometry.maps.linear_maps import fit_linear_maps
-from disentree.geometry.maps.matched import aligned
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.tree.matching import match_variables
@@ -29,7 +27,7 @@ def leaf_maps(
     """Codes of rows that are on given paths, by affine maps of the leaves: fitted to labeled rows in the
     embedding, or to the features of a table."""
     rows, rng = _some_rows(labels)
-    return _fit(Z[rows], hierarchy, labels[rows], rng, matches)
+    return fit_codes(Z[rows], hierarchy, labels[rows], rng, matches).encode
 
 
 def find_matches(
@@ -39,7 +37,7 @@ def find_matches(
     labels: Int[np.ndarray, " n"],
 ) -> list[list[int]]:
     """Variables of different branches that are the same, where leaves enclose several others."""
-    if not lost or has_too_many_paths(hierarchy, Z.shape[1]):
+    if not lost or choose_map(hierarchy, Z.shape[1]) == "additive":
         return []
     rows, rng = _some_rows(labels)
     maps, _ = fit_linear_maps(Z[rows], hierarchy, labels[rows], rng)
@@ -50,22 +48,3 @@ def _some_rows(labels: Int[np.ndarray, " n"]) -> tuple[Int[np.ndarray, " m"], np
     """Rows that maps are fitted to, and the generator that has chosen them."""
     rng, rows = np.random.default_rng(0), np.flatnonzero(labels >= 0)
     return rows if len(rows) <= FIT.map_rows else np.sort(rng.choice(rows, FIT.map_rows, replace=False)), rng
-
-
-def _fit(
-    Z: Float[np.ndarray, "n D"],
-    hierarchy: Hierarchy,
-    paths: Int[np.ndarray, " n"],
-    rng: np.random.Generator,
-    matches: Sequence[Sequence[int]],
-) -> Encode:
-    """A map for each path, or one that adds up what options and variables do if paths are too many for that."""
-    if not len(Z) or not has_too_many_paths(hierarchy, Z.shape[1]):
-        return aligned(fit_linear_maps(Z, hierarchy, paths, rng)[0], matches).encode
-    items, maps = Items.of(hierarchy), fit_additive_maps(Z, hierarchy, paths, rng)
-    mean, scale = spread_of(maps.variables(Z, paths, items), items, paths)
-
-    def encode(Z: Float[np.ndarray, "n D"], paths: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n v"]:
-        return items.codes(hierarchy, paths, (maps.variables(Z, paths, items) - mean) / scale)
-
-    return encode

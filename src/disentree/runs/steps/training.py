@@ -7,7 +7,7 @@ import os
 import warnings
 from typing import Any
 
-from disentree.cofhae.units import Units
+from disentree.cofhae.preprocessor import Preprocessor
 from disentree.datasets import UserData
 from disentree.errors import DamagedFile, UserError
 from disentree.runs.models import find_model
@@ -33,7 +33,7 @@ def train_model(run: Run, options: StageOptions) -> str:
     _remove_damaged_checkpoint(run)
     is_image = data.X.ndim > 2
     model = make_model(run, options, is_image=is_image)
-    X, units = data.X[rows["train"]], units_of(data)
+    X, preprocessor = data.X[rows["train"]], preprocessor_of(data)
     more: dict[str, Any] = {}
     if find_model(run.config.model).needs_codes:
         assert data.codes is not None
@@ -43,19 +43,19 @@ def train_model(run: Run, options: StageOptions) -> str:
         given = {
             "representation": model_starts_from(mimosa, is_image),
             "matches": mimosa.matches_ or None,
-            "table": getattr(mimosa, "table_", None),
         }
         more |= {name: value for name, value in given.items() if value is not None}
-        if "table" in more:  # the model reads the columns itself
-            X, units = data.frame.iloc[rows["train"]], None
+        if (table := getattr(mimosa, "table_", None)) is not None:
+            preprocessor = Preprocessor(table=table)
+            X = preprocessor.to_features(data.frame.iloc[rows["train"]])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
-        model.fit(X, hierarchy=hierarchy, paths=rows["labels"], **more)
+        model.fit(X, hierarchy=hierarchy, paths=rows["labels"], preprocessor=preprocessor, **more)
     if getattr(model, "interrupted_", False):  # the checkpoint has every finished epoch
         raise KeyboardInterrupt
     for warning in caught:
         log.warning("%s", warning.message)
-    (model if units is None else model.with_units(units)).save(run.folder)
+    model.save(run.folder)
     remove_checkpoint(run)
     if getattr(model, "maps_", "network") == "linear":
         return "linear maps in closed form"
@@ -63,20 +63,20 @@ def train_model(run: Run, options: StageOptions) -> str:
     return f"{n_epochs} epoch{'s' * (n_epochs != 1)}"
 
 
-def units_of(data: UserData) -> Units | None:
-    """How the rows were prepared, so that the saved model takes rows as they are in the file; None for images."""
+def preprocessor_of(data: UserData) -> Preprocessor:
+    """How the rows were prepared, so that the saved model takes rows as they are in the file."""
     if data.kind == "images":
-        return None
+        return Preprocessor()
     codec = data.codec
     if codec is None and data.schema is not None:
         codec = Codec(data.schema)
-    return Units(
-        list(data.feature_names) if data.schema is not None else [],
-        None if data.columns is None else data.columns.tolist(),
-        data.n_columns,
-        None if data.center is None else data.center.tolist(),
-        None if data.scale is None else data.scale.tolist(),
-        None if codec is None else codec.to_dict(),
+    return Preprocessor(
+        codec=codec,
+        names=tuple(data.feature_names) if data.schema is not None else (),
+        columns=None if data.columns is None else tuple(data.columns.tolist()),
+        n_columns=data.n_columns,
+        center=None if data.center is None else tuple(data.center.tolist()),
+        scale=None if data.scale is None else tuple(data.scale.tolist()),
     )
 
 

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from disentree.cofhae.saving import plain_parameters
 from disentree.training.batches import StreamedBatches, TensorBatches
-from disentree.training.checkpoints import FILE_NAME, fingerprint, load_tensors, save_checkpoint
+from disentree.training.checkpoints import (
+    FILE_NAME,
+    fingerprint,
+    load_tensors,
+    restore_checkpoint,
+    save_checkpoint,
+)
 from disentree.training.data import Source
 from disentree.training.loop import Diverged, State, Step
 from disentree.training.running import run_training
 from disentree.training.schedules import SCHEDULES
-from disentree.training.session import reporter
+from disentree.training.session import generator_of, reporter
 from disentree.training.settling import Plan
+
+Checkpoint = tuple[dict[str, Tensor], dict[str, Any]]  # tensors, and what is known about them
 
 
 def identity_of(model: Any, source: Source, structure: Any, *more: Any) -> dict[str, Any]:
@@ -29,7 +36,7 @@ def identity_of(model: Any, source: Source, structure: Any, *more: Any) -> dict[
     return {"parameters": plain_parameters(model), "data": data, "structure": structure}
 
 
-def find_checkpoint(model: Any, identity: dict[str, Any]) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+def find_checkpoint(model: Any, identity: dict[str, Any]) -> Checkpoint | None:
     """The checkpoint of an earlier call, if there is one."""
     if model.checkpoint is None:
         return None
@@ -47,43 +54,36 @@ def find_checkpoint(model: Any, identity: dict[str, Any]) -> tuple[dict[str, Ten
     return tensors, saved
 
 
-def start_training(
-    model: Any,
-    adversary: nn.Module | None,
-    steps: int,
-    generator: torch.Generator,
-    adversary_betas: Sequence[float] = (0.9, 0.999),
-    plan: Plan | None = None,
-) -> State:
-    """The state of a training of so many steps, at its start."""
-    first, second = adversary_betas
-    return State.start(
-        model.autoencoder_,
-        learning_rate=model.learning_rate,
-        schedule=SCHEDULES[model.schedule] if plan is None else plan.schedule,
-        steps=steps,
-        generator=generator,
-        adversary=adversary,
-        adversary_betas=(first, second),
-    )
-
-
 def train_model(
     model: Any,
-    state: State,
     source: Source,
     batches: TensorBatches | StreamedBatches,
     step: Step,
     steps: int,
     *,
+    seed: int,
+    adversary: nn.Module | None,
+    saved: Checkpoint | None,
     about: dict[str, Any],
     tensors: dict[str, Tensor],
     measure: Callable[[State], dict[str, float]] = lambda state: {},
     plan: Plan | None = None,
     stacklevel: int = 3,
 ) -> None:
-    """Train, and set the fitted attributes that describe it. A checkpoint holds `about` and `tensors` too.
-    `stacklevel`: of a warning, to name the line that called `fit`."""
+    """Train from the start or from a checkpoint, and set the fitted attributes that describe it. New checkpoints
+    hold `about` and `tensors` too. `stacklevel`: of a warning, to name the line that called `fit`."""
+    first, second = getattr(model, "discriminator_betas", (0.9, 0.999))
+    state = State.start(
+        model.autoencoder_,
+        learning_rate=model.learning_rate,
+        schedule=SCHEDULES[model.schedule] if plan is None else plan.schedule,
+        steps=steps,
+        generator=generator_of(seed),
+        adversary=adversary,
+        adversary_betas=(first, second),
+    )
+    if saved is not None:
+        restore_checkpoint(state, *saved)
     model.history_ = state.history
     n_epochs = steps // batches.n_batches
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from disentree import Hierarchy
-from disentree.cofhae.targets import fit_subspaces, leaf_targets
+from disentree.cofhae.fitting.targets import fit_subspaces, leaf_targets
 from disentree.datasets import load_dataset
 from disentree.geometry.maps.leaf_factors import fast_ica
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from disentree import COFHAE, Hierarchy
-from disentree.cofhae.targets import Targets
-from disentree.cofhae.unrolling import cell_guides, guide_of, guides, lay_out, next_coordinate
+from disentree.cofhae.fitting.targets import Targets
+from disentree.cofhae.fitting.unrolling import cell_guides, guide_of, guides, lay_out, next_coordinate
 from disentree.datasets import load_dataset
 from disentree.mimosa.coordinates.autoencoder import autoencoder_representation
 from disentree.mimosa.coordinates.loading import load_representation

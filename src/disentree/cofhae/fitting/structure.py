@@ -4,62 +4,56 @@ from __future__ import annotations
 
 import logging
 from contextlib import nullcontext
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 from sklearn.base import clone
 
 from disentree.cofhae import constants
+from disentree.cofhae.preprocessor import Preprocessor
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa import MIMOSA
 from disentree.mimosa.coordinates.autoencoder import autoencoder_representation, untold
 from disentree.mimosa.coordinates.representation import Representation, as_float, as_rows
 from disentree.mimosa.inputs import is_frame
-from disentree.mimosa.mixed.model import TableModel, table_without_branches
-from disentree.tables import Codec
 from disentree.training.checkpoints import checkpoints_in
 from disentree.training.data import ArraySource, Source, sample_rows
-from disentree.training.session import pick_seed
 
 log = logging.getLogger("disentree.cofhae")
 
 
-def make_mimosa(model: Any, seed: int) -> Any:
-    """The estimator that finds the structure, not fitted."""
-    if model.mimosa is not None:
-        return cast(Any, clone(model.mimosa))
-    return MIMOSA(random_state=seed, verbose=model.verbose)
+@dataclass(frozen=True)
+class Structure:
+    """The tree that a code follows."""
+
+    hierarchy: Hierarchy
+    paths: Int[np.ndarray, " n"]  # of the rows, -1 for none
+    preprocessor: Preprocessor
+    matches: list[list[int]]  # columns that are the same variable on different branches
+    mimosa: Any = None  # the estimator that found it
+    representation: Any = None  # its coordinates
 
 
-def read_frame(model: Any, X: Any, hierarchy: Any, paths: Any, table: TableModel | None) -> tuple[Any, Any, Any]:
-    """Features for a data frame with columns of any kind, and its structure; anything else as it is. Sets the
-    attributes of the model that describe its columns."""
-    model.table_ = model.codec_ = model.units_ = model.mimosa_ = None
-    if not is_frame(X):
-        return X, hierarchy, paths
-    codec = Codec.fit(X) if table is None else table.codec  # numbers may have been declared categories
-    if table is None and codec.schema.is_plain:
-        model.codec_ = codec
-        return X, hierarchy, paths
-    if hierarchy is None:
-        model.mimosa_ = make_mimosa(model, pick_seed(model.random_state)).fit(X)
-        hierarchy, paths, model.table_ = model.mimosa_.hierarchy_, model.mimosa_.labels_, model.mimosa_.table_
-    else:
-        model.table_ = table_without_branches(X, codec) if table is None else table
-    codec = model.table_.codec
-    return codec.features(codec.read(X)), hierarchy, paths
-
-
-def find_structure(model: Any, source: Source, seed: int) -> tuple[Hierarchy, Int[np.ndarray, " n"], Any]:
-    """Hierarchy and paths, and the MIMOSA that found them: on a sample of data that is read in blocks."""
-    mimosa = make_mimosa(model, seed)
+def ask_mimosa(model: Any, X: Any, source: Source, preprocessor: Preprocessor, seed: int) -> Structure:
+    """The structure that MIMOSA finds in X, of which `source` has the features: a data frame with the names of its
+    columns, which name branches; data that is read in blocks by a sample."""
+    mimosa: Any = MIMOSA(random_state=seed, verbose=model.verbose) if model.mimosa is None else clone(model.mimosa)
     if isinstance(source, ArraySource):
-        paths = mimosa.fit(source.X).labels_
+        paths = mimosa.fit(X if is_frame(X) else source.X).labels_
     else:
         mimosa.fit(sample_rows(source, constants.MIMOSA_ROWS, np.random.default_rng(seed)))
         paths = np.concatenate([mimosa.predict(block) for block in source.blocks()])
-    return mimosa.hierarchy_, np.asarray(paths, dtype=np.int64), mimosa
+    table = getattr(mimosa, "table_", None)
+    return Structure(
+        mimosa.hierarchy_,
+        np.asarray(paths, dtype=np.int64),
+        preprocessor if table is None else Preprocessor(table=table),
+        list(getattr(mimosa, "matches_", [])),
+        mimosa,
+        getattr(mimosa, "representation_", None) if table is None else None,
+    )
 
 
 def tells_more(model: Any, source: Source, representation: Any, seed: int) -> bool:
@@ -72,11 +66,9 @@ def tells_more(model: Any, source: Source, representation: Any, seed: int) -> bo
     held = np.random.default_rng(seed).permutation(len(X)) < max(len(X) // 10, 1)
     found = autoencoder_representation(X[~held], np.random.SeedSequence(seed), model.verbose)
     d = max(path.dimension for path in model.hierarchy_.paths)
-    rows, new = (as_float(as_rows(part), found.pixel_scale).astype(np.float64) for part in (X[~held], X[held]))
-    mean = rows.mean(axis=0)
-    directions = np.linalg.svd(rows - mean, full_matrices=False)[2][:d]
-    left = new - mean
-    by_components = np.square(left - left @ directions.T @ directions).sum() / np.square(left).sum().clip(1e-300)
+    left = as_float(as_rows(X[held]), found.pixel_scale).astype(np.float64) - found.mean
+    axes = found.weights[:, :d].astype(np.float64)  # principal axes of images: those that the network begins with
+    by_components = np.square(left - left @ axes @ axes.T).sum() / np.square(left).sum().clip(1e-300)
     share = untold(found, X[held])
     if share >= by_components:
         log.info(

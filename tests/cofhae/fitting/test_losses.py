@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from disentree import COFHAE, Hierarchy
 from disentree.cofhae import HierarchicalAutoencoder, HierarchicalMask
-from disentree.cofhae.algorithm2 import Labels, Settings, make_step
 from disentree.cofhae.algorithm8 import choices_of
-from disentree.cofhae.inputs import fit_input_layer
-from disentree.cofhae.losses import (
+from disentree.cofhae.fitting.algorithm2 import Labels, Settings, make_step
+from disentree.cofhae.fitting.losses import (
     discriminator,
     discriminator_loss,
     log_assignment_loss,
@@ -23,6 +22,7 @@ from disentree.cofhae.losses import (
     target_loss,
     total_correlation,
 )
+from disentree.cofhae.inputs import fit_input_layer
 from disentree.training.data import ArraySource
 from disentree.training.loop import State
 from disentree.training.schedules import constant
@@ -167,7 +167,7 @@ def test_the_loss_is_the_weighted_sum_of_its_terms():
     codes = TREE.sample(300, 0)
     X = np.nan_to_num(codes) @ np.random.default_rng(0).standard_normal((TREE.n_variables, 6))
     with pytest.MonkeyPatch.context() as patch:  # as if no leaf were trusted: trusted ones are not penalized
-        patch.setattr("disentree.cofhae.algorithm2.Labels.__call__", untrusted(Labels.__call__))
+        patch.setattr("disentree.cofhae.fitting.algorithm2.Labels.__call__", untrusted(Labels.__call__))
         model.fit(X, hierarchy=TREE, codes=codes)
     for record in model.history_:
         terms = [record[name] for name in ("reconstruction", "assignment", "dependence", "target")]

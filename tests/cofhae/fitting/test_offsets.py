@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from disentree import Hierarchy
-from disentree.cofhae import unrolling
-from disentree.cofhae.offsets import not_told_by, shared_and_offset
-from disentree.cofhae.targets import Targets
-from disentree.cofhae.unrolling import guides
+from disentree.cofhae.fitting import unrolling
+from disentree.cofhae.fitting.offsets import not_told_by, shared_and_offset
+from disentree.cofhae.fitting.targets import Targets
+from disentree.cofhae.fitting.unrolling import guides
 
 
 def rolled(n, seed, low, high):

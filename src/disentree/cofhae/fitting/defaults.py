@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
 from disentree.cofhae import constants
-from disentree.cofhae.algorithm2 import Settings
-from disentree.geometry.maps.additive_maps import has_too_many_paths
+from disentree.cofhae.fitting.algorithm2 import Settings
+from disentree.geometry.maps.choosing import choose_map
 from disentree.mimosa.coordinates.choosing import IMAGES
 from disentree.training.data import Source
 
@@ -46,9 +47,10 @@ def wants_embedding(model: Any, source: Source, representation: Any) -> bool:
 
 def adds_up(model: Any, source: Source) -> bool:
     """Whether the paths are too many for a map each, or cells tell the options, and nothing asks for networks."""
-    branches = model.table_ is not None and bool(model.table_.branches)
-    many = branches or has_too_many_paths(model.hierarchy_, model.input_.n_features)
-    return _linear_is_fine(model) and many and len(source.shape) == 1
+    table = model.preprocessor_.table
+    branches = table is not None and bool(table.branches)
+    kind = choose_map(model.hierarchy_, model.input_.n_features, has_presence=branches)
+    return _linear_is_fine(model) and kind == "additive" and len(source.shape) == 1
 
 
 def wants_closed_form(model: Any) -> bool:
@@ -75,15 +77,5 @@ def settings_of(model: Any, guided: bool = False) -> Settings:
     if penalty == "auto":
         deep = np.array([path.dimension for path in model.hierarchy_.paths]) > 1
         penalty = "adversarial" if (deep & (model.trust_ < 0.5)).any() else "none"
-    return Settings(
-        tau=model.tau,
-        lambda1=model.lambda1,
-        lambda2=model.lambda2,
-        lambda3=model.lambda3,
-        assignment=model.assignment,
-        penalty=penalty,
-        warm_up=model.warm_up,
-        sigma=model.sigma,
-        masks=model.masks,
-        guided=model.guided if guided else 0.0,
-    )
+    given = {field.name: getattr(model, field.name) for field in fields(Settings)}
+    return Settings(**{**given, "penalty": penalty, "guided": model.guided if guided else 0.0})

@@ -23,8 +23,8 @@ from scipy.sparse.csgraph import dijkstra
 from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
 
 from disentree.cofhae import constants
-from disentree.cofhae.offsets import not_told_by, shared_and_offset
-from disentree.cofhae.targets import Targets
+from disentree.cofhae.fitting.offsets import not_told_by, shared_and_offset
+from disentree.cofhae.fitting.targets import Targets
 from disentree.geometry.charts import n_quadratic_terms, quadratic_terms
 from disentree.geometry.maps.leaf_factors import fast_ica
 from disentree.geometry.maps.linear_maps import fit_linear_maps

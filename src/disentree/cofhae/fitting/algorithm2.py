@@ -12,8 +12,7 @@ from torch import Tensor
 
 from disentree.cofhae import constants
 from disentree.cofhae.algorithm8 import Encoding, HierarchicalAutoencoder, choices_of
-from disentree.cofhae.inputs import InputLayer
-from disentree.cofhae.losses import (
+from disentree.cofhae.fitting.losses import (
     ASSIGNMENT_LOSSES,
     discriminator_loss,
     frozen,
@@ -22,7 +21,8 @@ from disentree.cofhae.losses import (
     target_loss,
     total_correlation,
 )
-from disentree.cofhae.targets import Targets
+from disentree.cofhae.fitting.targets import Targets
+from disentree.cofhae.inputs import InputLayer
 from disentree.training.loop import State, Step
 
 

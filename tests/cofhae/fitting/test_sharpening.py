@@ -1,4 +1,4 @@
-"""Sharp decoders: from codes to pixels, and what the encoder learns from them."""
+"""Sharp decoders: from codes to pixels, and what the encoder learns from them; covers `cofhae/pixels.py` too."""
 
 from functools import partial
 
@@ -9,16 +9,16 @@ from torch import nn
 
 from disentree import COFHAE
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder
-from disentree.cofhae.inputs import fit_input_layer
-from disentree.cofhae.pixels import (
+from disentree.cofhae.fitting.sharpening import (
     Images,
-    PixelDecoder,
     can_be_sharp,
     drawn_rows,
     fit_pixels,
     make_decoder,
     sharper,
 )
+from disentree.cofhae.inputs import fit_input_layer
+from disentree.cofhae.pixels import PixelDecoder
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.coordinates.autoencoder import autoencoder_representation
 from disentree.training.data import ArraySource

@@ -5,7 +5,7 @@ linear map of its variables; if these are independent and not Gaussian, ICA find
 scale. Factors of nested leaves are then matched by their mixing vectors, since a variable moves a point in the
 same direction in every leaf that has it.
 
-Curved leaves get no such targets: `trust` is 0 for them. `disentree.cofhae.unrolling` finds guides for them.
+Curved leaves get no such targets: `trust` is 0 for them. `unrolling.py` finds guides for them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from scipy.spatial import KDTree
 
 from disentree.cofhae import constants
 from disentree.geometry.maps.leaf_factors import ROWS_PER_DIMENSION, LeafFactors, assign_columns, fast_ica
+from disentree.geometry.maps.leaf_spans import fit_without_outlying
 from disentree.geometry.subspaces import AffineSubspace
 from disentree.hierarchy import Hierarchy
 
@@ -71,15 +72,9 @@ def leaf_targets(
 ) -> Targets:
     """Independent components of every path's rows of `Z`, laid out as codes for the hierarchy.
 
-    Parameters
-    ----------
-    Z
-        The data in coordinates in which leaves are as flat as can be had (whitened principal components).
-    paths
-        The path of each row, -1 for none. Rows without a path get no target, nor do rows that lie far off the
-        flat piece of their own path.
-    subspaces
-        What `fit_subspaces` gives for the same arguments, if it is known already.
+    Z is the data in coordinates in which leaves are as flat as can be had (whitened principal components). Rows
+    without a path (-1) get no target, nor do rows that lie far off the flat piece of their own path. `subspaces`
+    is what `fit_subspaces` gives for the same arguments, if it is known already.
     """
     rng = np.random.default_rng(random_state)
     leaves = {leaf.path: _unmix(Z, leaf, rng) for leaf in subspaces or fit_subspaces(Z, hierarchy, paths)}
@@ -142,18 +137,7 @@ def _fit_subspace(
 ) -> LeafSubspace | None:
     if d == 0 or d > Z.shape[1] or len(rows) < ROWS_PER_DIMENSION * d:
         return None
-    on = np.ones(len(rows), dtype=bool)
-    flat = AffineSubspace.fit(Z[rows], d)
-    for _ in range(constants.FLAT_REFITS):  # a few rows that do not belong here must not tilt the plane
-        off = flat.distances(Z[rows])
-        # Rounding alone must not count as lying off the plane.
-        outlying = constants.OUTLYING * float(np.median(off[on]))
-        near = off <= max(outlying, constants.FLAT_ROUNDING * flat.spread[0])
-        fewest = max(constants.LEAST_ON_FLAT * len(rows), ROWS_PER_DIMENSION * d)
-        if near.sum() < fewest or (near == on).all():
-            break
-        on = near
-        flat = AffineSubspace.fit(Z[rows[on]], d)
+    on, flat = fit_without_outlying(Z[rows], AffineSubspace.fit(Z[rows], d), ROWS_PER_DIMENSION * d)
     if flat.spread[-1] <= constants.THINNEST * max(flat.spread[0], 1e-300):
         return None  # the rows span fewer dimensions than the path has
     between = (flat.explained - constants.REFUSED) / (constants.TRUSTED - constants.REFUSED)

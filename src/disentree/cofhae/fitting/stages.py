@@ -12,9 +12,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from disentree.cofhae import constants
-from disentree.cofhae.additive import AdditiveForm, fit_additive_form
-from disentree.cofhae.algorithm2 import Labels, make_measure, make_step
-from disentree.cofhae.defaults import (
+from disentree.cofhae.fitting.algorithm2 import Labels, make_measure, make_step
+from disentree.cofhae.fitting.defaults import (
     adds_up,
     has_length,
     held_out_rows,
@@ -23,17 +22,18 @@ from disentree.cofhae.defaults import (
     wants_closed_form,
     wants_embedding,
 )
+from disentree.cofhae.fitting.resumable import Checkpoint, find_checkpoint, identity_of, train_model
+from disentree.cofhae.fitting.sharpening import can_be_sharp, fit_pixels, sharper
+from disentree.cofhae.fitting.structure import Structure, ask_mimosa, find_representation, tells_more
+from disentree.cofhae.fitting.targets import Targets, align_targets, fit_subspaces, given_targets, leaf_targets
+from disentree.cofhae.fitting.unrolling import cell_guides, guides
 from disentree.cofhae.inputs import embedding_layer
-from disentree.cofhae.linear import ClosedForm, are_enough, fit_closed_form
-from disentree.cofhae.pixels import can_be_sharp, fit_pixels, sharper
-from disentree.cofhae.resumable import find_checkpoint, identity_of, start_training, train_model
-from disentree.cofhae.structure import find_representation, find_structure, tells_more
-from disentree.cofhae.targets import Targets, align_targets, fit_subspaces, given_targets, leaf_targets
-from disentree.cofhae.unrolling import cell_guides, guides
+from disentree.cofhae.linear import AdditiveForm, ClosedForm, are_enough, fit_additive_form, fit_closed_form
+from disentree.cofhae.preprocessor import Preprocessor
 from disentree.geometry.maps.linear_maps import is_tree
 from disentree.hierarchy import Hierarchy
 from disentree.training.batches import TensorBatches
-from disentree.training.checkpoints import fingerprint, restore_checkpoint
+from disentree.training.checkpoints import fingerprint
 from disentree.training.data import Source, rows_of
 from disentree.training.session import pick_device, pick_seed
 from disentree.training.settling import Plan
@@ -63,7 +63,7 @@ class Fitting:
     codes: Float[np.ndarray, "n v"] | None  # that rows should get
     representation: Any  # MIMOSA's, if there is one
     identity: dict[str, Any]  # what must be the same for a checkpoint to be continued
-    saved: tuple[dict[str, Tensor], dict[str, Any]] | None  # the checkpoint
+    saved: Checkpoint | None
     seeds: Seeds
     held: Int[np.ndarray, " m"] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     closed: ClosedForm | None = None  # maps that networks are compared with
@@ -73,13 +73,13 @@ class Fitting:
         cls,
         model: Any,
         source: Source,
-        given: tuple[Hierarchy, Int[np.ndarray, " n"]] | None,
+        given: Structure | None,
         codes: Float[np.ndarray, "n v"] | None,
         representation: Any,
     ) -> Fitting:
         """Device, checkpoint and seeds."""
         device = pick_device(model.device)
-        structure = [given[0].to_dict(), fingerprint([given[1]])] if given else None
+        structure = [given.hierarchy.to_dict(), fingerprint([given.paths])] if given else None
         identity = identity_of(model, source, structure, None if codes is None else fingerprint([codes]))
         saved = find_checkpoint(model, identity)
         seed = saved[1]["seed"] if saved else pick_seed(model.random_state)
@@ -89,20 +89,26 @@ class Fitting:
 
     # ---------------------------------------------------------------- structure and input
 
-    def find_structure(self, given: tuple[Hierarchy, Int[np.ndarray, " n"]] | None) -> None:
-        """The structure of the checkpoint, the one given, or MIMOSA's."""
+    def find_structure(self, X: Any, preprocessor: Preprocessor, given: Structure | None) -> None:
+        """The structure that is given, that of the checkpoint, or MIMOSA's."""
         model = self.model
-        if self.saved:
+        if given is not None:
+            found = given
+        elif self.saved is not None:
             tensors, about = self.saved
-            model.hierarchy_, model.paths_ = Hierarchy.from_dict(about["hierarchy"]), tensors["paths"].numpy()
-            model.matches_ = about.get("matches", [])
-        elif given:
-            model.hierarchy_, model.paths_ = given
+            found = Structure(
+                Hierarchy.from_dict(about["hierarchy"]),
+                tensors["paths"].numpy(),
+                Preprocessor.from_dict(about["preprocessor"]),
+                about["matches"],
+            )
         else:
-            found = find_structure(model, self.source, _first(self.seeds.structure))
-            model.hierarchy_, model.paths_, model.mimosa_ = found
-            model.matches_ = list(getattr(model.mimosa_, "matches_", []))
-            self.representation = self.representation or getattr(model.mimosa_, "representation_", None)
+            # The tree of a table is that of a MIMOSA with the seed of the model.
+            seed = _first(self.seeds.structure) if preprocessor.table is None else model.seed_
+            found = ask_mimosa(model, X, self.source, preprocessor, seed)
+        model.hierarchy_, model.paths_, model.matches_ = found.hierarchy, found.paths, found.matches
+        model.preprocessor_, model.mimosa_ = found.preprocessor, found.mimosa
+        self.representation = self.representation or found.representation
 
     def fit_input(self) -> None:
         """The fixed first layer."""
@@ -139,17 +145,15 @@ class Fitting:
         if not wants_closed_form(model):
             return False
         held = self.held if len(self.held) else None
-        self.closed = fit_closed_form(
-            model.input_, source, model.hierarchy_, model.paths_, rng, held, model.matches_
-        )
+        tree = model.hierarchy_, model.paths_
+        self.closed = fit_closed_form(model.input_, source, *tree, rng, held, model.matches_)
         if self.closed is None:
             return False
         # Of images there may be few rows, and still more than a plane can tell.
         enough = not model.input_.is_image and are_enough(self.closed.held_out, source.n_rows)
         if model.maps == "linear" or enough:
             self._take(self.closed)
-            return True
-        return False
+        return model.maps == "linear" or enough
 
     def _take(self, closed: ClosedForm | AdditiveForm) -> None:
         model = self.model
@@ -189,18 +193,21 @@ class Fitting:
             steps = model._n_steps(source.n_rows, longer)
         else:
             steps = most_steps(model, batches.n_batches, longer)
-        generator = torch.Generator().manual_seed(second)
-        state = start_training(model, D, steps, generator, model.discriminator_betas, plan)
-        if self.saved:
-            restore_checkpoint(state, *self.saved)
-        found = {"hierarchy": model.hierarchy_.to_dict(), "matches": model.matches_, "input": layer.kind}
+        found = {
+            "hierarchy": model.hierarchy_.to_dict(),
+            "matches": model.matches_,
+            "preprocessor": model.preprocessor_.to_dict(),
+            "input": layer.kind,
+        }
         train_model(
             model,
-            state,
             source,
             batches,
             make_step(settings, layer),
             steps,
+            seed=second,
+            adversary=D,
+            saved=self.saved,
             about={**self.identity, "seed": model.seed_, **found},
             tensors={"paths": torch.from_numpy(model.paths_)},
             measure=measure or (lambda state: {}),
@@ -213,9 +220,8 @@ class Fitting:
     def sharpen(self) -> None:
         """Train the decoder of images to pixels, and with it the encoder, and keep both if they are better."""
         model, n_rows = self.model, self.source.n_rows
-        if not model.sharp or model.interrupted_ or model.decoder not in ("auto", "mlp"):
-            return
-        if not can_be_sharp(model.input_):
+        is_wanted = model.sharp and not model.interrupted_ and model.decoder in ("auto", "mlp")
+        if not is_wanted or not can_be_sharp(model.input_):
             return
         if has_length(model):
             n_drawn = model._n_steps(n_rows) * model.batch_size
@@ -226,20 +232,9 @@ class Fitting:
         def usual(x: Float[Tensor, "n ..."]) -> Float[np.ndarray, "n ..."]:
             return model._images(torch.cat(model.autoencoder_.encode_hard(model.input_.from_components(x)), dim=1))
 
-        fit = partial(
-            fit_pixels,
-            model.input_,
-            self.source,
-            model.autoencoder_,
-            self.held,
-            n_drawn,
-            _first(self.seeds.pixels),
-            usual,
-            checkpoint=model.checkpoint,
-            identity=self.identity,
-            verbose=model.verbose,
-        )
-        sharp, model.interrupted_ = sharper(fit, usual)
+        given = model.input_, self.source, model.autoencoder_, self.held, n_drawn, _first(self.seeds.pixels), usual
+        more = {"checkpoint": model.checkpoint, "identity": self.identity, "verbose": model.verbose}
+        sharp, model.interrupted_ = sharper(partial(fit_pixels, *given, **more), usual)
         if sharp is not None:
             model.pixels_, model.autoencoder_.encoder = sharp.decoder, sharp.encoder
             model.input_.network = sharp.embedding
