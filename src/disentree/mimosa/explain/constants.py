@@ -18,15 +18,9 @@ class ExplainConstants:
     contrast: float = 0.3  # least difference worth a sentence: of shares of rows, or as a part of a variance
     standard_errors: float = 2.6  # by which held-out shares must differ: 1 in 100 for each of a few facts
     beside: float = 0.5  # of the first fact's contrast that further facts of a branch must have
-    exceptions: float = (
-        0.01  # share of rows that a relation may fail in, or that a rounder or shorter rule may lose
-    )
-    small_share: float = (
-        0.05  # by which a category is more frequent to be named, and exact facts may be less clear
-    )
-    nearly_all: float = (
-        0.9  # of a branch's rows that its name holds for; of the first rows, for all to be compared
-    )
+    exceptions: float = 0.01  # share of rows that a relation may fail in, and that a shorter rule may lose
+    small_share: float = 0.05  # by which a category is more frequent to be named, and an exact fact may be weaker
+    nearly_all: float = 0.9  # of a branch's rows that its name holds for; of first rows, to compare all
     mostly: float = 0.6  # of a branch's rows for which something holds "mostly"; of columns that share a word
     coarse: float = 0.1  # of a column's deviation: the precision above which equal cannot be told from near
     fewest_rows: int = 3  # in which a relation can be seen; held-out ones of each side for a rule
