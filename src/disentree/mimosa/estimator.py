@@ -249,7 +249,7 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         if columns is None:
             finders, inside = latent_finders(self.n_neighbors, self._workers), None
         else:
-            noise = white_noise(seen, columns)
+            noise = white_noise(seen, columns, coordinates.decomposed)
             finders = table_finders(self._floor, columns, noise, self.n_neighbors, self._workers, self._rigor)
             inside = table_inside(columns, self.n_neighbors, self._workers)
         finders = [finder for finder in finders if finder.name not in self._unasked]
