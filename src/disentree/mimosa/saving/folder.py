@@ -121,9 +121,10 @@ def load_mimosa(folder: Path, classes: Sequence[type[Any]]) -> Any:
             raise FileNotFoundError(f"{folder} holds no saved MIMOSA: it has no {name}")
     try:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-        if about["format"] > FORMAT:
-            newer = f"was saved by disentree {about.get('version')}, in a format that is new to this {__version__}"
-            raise ValueError(f"{folder} {newer}")
+        if about["format"] != FORMAT:
+            how = "that is new to" if about["format"] > FORMAT else "that is too old for"
+            saved = f"was saved by disentree {about.get('version')}, in a format {how} this {__version__}"
+            raise ValueError(f"{folder} {saved}")
         for name in (NUMBERS, REPRESENTATION):
             if sha256_of(folder / name) != about["sha256"][name]:
                 raise ValueError(f"{folder / name} is cut short or damaged: its checksum differs")
@@ -131,8 +132,7 @@ def load_mimosa(folder: Path, classes: Sequence[type[Any]]) -> Any:
         if about["class"] not in by_name:
             raise ValueError(f"{folder} holds a {about['class']}, not a {classes[0].__name__}")
         arrays = load_file(folder / NUMBERS)
-        fitted = _of_format_1(about, arrays) if about["format"] == 1 else _fitted(about, arrays)
-        return _restore(by_name[about["class"]], about, fitted, folder / REPRESENTATION)
+        return _restore(by_name[about["class"]], about, _fitted(about, arrays), folder / REPRESENTATION)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{folder / ABOUT} is cut short or damaged ({error})") from None
     except (KeyError, TypeError, AttributeError) as error:
@@ -188,39 +188,6 @@ def _fitted(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[
     return {
         "components": from_state(about["components"], arrays, PARTS),
         **from_state(about["fitted"], arrays, PARTS),
-    }
-
-
-def _of_format_1(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """The same of a model that an earlier version saved: its components were sheets."""
-    sheets = []
-    for c, component in enumerate(about["components"]):
-        points, bases = arrays[f"sheets.{c}.points"], arrays[f"sheets.{c}.bases"]
-        if len(bases) < len(points):  # one flat for all
-            bases = np.repeat(bases, len(points), axis=0)
-        sheets.append(Sheet(points, bases, component["curved"], arrays.get("noise")))
-    places = zip(about["components"], arrays["centers"], arrays["spreads"], strict=True)
-    fitted = {
-        "components": [{**component, "center": center, "spread": spread} for component, center, spread in places],
-        **{f"{name}_": arrays[name] for name in ("embedding", "labels", "core_labels", "local_dimensions")},
-        **{f"{name}_": about[name] for name in ("description_length", "timings", "n_pieces") if name in about},
-    }
-    if about["class"] == "PaperMIMOSA":
-        return fitted | {"sheets_": sheets, "tolerance_": about["tolerance"]}
-    leaves = [SheetLeaf(s.points, s.bases, s.curved, about["tolerance"], s.noise) for s in sheets]
-    sizes = np.array([len(sheet.points) for sheet in sheets], dtype=float)
-    row = {
-        "finder": "sheets",
-        "components": len(leaves),
-        "dimensions": sorted(leaf.dimension for leaf in leaves),
-        "bits": about["description_length"],
-        "seconds": sum(about["timings"].values()),
-    }
-    return fitted | {
-        "candidate_": Candidate("sheets", leaves, sizes / sizes.sum()),
-        "candidates_": [row],
-        "saved_bits_": math.nan,  # it was not compared with anything
-        "saved_bits_doubt_": math.nan,
     }
 
 

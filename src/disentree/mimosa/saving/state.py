@@ -49,5 +49,6 @@ def from_state(state: Any, arrays: Mapping[str, np.ndarray], classes: Mapping[st
         return {key: from_state(item, arrays, classes) for key, item in state["entries"].items()}
     if "pairs" in state:
         return {key: from_state(item, arrays, classes) for key, item in state["pairs"]}
-    fields = {key: from_state(item, arrays, classes) for key, item in state["fields"].items()}
-    return classes[state["class"]](**fields)
+    cls = classes[state["class"]]
+    known = {field.name for field in dataclasses.fields(cls)}  # an earlier version may have saved more
+    return cls(**{key: from_state(item, arrays, classes) for key, item in state["fields"].items() if key in known})
