@@ -12,7 +12,7 @@ from jaxtyping import Int
 from disentree.cofhae import constants
 from disentree.cofhae.fitting.algorithm2 import Settings
 from disentree.geometry.maps.choosing import choose_map
-from disentree.mimosa.coordinates.choosing import IMAGES
+from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.training.data import Source
 
 
@@ -39,7 +39,8 @@ def wants_embedding(model: Any, source: Source, representation: Any) -> bool:
     """Whether MIMOSA's autoencoder encodes X first: by default images, for networks that are perceptrons, unless
     there were enough of them for MIMOSA to try it and it took their principal components."""
     if model.input == "auto":
-        refused = getattr(representation, "kind", None) == "linear" and source.n_rows >= IMAGES
+        tried = source.n_rows >= COORDINATES.autoencoder_rows
+        refused = getattr(representation, "kind", None) == "linear" and tried
         by_default = model.encoder in ("auto", "mlp") and model.targets == "ica" and not refused
         return by_default and len(source.shape) > 1 and model.likelihood in ("auto", "gaussian")
     return model.input == "embedding"

@@ -243,7 +243,8 @@ class PaperMIMOSA(TreeEstimator):
         if is_dask(X):
             return over_blocks(X, self.predict, None, np.int64)
         X = self._check(X, fitting=False)
-        return assign(self.sheets_, self.representation_.transform(X), self.tolerance_, self._workers)[0]
+        Z = self.representation_.transform(X)
+        return assign(self.sheets_, Z, self.tolerance_, self.num_nearest_neighbors, self._workers)[0]
 
     # ---------------------------------------------------------------- the steps
 
@@ -358,10 +359,7 @@ class PaperMIMOSA(TreeEstimator):
         self.hierarchy_, order, above, direct = construct_hierarchy(Z, cores, dimensions, mult, self._workers)
         path_of = np.argsort(order)
         parents, enclosed = in_order(order, above, direct)
-        self.sheets_ = [
-            Sheet(Z[cores[c]], found.tangents.bases[cores[c], : dimensions[c]], found.curved, found.noise)
-            for c in order
-        ]
+        self.sheets_ = [Sheet(Z[cores[c]], found.tangents.bases[cores[c], : dimensions[c]]) for c in order]
         self.tolerance_ = found.tolerance
         self.local_dimensions_ = found.tangents.dimensions
         return path_of, parents, enclosed

@@ -65,7 +65,7 @@ def find_structure(
     if columns is None:
         finders, inside = latent_finders(n_neighbors, n_jobs), None
     else:
-        noise = white_noise(seen, columns)
+        noise = white_noise(seen, columns, coordinates.decomposed)
         finders = table_finders(coordinates.floor, columns, noise, n_neighbors, n_jobs, settings.rigor)
         inside = table_inside(columns, n_neighbors, n_jobs)
     finders = [finder for finder in finders if finder.name not in settings.skipped]

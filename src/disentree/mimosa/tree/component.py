@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from disentree.mimosa.density.sheet import Sheet, residuals
+from disentree.mimosa.density.sheet import Sheet
 
 FLOAT_BITS = 24  # bits of a coordinate: the precision of a float
 
@@ -69,7 +69,7 @@ def describe(
         place = _center_and_spread(points)
         components.append(Component(sheet.dimension, rows, core, parents[c], *place, direct[c]))
         if len(rows):
-            steps = np.maximum(residuals(sheet) * 2.0**FLOAT_BITS, 1.0)
+            steps = np.maximum(sheet.residuals() * 2.0**FLOAT_BITS, 1.0)
             across = (n_dims - sheet.dimension) * np.log2(steps).mean()
             bits += len(rows) * (sheet.dimension * FLOAT_BITS + across - np.log2(len(rows) / n))
     bits += n_without * n_dims * FLOAT_BITS + (n_without * -np.log2(n_without / n) if n_without else 0.0)

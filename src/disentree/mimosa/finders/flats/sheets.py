@@ -12,7 +12,7 @@ from jaxtyping import Float
 from scipy.spatial import KDTree
 
 from disentree.mimosa.density.candidate import Candidate
-from disentree.mimosa.density.sheet import Sheet, log_likelihood
+from disentree.mimosa.density.sheet import Sheet
 from disentree.mimosa.finders.flats.decompose import choose_decomposition
 from disentree.mimosa.finders.labels import rows_of
 
@@ -25,7 +25,6 @@ class SheetLeaf:
     bases: Float[np.ndarray, "m d D"]
     curved: bool
     tolerance: float
-    noise: Float[np.ndarray, " D"] | None = None  # along each axis, as in `Sheet`
 
     @property
     def dimension(self) -> int:
@@ -34,17 +33,17 @@ class SheetLeaf:
 
     def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
         """Along the sheets by the distance of the nearest core rows, across them Gaussian."""
-        return log_likelihood(self._sheet, Z, self.tolerance)[0] - np.log(len(self.points))
+        return self._sheet.log_likelihood(Z, self.tolerance)[0] - np.log(len(self.points))
 
     def distances(self, Z: Float[np.ndarray, "n D"]) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
         """How far rows are off the sheet, relative to the distance of its core rows there; and that of the nearest
         core row but one, which may be the row itself."""
         nearest = np.asarray(KDTree(self.points).query(Z, min(2, len(self.points)))[0]).reshape(len(Z), -1)
-        return log_likelihood(self._sheet, Z, self.tolerance)[1], nearest[:, -1]
+        return self._sheet.log_likelihood(Z, self.tolerance)[1], nearest[:, -1]
 
     @property
     def _sheet(self) -> Sheet:
-        return Sheet(self.points, self.bases, self.curved, self.noise)
+        return Sheet(self.points, self.bases, self.curved)
 
 
 def find(

@@ -16,8 +16,8 @@ from jaxtyping import Bool, Float, Int
 from disentree.geometry.neighbors import intrinsic_dimension
 from disentree.mimosa.density.candidate import ROWS_AT_A_TIME, Candidate
 from disentree.mimosa.density.margins import LOG_2PI, Margins
+from disentree.mimosa.finders.flats.constants import FLATS
 from disentree.mimosa.finders.flats.noisy_subspaces import WhiteNoise
-from disentree.mimosa.finders.flats.subspaces import FILLED
 from disentree.mimosa.finders.switches.equations import REACH, Equation, find_equations
 from disentree.mimosa.tree.products import (
     Choice,
@@ -194,7 +194,7 @@ def _is_filled(
         free = space.free(cells[c])
         inside = (Z[some] @ space.weights + space.offset)[:, free]
         ratios.append(intrinsic_dimension(inside / inside.std(axis=0)) / cells[c].dimension)
-    return bool(ratios) and float(np.mean(ratios)) >= FILLED
+    return bool(ratios) and float(np.mean(ratios)) >= FLATS.filled
 
 
 def _in(equation: Equation, center: np.ndarray, to_scale: np.ndarray) -> Equation:
