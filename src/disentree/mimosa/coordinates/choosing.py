@@ -13,8 +13,7 @@ from disentree.geometry.pca import principal_axes
 from disentree.mimosa.coordinates.linear import linear_representation
 from disentree.mimosa.coordinates.precision import precision_of
 from disentree.mimosa.coordinates.representation import Representation, as_float, as_rows
-from disentree.mimosa.density.structureless import Columns
-from disentree.mimosa.finders.flats.noisy_subspaces import WhiteNoise
+from disentree.mimosa.density.structureless import Columns, WhiteNoise
 from disentree.utils.extras import needing
 
 log = logging.getLogger("disentree.mimosa")

@@ -45,7 +45,7 @@ def construct_hierarchy(
     direct : list of tuple of int
         All components that each one encloses with no other between, the nearest first: its parent and others.
     """
-    ratios = enclosure_ratios(Z, components, dimensions, n_points=None, n_jobs=n_jobs)
+    ratios = enclosure_ratios(Z, components, dimensions, n_jobs)
     direct = directly_enclosed(ratios, ratios <= neighbor_lengthscale_mult)
     parents = nearest_parents(direct)
     hierarchy, order = tree_from_parents(dimensions, parents)

@@ -10,8 +10,6 @@ from jaxtyping import Float, Int
 
 from disentree.mimosa.density.sheet import Sheet, residuals
 
-FLOAT_BITS = 24  # bits of a coordinate: the precision of a float
-
 
 @dataclass(frozen=True)
 class Component:
@@ -60,6 +58,7 @@ def describe(
     """The components of labeled points, and the bits per point for its label, its coordinates on its component and
     its distance from it. Points without a component cost all of their coordinates."""
     n, n_dims = Z.shape
+    float_bits = np.finfo(np.float32).nmant + 1  # of a coordinate
     components: list[Component] = []
     bits = 0.0
     n_without = n - np.count_nonzero(labels >= 0)
@@ -69,10 +68,10 @@ def describe(
         place = _center_and_spread(points)
         components.append(Component(sheet.dimension, rows, core, parents[c], *place, direct[c]))
         if len(rows):
-            steps = np.maximum(residuals(sheet) * 2.0**FLOAT_BITS, 1.0)
+            steps = np.maximum(residuals(sheet) * 2.0**float_bits, 1.0)
             across = (n_dims - sheet.dimension) * np.log2(steps).mean()
-            bits += len(rows) * (sheet.dimension * FLOAT_BITS + across - np.log2(len(rows) / n))
-    bits += n_without * n_dims * FLOAT_BITS + (n_without * -np.log2(n_without / n) if n_without else 0.0)
+            bits += len(rows) * (sheet.dimension * float_bits + across - np.log2(len(rows) / n))
+    bits += n_without * n_dims * float_bits + (n_without * -np.log2(n_without / n) if n_without else 0.0)
     return components, float(bits / n)
 
 

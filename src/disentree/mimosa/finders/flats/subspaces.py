@@ -15,7 +15,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from disentree.geometry.neighbors import intrinsic_dimension, nearest_neighbors
 from disentree.geometry.subspaces import Tangents
-from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.tiles import Leaf, fit_flat_leaf
 from disentree.mimosa.finders.flats.decompose import Local, components_of
 from disentree.mimosa.finders.flats.tangents import anchored_flats
@@ -40,7 +40,7 @@ def find(
     rng: np.random.Generator,
     n_neighbors: int = 40,
     n_jobs: int = -1,
-) -> Candidate | None:
+) -> LeafCandidate | None:
     """The exact subspaces of rows; None if there are none, or too few rows.
 
     Parameters
@@ -56,7 +56,7 @@ def find(
 
     Returns
     -------
-    Candidate or None
+    LeafCandidate or None
     """
     n, n_dims = Z.shape
     k = min(n_neighbors, n - 1)
@@ -81,8 +81,8 @@ def find(
     sizes = np.array([len(rows) for rows in cores], dtype=float)
     # A mixture of Gaussians cannot compete with exact leaves.
     exact = sizes[np.array(found.dimensions) < n_dims].sum() >= MOSTLY * n
-    needless = ["mixture", *needless_if_filled(leaves, cores, Z, rng)] if exact else []
-    return Candidate("subspaces", leaves, sizes / sizes.sum(), {"needless": needless, "exact": bool(exact)})
+    needless = ("mixture", *needless_if_filled(leaves, cores, Z, rng)) if exact else ()
+    return LeafCandidate("subspaces", leaves, sizes / sizes.sum(), is_exact=bool(exact), makes_needless=needless)
 
 
 def needless_if_filled(
