@@ -16,7 +16,7 @@ class FinderConstants:
     # Gaussians are no thinner than this, relative to the widest direction: thinner ones have covariances that
     # cannot be inverted in double precision, and exact manifolds are found by the atlas.
     thinnest: float = 1e-5
-    looked_at: int = 2000  # rows that tell whether leaves fall apart
+    looked_at: int = 4000  # rows that tell whether leaves fall apart, and that a region is searched in, at most
 
 
 FINDERS = FinderConstants()

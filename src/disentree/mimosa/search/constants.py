@@ -17,7 +17,6 @@ class SearchConstants:
     more: float = 1.05
     higher: float = 1.15  # mean dimension of rows on fewer leaves relative to that on more leaves, at most
     # looking again, region by region
-    rows: int = 4000  # of a region that are searched: a region is simpler than the whole
     regions: int = 12  # the largest ones, which are looked into
     touching: float = 0.02  # share of nearest neighbors that are in another component, for two that touch
     most_dimensions: int = 20  # of a region: in more, neighbors are too far apart to say anything

@@ -22,6 +22,7 @@ from disentree.mimosa.density.chart_mixture import ChartCandidate
 from disentree.mimosa.density.framed import Frame, InnerLeaf
 from disentree.mimosa.density.structureless import Background, Columns, fit_margins, precision_of_coordinates
 from disentree.mimosa.finders.atlas import finder as atlas
+from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.flats import subspaces
 from disentree.mimosa.finders.modes import mixture
 from disentree.mimosa.finders.modes.finder import wide_enough
@@ -100,7 +101,7 @@ def _regions(
     """Components that touch each other and no others, and single ones; the largest first. All components together
     are no region: the whole was searched already."""
     k = len(candidate.components)
-    some = thinned(np.arange(len(Z)), SEARCH.rows)
+    some = thinned(np.arange(len(Z)), FINDERS.looked_at)
     nearest = np.asarray(KDTree(Z[some]).query(Z[some], 6)[1])[:, 1:]
     touch = np.zeros((k, k))
     np.add.at(touch, (np.repeat(labels[some], nearest.shape[1]), labels[some][nearest].ravel()), 1)
@@ -121,7 +122,7 @@ def _proposals(
     rows: Rows,
 ) -> Iterator[LeafCandidate]:
     """What is found in the region's own coordinates, as densities of all coordinates."""
-    Z = Z[thinned(np.arange(len(Z)), SEARCH.rows)]
+    Z = Z[thinned(np.arange(len(Z)), FINDERS.looked_at)]
     frame = _frame(region, Z, errors)
     if frame is None:
         return
@@ -151,7 +152,7 @@ def _clouds(
     """A region as one cloud, which may be skewed or curved: a mixture of Gaussians that are not told apart, and a
     Gaussian of columns with normal margins. The mixture is in the region's own coordinates: a cloud in a plane is
     as flat as the plane."""
-    Z = Z[thinned(np.arange(len(Z)), SEARCH.rows)]
+    Z = Z[thinned(np.arange(len(Z)), FINDERS.looked_at)]
     errors, floor = precision_of_coordinates(columns)
     frame = _frame(region, Z, errors) or Frame.fit(Z, Z.shape[1], floor)
     Y = frame(Z)

@@ -24,8 +24,9 @@ class TreeConstants:
     dependent: float = 0.2
     # which variables are the same
     alone: float = 0.95  # share of the squared change, in deviations, that is one variable's: a turn of 13 degrees
-    some: float = 0.25  # the same for a variable that can be turned; with less it runs across
-    missed: float = 0.3  # extent of a variable that may lie outside of the span of the enclosing leaf
+    # The same for a variable that can be turned, with less it runs across; and the extent of a variable that may
+    # lie outside of the span of the enclosing leaf.
+    some: float = 0.3
     turned: float = 0.05  # nats that codes may become more dependent by when a variable is turned
     bins: int = 8  # of each of two variables, to measure that
     map_rows: int = 20_000  # that maps of leaves are fitted to, at most: more do not change them

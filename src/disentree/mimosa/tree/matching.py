@@ -41,7 +41,7 @@ def match_variables(
             codes = maps.encode(rows, np.full(len(rows), outer))[:, maps.items.columns[own]]
             change = np.square(found.slopes / np.maximum(codes.std(axis=0), 1e-300))
             shares = change / max(float(change.sum()), 1e-300)
-            if found.missed > TREE.missed or not change.sum() > 0:
+            if found.missed > TREE.some or not change.sum() > 0:
                 continue
             at = int(shares.argmax())
             reference = int(maps.items.columns[own[at]])

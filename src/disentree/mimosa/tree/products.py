@@ -8,7 +8,7 @@ never on together are options of one categorical. What is left beside each other
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -23,31 +23,15 @@ from disentree.mimosa.tree.constants import TREE
 
 def arrange(on: Bool[np.ndarray, "n s"]) -> list[Choice]:
     """The choices of switches, from the rows in which each is on."""
-    n, s = on.shape
-    share = on.mean(axis=0)
-    both = on.T.astype(float) @ on
-    expected = n * np.outer(share, share)
-    without = both.diagonal()[:, None] - both  # row: on, column: off
-    chance = n * np.outer(share, 1 - share)
+    n, share = len(on), on.mean(axis=0)
     fewest = max(TREE.expected, TREE.rare * n)
-    needs = (chance >= fewest) & (without <= TREE.inside * chance)
+    parent = parents_of(on, fewest)
+    both, expected = on.T.astype(float) @ on, n * np.outer(share, share)
     never = (expected >= fewest) & (both <= TREE.inside * expected)
-    parent = np.full(s, -1)
-    for i in range(s):
-        above = [j for j in np.flatnonzero(needs[i]) if j != i and (share[j] > share[i] or not needs[j, i])]
-        if above:
-            parent[i] = min(above, key=lambda j: (share[j], j))
 
     def choices(siblings: Sequence[int]) -> list[Choice]:
-        groups: list[list[int]] = []
-        for i in sorted(siblings, key=lambda i: (-share[i], i)):
-            own = [g for g in groups if all(never[i, j] for j in g)]
-            if own:
-                own[0].append(i)
-            else:
-                groups.append([i])
         out = []
-        for group in groups:
+        for group in alternatives(sorted(siblings, key=lambda i: (-share[i], i)), lambda i, j: bool(never[i, j])):
             rows = on[:, parent[group[0]]] if parent[group[0]] >= 0 else np.ones(n, bool)
             none = (rows & ~on[:, group].any(axis=1)).sum()
             options = ([-1] if none > TREE.inside * rows.sum() * np.prod(1 - share[group]) else []) + sorted(group)
@@ -58,11 +42,40 @@ def arrange(on: Bool[np.ndarray, "n s"]) -> list[Choice]:
     return choices(np.flatnonzero(parent < 0).tolist())
 
 
+def parents_of(on: Bool[np.ndarray, "n s"], fewest: float) -> Int[np.ndarray, " s"]:
+    """For each switch the rarest one that it needs: without which it is hardly ever on, though chance would give
+    at least so many such rows; -1 for none."""
+    share = on.mean(axis=0)
+    both = on.T.astype(float) @ on
+    without = both.diagonal()[:, None] - both  # row: on, column: off
+    chance = len(on) * np.outer(share, 1 - share)
+    needs = (chance >= fewest) & (without <= TREE.inside * chance)
+    parent = np.full(on.shape[1], -1)
+    for i in range(on.shape[1]):
+        above = [j for j in np.flatnonzero(needs[i]) if j != i and (share[j] > share[i] or not needs[j, i])]
+        if above:
+            parent[i] = min(above, key=lambda j: (share[j], j))
+    return parent
+
+
+def alternatives(switches: Sequence[int], never: Callable[[int, int], bool]) -> list[list[int]]:
+    """Switches that are options of one choice, since any two of them are never on together; those that go with
+    others are alone. The first choice that a switch fits in is its own."""
+    groups: list[list[int]] = []
+    for i in switches:
+        own = next((group for group in groups if all(never(i, j) for j in group)), None)
+        if own is None:
+            groups.append([i])
+        else:
+            own.append(i)
+    return groups
+
+
 def is_product(choices: Sequence[Choice]) -> bool:
     """Whether there are choices beside each other, and each of them can be off.
 
-    A choice of which one option must be taken is no question of yes or no, but a fork: what is beside it is told
-    below each of its options, which makes a tree of all.
+    Where one option is always taken, a choice is a split and not a switch: what is beside it is below each of its
+    options, which makes a tree of all.
     """
     groups = [choices, *(inner for choice in all_choices(choices) for inner in choice.below)]
     beside = [group for group in groups if len(group) > 1]
