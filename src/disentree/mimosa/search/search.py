@@ -59,11 +59,11 @@ def finders_for(rows: Rows) -> list[Finder]:
 
 
 def seed_of(step: str, seed: np.random.SeedSequence) -> np.random.SeedSequence:
-    """The seed of a step or finder, which does not depend on who else is asked: a child with a number, by which
-    answers of earlier versions come back, or with its name for any other finder."""
+    """The seed of a step or finder, which does not depend on who else is asked: the child of a number, by which
+    answers of earlier versions come back, or of its name for any other finder."""
     numbers = {"split": 0, "subspaces": 1, "sheets": 1, "noisy subspaces": 2, "atlas": 3, "mixture": 4}
     numbers |= {"looking again": 5, "switches": 6}
-    key = (numbers[step],) if step in numbers else (len(numbers), *step.encode())
+    key = (numbers[step],) if step in numbers else (7, *step.encode())
     return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key), pool_size=seed.pool_size)
 
 
@@ -110,9 +110,7 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
                     silent.append(finder.name)
                     continue
                 add(new, partial(_refitted, finder, rows, refit, new) if whole else lambda _, new=new: new, began)
-                needless.update(
-                    _needless([found[c.finder] for c in new if c.finder in scores], scores, rows.rigor)
-                )
+                needless |= _needless(new, scores, rows.rigor)
         except np.linalg.LinAlgError as error:
             warnings.warn(f"{finder.name} was left out: {error}", RuntimeWarning, stacklevel=2)
         except KeyboardInterrupt:
@@ -177,9 +175,10 @@ def _needless(new: Sequence[Candidate], scores: dict[str, Score], rigor: float) 
     plain = best_plain(list(scores.values()))
     out: set[str] = set()
     for candidate in new:
-        score = scores[candidate.finder]
-        is_enough = saving(score.bits, plain.bits)[0] > candidate.needless_bits
-        if is_enough and has_structure(score, plain, rigor):
+        score = scores.get(candidate.finder)
+        if score is None or saving(score.bits, plain.bits)[0] <= candidate.needless_bits:
+            continue
+        if has_structure(score, plain, rigor):
             out.update(candidate.makes_needless)
     return out
 

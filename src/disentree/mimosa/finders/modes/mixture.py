@@ -188,5 +188,13 @@ def fitted(name, Z, space, floor, rng, families, most, merged, rigor) -> Mixture
         share = mixture.shares[groups == g].sum()
         leaves.append(MixtureLeaf(space, pieces, leaf_dimension(pieces, space, floor, n * share)))
         shares.append(share)
-    found = {"family": family, "mixture": mixture, "groups": groups, "space": space}
-    return MixtureCandidate(name, leaves, np.array(shares), has_valleys=merged, **found)
+    return MixtureCandidate(
+        name,
+        leaves,
+        np.array(shares),
+        has_valleys=merged,
+        family=family,
+        mixture=mixture,
+        space=space,
+        groups=groups,
+    )
