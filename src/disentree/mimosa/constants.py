@@ -13,7 +13,6 @@ class FitConstants:
     latent_landmarks: int = 200_000  # of the latent of an autoencoder, where sheets need dense neighborhoods
     fewest_complete: int = 100  # rows of a table without an empty number, for the others to be left out
     core: float = 0.9  # probability of a row's path, for the row to be in the core of its component
-    map_rows: int = 20_000  # that the maps to codes are fitted to: more do not change them
 
 
 FIT = FitConstants()

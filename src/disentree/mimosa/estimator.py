@@ -18,13 +18,14 @@ from disentree.mimosa.coordinates.choosing import REPRESENTATIONS, latent_coordi
 from disentree.mimosa.coordinates.loading import load_representation
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.density.structureless import Background
 from disentree.mimosa.explain.factors import factor_columns
 from disentree.mimosa.explain.verdict import verdict, what_it_saves
 from disentree.mimosa.fit import fit
 from disentree.mimosa.inputs import check_common_settings, check_one_of, check_whole, is_frame, remember_columns
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.paper.algorithm1_mimosa import PaperMIMOSA
-from disentree.mimosa.search.judge import STRUCTURELESS, background
+from disentree.mimosa.search.judge import STRUCTURELESS
 from disentree.mimosa.search.structure import Settings
 from disentree.mimosa.stability.comparing import Found
 from disentree.mimosa.stability.resampling import resample
@@ -335,7 +336,7 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         Z = self._transform(X)
         # with the broad background that the judge gives to every candidate, so that one strange row does not
         # decide
-        broad = background(self.embedding_, np.full(Z.shape[1], np.finfo(float).tiny))
+        broad = Background.fit(self.embedding_, np.full(Z.shape[1], np.finfo(float).tiny))
         bits = float(broad.mixed(self.candidate_.log_density(Z), Z).mean()) / np.log(2)
         if self.representation_.kind != "linear" or not Z.shape[1]:
             return bits

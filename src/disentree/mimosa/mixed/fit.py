@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.structureless import fit_gaussian
 from disentree.mimosa.explain.formatting import either
 from disentree.mimosa.mixed.branches import Branch, Names, make_branches, product_hierarchy, thing_names
@@ -170,7 +170,7 @@ def _entropy(labels: Int[np.ndarray, " n"]) -> float:
 
 
 def _as_one_cloud(found: Structure) -> Structure:
-    cloud = Candidate("gaussian", [fit_gaussian(found.landmarks, found.coordinates.floor)], np.ones(1))
+    cloud = LeafCandidate("gaussian", [fit_gaussian(found.landmarks, found.coordinates.floor)], np.ones(1))
     arrangement = arrange_leaves(cloud, found.landmarks)
     return replace(found, outcome=without_leaves(found.outcome, arrangement.candidate), arrangement=arrangement)
 
@@ -184,7 +184,7 @@ def _with_classes(found: Structure, classes: LatentClasses | None, seconds: floa
     core = tree.hierarchy.to_dict()
     core["variables"].append({"kind": "categorical", "options": [{"variables": []}] * k})
     tree = Arrangement(
-        Hierarchy.from_dict(core), Candidate(CLASSES, [cloud] * k, classes.shares), [None] * k, [()] * k
+        Hierarchy.from_dict(core), LeafCandidate(CLASSES, [cloud] * k, classes.shares), [None] * k, [()] * k
     )
     outcome = with_classes(outcome, classes, cloud.dimension, seconds)
     return replace(found, outcome=outcome, arrangement=tree)

@@ -10,8 +10,10 @@ import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
 from disentree.mimosa.constants import FIT
-from disentree.mimosa.coordinates.choosing import Coordinates, choose_coordinates, landmarks, white_noise
-from disentree.mimosa.search.search import Outcome, latent_finders, search, table_finders, table_inside
+from disentree.mimosa.coordinates.choosing import Coordinates, choose_coordinates, landmarks
+from disentree.mimosa.coordinates.noise import white_noise
+from disentree.mimosa.finders.protocol import Rows
+from disentree.mimosa.search.search import Outcome, finders_for, search
 from disentree.mimosa.search.steps import Steps
 from disentree.mimosa.tree.arrange import Arrangement, arrange_leaves
 
@@ -57,19 +59,15 @@ def find_structure(
             coordinates = choose_coordinates(seen, settings.representation, seeds[0], settings.verbose)
         represent = coordinates.representation.transform
         embedding = represent(X)
-    columns, n_neighbors, n_jobs = coordinates.columns, settings.n_neighbors, settings.n_jobs
+    columns, floor = coordinates.columns, coordinates.floor
     usual = FIT.latent_landmarks if columns is None else FIT.landmarks
     most = usual if settings.max_landmarks is None else int(settings.max_landmarks)
     Z = embedding if seen is X else represent(seen)
     Z = Z[landmarks(Z, most, seeds[1])]
-    if columns is None:
-        finders, inside = latent_finders(n_neighbors, n_jobs), None
-    else:
-        noise = white_noise(seen, columns, coordinates.decomposed)
-        finders = table_finders(coordinates.floor, columns, noise, n_neighbors, n_jobs, settings.rigor)
-        inside = table_inside(columns, n_neighbors, n_jobs)
-    finders = [finder for finder in finders if finder.name not in settings.skipped]
-    outcome = search(Z, coordinates.floor, columns, finders, seeds[2], step, inside, settings.rigor)
+    noise = None if columns is None else white_noise(seen, columns, coordinates.decomposed)
+    rows = Rows(Z, floor, columns, noise, settings.n_neighbors, settings.n_jobs, settings.rigor)
+    finders = [finder for finder in finders_for(rows) if finder.name not in settings.skipped]
+    outcome = search(rows, finders, seeds[2], step)
     with step("hierarchy"):
         arrangement = arrange_leaves(outcome.candidate, Z)
     return Structure(coordinates, embedding, Z, outcome, arrangement)
