@@ -94,7 +94,7 @@ def test_apply_never_overwrites_its_input(run, tmp_path, out):
 SLOW = """
 import sys, time
 from disentree.cli import main
-from disentree.runs.steps import apply
+from disentree.runs import apply
 
 def slow(*args):
     print("working", flush=True)

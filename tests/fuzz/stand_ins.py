@@ -79,7 +79,7 @@ class QuickModel:
 
     quick = paper = classmethod(lambda cls, images=False, **settings: cls(**settings))
 
-    def fit(self, X, hierarchy, paths):
+    def fit(self, X, hierarchy, paths, preprocessor=None):
         self.hierarchy_, self.shape = TREE, X.shape[1:]
         return self
 

@@ -114,6 +114,7 @@ def test_a_structure_of_ones_own(tmp_path, fakes, one_picture):
 def test_a_folder_of_an_earlier_format_is_refused_in_a_sentence(copy_of_finished, one_picture):
     run = Run.open(copy_of_finished)
     run.write_sealed("config.json", {**run.about, "format": 1, "versions": {"disentree": "0.1"}})
+    (run.folder / "events.jsonl").unlink()  # which has the settings too
     for args in (("report", copy_of_finished), ("run", *STICKS, "--structure", "true", "--out", copy_of_finished)):
         result = invoke(*args)
         assert result.exit_code == 2
