@@ -37,14 +37,9 @@ def flats_in_noise(
     estimated to save more."""
     Y = Z / noise
     rng = np.random.default_rng(seed)
-    some = (
-        np.sort(rng.choice(len(Y), FLATS.searched, replace=False))
-        if len(Y) > FLATS.searched
-        else np.arange(len(Y))
-    )
-    flats = find_flats(Y[some], rng)
+    flats = find_flats(Y, rng)
     found = settle(Y, flats, noise, k, n_jobs) if flats else None
-    if found is None or found.saving < FLATS.achieved * estimated_saving(Z[some], k, seed, n_jobs):
+    if found is None or found.saving < FLATS.achieved * estimated_saving(Z, k, seed, n_jobs):
         return None
     return found
 
@@ -53,7 +48,7 @@ def find_flats(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> list[Af
     """Flats from the lowest dimension up, each looked for among the points that those before do not hold; none if
     most are pieces of something curved."""
     n_dims = Y.shape[1]
-    min_points = max(FLATS.min_points, int(FLATS.min_share * len(Y)))
+    min_points = _min_points(len(Y))
     left = np.arange(len(Y))
     flats: list[AffineSubspace] = []
     n_curved = 0
@@ -73,6 +68,11 @@ def find_flats(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> list[Af
     return flats if 2 * n_curved <= len(flats) else []
 
 
+def _min_points(n: int) -> int:
+    """Points in a ball, or on a flat, at least: twice those that a density is estimated from."""
+    return max(2 * FLATS.nearby, int(FLATS.min_share * n))
+
+
 def _best_flat(
     Y: Float[np.ndarray, "n D"], left: Int[np.ndarray, " m"], d: int, min_points: int, rng: np.random.Generator
 ) -> AffineSubspace | None:
@@ -82,15 +82,13 @@ def _best_flat(
     for anchor in rng.choice(len(P), min(FLATS.anchors, len(P)), replace=False):
         distance = np.linalg.norm(P - P[anchor], axis=1)
         order = np.argsort(distance, kind="stable")
-        radius, size = FLATS.smallest_ball, 0
+        radius, size = 2 * FLATS.extent, 0
         while size < len(P):
             size = int(np.searchsorted(distance[order], radius))
-            if size >= FLATS.min_points:
-                ball = (
-                    rng.choice(order[:size], FLATS.ball_points, replace=False)
-                    if size > FLATS.ball_points
-                    else order[:size]
-                )
+            if size >= min_points:
+                ball = order[:size]
+                if size > FLATS.sample_rows:
+                    ball = rng.choice(ball, FLATS.sample_rows, replace=False)
                 if found := _best_in_ball(P[ball], P[anchor], d, rng):
                     candidates.append((found[0], radius, found[1]))
                 if d == 0:
@@ -202,7 +200,7 @@ def settle(
     What no flat holds is a component of full dimension if it is more than the noise leaves over.
     """
     n, n_dims = Y.shape
-    min_points = max(FLATS.min_points, int(FLATS.min_share * n))
+    min_points = _min_points(n)
     labels = np.full(n, -1)
     for c, flat in enumerate(flats):  # lowest dimension first
         labels[(labels < 0) & (flat.distances(Y) <= reach(n_dims - flat.dimension) + 1)] = c
