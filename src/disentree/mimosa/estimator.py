@@ -25,10 +25,11 @@ from disentree.mimosa.coordinates.loading import load_representation
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.explain.factors import factor_columns
 from disentree.mimosa.explain.verdict import verdict, what_it_saves
+from disentree.mimosa.finders.protocol import Rows
 from disentree.mimosa.inputs import check_common_settings, check_one_of, check_whole, is_frame
 from disentree.mimosa.mixed.estimator import TableTreeEstimator
 from disentree.mimosa.paper.algorithm1_mimosa import PaperMIMOSA
-from disentree.mimosa.search.search import Outcome, latent_finders, search, table_finders, table_inside
+from disentree.mimosa.search.search import Outcome, finders_for, search
 from disentree.mimosa.stability.stability import Found, Stability, product_summary, stability_of
 from disentree.mimosa.tree.arrange import arrange_leaves
 from disentree.mimosa.tree.codes import codes_of, find_matches, log2_density
@@ -246,14 +247,10 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         most = LANDMARKS[self.representation_.kind] if self.max_landmarks is None else self.max_landmarks
         Z = Z[landmarks(Z, int(most), seeds[1])]
         self._floor, columns = coordinates.floor, coordinates.columns
-        if columns is None:
-            finders, inside = latent_finders(self.n_neighbors, self._workers), None
-        else:
-            noise = white_noise(seen, columns, coordinates.decomposed)
-            finders = table_finders(self._floor, columns, noise, self.n_neighbors, self._workers, self._rigor)
-            inside = table_inside(columns, self.n_neighbors, self._workers)
-        finders = [finder for finder in finders if finder.name not in self._unasked]
-        outcome = search(Z, self._floor, columns, finders, seeds[2], self._timed, inside, self._rigor)
+        noise = None if columns is None else white_noise(seen, columns, coordinates.decomposed)
+        rows = Rows(Z, self._floor, columns, noise, self.n_neighbors, self._workers, self._rigor)
+        finders = [finder for finder in finders_for(rows) if finder.name not in self._unasked]
+        outcome = search(rows, finders, seeds[2], self._timed)
         self.candidates_, self._silent = outcome.table, outcome.silent
         self.interrupted_ = outcome.interrupted
         self.description_length_ = outcome.description_length

@@ -9,7 +9,6 @@ from disentree.geometry.maps import additive_maps
 from disentree.geometry.maps.additive import Items, spread_of
 from disentree.geometry.maps.additive_maps import _own_directions, fit_additive_maps, has_too_many_paths
 from disentree.geometry.maps.linear_maps import fit_linear_maps
-from disentree.mimosa.tree import codes as mimosa_codes
 
 C = {"kind": "continuous"}
 
@@ -102,9 +101,7 @@ def test_codes_of_mimosa_with_very_many_paths(monkeypatch):
     model = MIMOSA(random_state=0).fit(numbers)
     one = model.transform(numbers)
     monkeypatch.setattr(additive_maps, "MANY_NUMBERS", 0)
-    mimosa_codes._MAPS.clear()
     other = model.transform(numbers)
-    mimosa_codes._MAPS.clear()
     np.testing.assert_array_equal(np.isnan(one), np.isnan(other))
     model.hierarchy_.validate(other)
     continuous = ~model.hierarchy_.is_categorical

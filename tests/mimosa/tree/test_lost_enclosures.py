@@ -1,4 +1,4 @@
-"""Components that enclose several others: what a tree loses; covers `lost.py` and `enclosure.py`."""
+"""Components that enclose several others: what a tree loses; covers `enclosure.py` too."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from disentree.cofhae.checks import check_matches
 from disentree.cofhae.targets import Targets, align_targets
 from disentree.datasets import load_dataset
 from disentree.metrics import h_error
-from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.tiles import fit_flat_leaf
 from disentree.mimosa.paper.algorithm7_construct_hierarchy import construct_hierarchy
 from disentree.mimosa.tree.codes import codes_of
@@ -221,6 +221,6 @@ def test_a_line_along_the_edge_of_a_square_is_in_its_reach_but_not_one_beyond(di
     labels = np.repeat([0, 1], n)
     Z = np.concatenate([line, square]) + noise * rng.standard_normal((2 * n, 3))
     leaves = [fit_flat_leaf(Z[labels == c], d, 1e-9, rng) for c, d in enumerate([1, 2])]
-    candidate = Candidate("test", leaves, np.array([0.5, 0.5]))
+    candidate = LeafCandidate("test", leaves, np.array([0.5, 0.5]))
     found, _ = enclosures(candidate, Z, candidate.posteriors(Z).argmax(axis=1))
     assert found.tolist() == [[False, encloses], [False, False]]

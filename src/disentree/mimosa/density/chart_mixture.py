@@ -8,7 +8,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from disentree.mimosa.density.chart import fit_chart
-from disentree.mimosa.density.tiles import Along, Leaf, Tile, log_sum, n_tiles_along
+from disentree.mimosa.density.logs import log_sum
+from disentree.mimosa.density.tiles import Along, Leaf, Tile, n_tiles_along
 
 BACKGROUND = 0.005  # share of the background
 EM_ROUNDS = 4  # of assigning rows to charts and fitting charts to rows
@@ -61,10 +62,6 @@ class ChartCandidate:
 
     def labels(self, Z: Float[np.ndarray, "n D"]) -> Int[np.ndarray, " n"]:
         return self.log_joint(Z).argmax(axis=1)
-
-    def outlier_score(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
-        """Log odds that the background made a row."""
-        return self.background.log_density(Z) - log_sum(self.log_joint(Z))
 
     def bits(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
         return -self.log_density(Z) / np.log(2)

@@ -8,8 +8,9 @@ from typing import no_type_check
 import numpy as np
 from numba import njit
 
+from disentree.mimosa.density.logs import LOG_2PI
+
 POOLED, LOWRANK, FULL = 0, 1, 2
-LOG_2PI = float(np.log(2 * np.pi))
 TINY = 1e-300
 
 

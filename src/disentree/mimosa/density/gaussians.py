@@ -23,20 +23,12 @@ import numpy as np
 from jaxtyping import Float
 
 from disentree.mimosa.density import em_kernels as kernels
+from disentree.mimosa.density.logs import LOG_2PI, log_sum
 
 FAMILIES = {"pooled": kernels.POOLED, "lowrank": kernels.LOWRANK, "full": kernels.FULL}
-LOG_2PI = float(np.log(2 * np.pi))
 # A direction is wide if its variance is GAP times that of the widest residual direction, and residual variances
 # differ by no more than FLAT, beside what few rows make of equal ones.
 GAP, FLAT = 10.0, 4.0
-
-
-def log_sum(joint: Float[np.ndarray, "n k"]) -> Float[np.ndarray, " n"]:
-    """Log of the sum of exponentials of each row (scipy's does the same at three times the cost)."""
-    if joint.shape[1] == 1:
-        return joint[:, 0]
-    top = joint.max(axis=1)
-    return top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtr, ndtri
 
+from disentree.mimosa.density.logs import LOG_2PI
+
 KNOTS = (0, 3, 6, 12, 24)  # inner knots that are tried for each column; none is a straight line (normal as it is)
 INNER_FOLDS = 4
 CHOOSING = 4000  # rows that the number of knots is chosen on
-LOG_2PI = float(np.log(2 * np.pi))
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import gammaln
 
 from disentree.mimosa.coordinates.columns import Columns
-from disentree.mimosa.coordinates.columns import precision_of_coordinates as precision_of_coordinates
+from disentree.mimosa.density.candidate import Undirected
 from disentree.mimosa.density.gaussians import dimension_of, log_gaussians, not_below
 from disentree.mimosa.density.margins import Margins
 
@@ -36,7 +37,7 @@ def shrunk_covariance(Z: Float[np.ndarray, "n D"], floor: Float[np.ndarray, " D"
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(Undirected):
     mean: Float[np.ndarray, " D"]
     covariance: Float[np.ndarray, "D D"]
     dimension: int
@@ -67,7 +68,7 @@ def fit_ppca(Z, floor) -> Gaussian:
 
 
 @dataclass(frozen=True)
-class MarginsGaussian:
+class MarginsGaussian(Undirected):
     """Columns with normal margins, and a Gaussian of their scores (a Gaussian copula with smooth margins)."""
 
     columns: Columns
@@ -88,3 +89,28 @@ def fit_margins(Z, columns: Columns, margins: Margins | None = None) -> MarginsG
     D = S.shape[1]
     dimension = dimension_of(np.atleast_2d(np.cov(Z.T, bias=True)), np.zeros(D), len(Z))
     return MarginsGaussian(columns, margins, fit_gaussian(S, np.full(D, SCORE_FLOOR)), dimension)
+
+
+@dataclass(frozen=True)
+class Background:
+    """A broad density that every candidate gets alike, so that one strange row does not decide: a multivariate
+    Cauchy with the deviations of the data as its scale, whose share is one row of the data."""
+
+    mean: Float[np.ndarray, " D"]
+    deviations: Float[np.ndarray, " D"]
+    share: float
+
+    @classmethod
+    def fit(cls, Z: Float[np.ndarray, "n D"], floor: Float[np.ndarray, " D"]) -> Background:
+        """Of rows; no deviation is below the precision."""
+        return cls(np.median(Z, axis=0), np.maximum(Z.std(axis=0), floor), 1.0 / (len(Z) + 1))
+
+    def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
+        D = Z.shape[1]
+        r2 = (((Z - self.mean) / self.deviations) ** 2).sum(axis=1)
+        norm = gammaln((1 + D) / 2) - gammaln(0.5) - 0.5 * D * np.log(np.pi) - np.log(self.deviations).sum()
+        return norm - 0.5 * (1 + D) * np.log1p(r2)
+
+    def mixed(self, log_density: Float[np.ndarray, " n"], Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
+        """The log density of a candidate with its share of the background."""
+        return np.logaddexp(np.log1p(-self.share) + log_density, np.log(self.share) + self.log_density(Z))

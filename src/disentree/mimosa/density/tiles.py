@@ -6,6 +6,7 @@ Built from rows and a dimension alone, so that the labels of any finder can be j
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from jaxtyping import Float, Int
 from scipy.cluster.vq import kmeans2
 
 from disentree.mimosa.density.chart import Chart, fit_chart, n_terms
+from disentree.mimosa.density.logs import log_sum
 
 FIT_ROWS = 2400  # rows that a chart is fitted to, at most: more do not change it
 ROWS_PER_TILE = 25  # rows behind each tile of the density along a chart
@@ -71,13 +73,6 @@ def n_tiles_along(n: int, d: int, n_charts: int) -> int:
     return int(np.clip(n // (ROWS_PER_TILE * (d + 1)), 1, max(1, MAX_TILES // n_charts)))
 
 
-def log_sum(A: Float[np.ndarray, "n k"]) -> Float[np.ndarray, " n"]:
-    top = A.max(axis=1)
-    safe = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
-        return np.log(np.exp(A - safe[:, None]).sum(axis=1)) + safe
-
-
 @dataclass(frozen=True)
 class Tile:
     chart: Chart
@@ -109,7 +104,30 @@ class Leaf:
         bent = [np.any(tile.chart.coefficients[1 + tile.chart.dimension :]) for tile in self.tiles]
         return bool(np.mean(bent) > 0.5)
 
-    def squares(self, Z: Float[np.ndarray, "n D"]) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    has_edge = True
+
+    @property
+    def noise_across(self) -> float:
+        """The deviation of rows across its charts."""
+        if not len(self.tiles[0].chart.sigma):
+            return 0.0
+        shares = np.exp([tile.log_share for tile in self.tiles])
+        squares = np.array([np.square(tile.chart.sigma).mean() for tile in self.tiles])
+        return float(np.sqrt(shares @ squares / shares.sum()))
+
+    def limits(self, quantiles: Sequence[float]) -> list[float]:
+        return list(quantiles)
+
+    def along(
+        self, Z: Float[np.ndarray, "n D"]
+    ) -> tuple[Float[np.ndarray, "n q"], Float[np.ndarray, " q"] | float]:
+        """Tangent coordinates of its only chart; rows as they are if it has several, or none of them."""
+        if len(self.tiles) > 1 or not self.dimension:
+            return Z, 1.0
+        chart = self.tiles[0].chart
+        return chart.split(Z)[0], chart.scale
+
+    def outwardness(self, Z: Float[np.ndarray, "n D"]) -> tuple[Float[np.ndarray, " n"], ...]:
         """Squared distances of rows along and across the chart that they are nearest to, in deviations of its own
         rows: how far within its reach they are, whether or not the leaf has rows there."""
         along, across = np.full(len(Z), np.inf), np.full(len(Z), np.inf)

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.sizes import with_sizes
 from disentree.mimosa.base import TreeEstimator
-from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.structureless import fit_gaussian
 from disentree.mimosa.mixed.latent_classes import FoundClasses, find_classes
 from disentree.mimosa.mixed.model import Existing, TableModel, answers_in, find_branches, finish, says_more
@@ -92,7 +92,7 @@ class TableTreeEstimator(TreeEstimator):
             self._silent = (*self._silent, CLASSES)
             return None
         k, cloud = len(classes.shares), self.candidate_.components[0]
-        self.candidate_ = Candidate(CLASSES, [cloud] * k, classes.shares)
+        self.candidate_ = LeafCandidate(CLASSES, [cloud] * k, classes.shares)
         tree = self.hierarchy_.to_dict()
         tree["variables"].append({"kind": "categorical", "options": [{"variables": []}] * k})
         self.hierarchy_ = Hierarchy.from_dict(tree)
@@ -107,7 +107,7 @@ class TableTreeEstimator(TreeEstimator):
 
     def _forget_leaves(self, Z: Float[np.ndarray, "m D"]) -> None:
         """Take the numbers for one cloud: their leaves only repeat what exists where."""
-        self._set_hierarchy(Candidate("gaussian", [fit_gaussian(Z, self._floor)], np.ones(1)), Z)
+        self._set_hierarchy(LeafCandidate("gaussian", [fit_gaussian(Z, self._floor)], np.ones(1)), Z)
         self.candidates_.sort(key=lambda row: (row["finder"] not in STRUCTURELESS, row["bits"]))
         self.description_length_ = self.candidates_[0]["bits"]
         for row in self.candidates_:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.mixed.category_models import Answers, Classes, Network, fit_classes, fit_network, fit_traits
-from disentree.mimosa.search.judge import FEW, FOLDS
+from disentree.mimosa.search.constants import SEARCH
 
 FEWEST_ROWS, FEWEST_COLUMNS = 100, 3
 # Numbers of classes. If the last is best there are no groups: columns depend on each other in some other way.
@@ -75,7 +76,7 @@ def find_classes(
         return None
     answers = Answers.of(columns, n_levels)
     some = answers.take(np.sort(rng.permutation(len(answers))[:SEEN]))
-    parts = rng.permutation(len(some)) % (FOLDS if len(some) < FEW else 2)
+    parts = rng.permutation(len(some)) % (SEARCH.folds if len(some) < FINDERS.whole_below else 2)
     without = _held_out(some, parts, fit_network)
     k, bits = _best_number(some, parts, rng)
     saved, doubt = _saving(without, bits)

@@ -28,7 +28,7 @@ def construct_hierarchy(
     Returns the hierarchy, the component of each of its paths, the parent of each component, and all components
     that each one encloses with no other between, the nearest first: its parent and others.
     """
-    ratios = enclosure_ratios(Z, components, dimensions, n_points=None, n_jobs=n_jobs)
+    ratios = enclosure_ratios(Z, components, dimensions, n_jobs)
     direct = directly_enclosed(ratios, ratios <= neighbor_lengthscale_mult)
     parents = nearest_parents(direct)
     hierarchy, order = tree_from_parents(dimensions, parents)

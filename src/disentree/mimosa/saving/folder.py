@@ -12,17 +12,19 @@ import numpy as np
 
 from disentree._version import __version__
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.density.candidate import Candidate, NoLeaf
+from disentree.mimosa.coordinates.columns import Columns
+from disentree.mimosa.density.candidate import LeafCandidate, NoLeaf
 from disentree.mimosa.density.chart import Chart
+from disentree.mimosa.density.choices import Choice, Product
 from disentree.mimosa.density.framed import Frame, InnerLeaf
 from disentree.mimosa.density.gaussians import Mixture
 from disentree.mimosa.density.margins import Margins, MonotoneMap
 from disentree.mimosa.density.mixture_leaf import GatedLeaf, MixtureLeaf, Space
+from disentree.mimosa.density.product import Cell, ProductCandidate, ProductSpace
 from disentree.mimosa.density.sheet import Sheet
-from disentree.mimosa.density.structureless import Columns, Gaussian, MarginsGaussian
+from disentree.mimosa.density.structureless import Gaussian, MarginsGaussian
 from disentree.mimosa.density.tiles import Along, Leaf, Tile
 from disentree.mimosa.finders.flats.sheets import SheetLeaf
-from disentree.mimosa.finders.switches.finder import Cell, ProductCandidate, ProductSpace
 from disentree.mimosa.mixed.branches import Branch, Names
 from disentree.mimosa.mixed.imputation import Filling
 from disentree.mimosa.mixed.model import TableModel
@@ -32,7 +34,6 @@ from disentree.mimosa.saving.model_card import write_card
 from disentree.mimosa.saving.state import from_state, to_state
 from disentree.mimosa.stability.stability import Stability
 from disentree.mimosa.tree.component import Component
-from disentree.mimosa.tree.products import Choice
 from disentree.utils.files import atomic_path, json_text, sha256_of
 from disentree.utils.versions import build_commit
 
@@ -44,7 +45,7 @@ PARTS = {
     part.__name__: part
     for part in (
         *(
-            Candidate,
+            LeafCandidate,
             Leaf,
             Tile,
             Along,
@@ -58,17 +59,10 @@ PARTS = {
             Columns,
         ),
         *(Columns, Gaussian, MarginsGaussian, SheetLeaf, Sheet, Frame, InnerLeaf),
-        *(NoLeaf, ProductCandidate, ProductSpace, Cell, Choice),
+        *(NoLeaf, ProductCandidate, ProductSpace, Cell, Product, Choice),
         *(TableModel, Filling, Existence, Switch, Branch, Names, Stability),
     )
 }
-
-
-def as_loaded(part: Any) -> Any:
-    """A part of a model as it will be when it has been saved and loaded: its arrays are in the same order in
-    memory."""
-    arrays: dict[str, np.ndarray] = {}
-    return from_state(to_state(part, arrays, "part"), arrays, PARTS)
 
 
 def table_to_json(table: TableModel) -> dict[str, Any]:

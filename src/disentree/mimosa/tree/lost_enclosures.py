@@ -27,36 +27,20 @@ def lost_in_words(
     matches: Sequence[Sequence[int]],
     name_of: Callable[[int], str],
 ) -> list[str]:
-    """Sentences about enclosures that a hierarchy does not hold.
-
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-    lost : list of dict
-        What `lost_enclosures` gave.
-    matches : list of list of int
-        Columns that are the same variable on different branches.
-    name_of : callable
-        How a path is called.
-
-    Returns
-    -------
-    list of str
-        One for each component that encloses more than the hierarchy shows, and one for each match.
-    """
+    """Sentences about enclosures that a hierarchy does not hold, one for each component that encloses more than it
+    shows, and one for each match: columns that are the same variable on different branches. `name_of` gives the
+    name of a path."""
     out = []
     for component in dict.fromkeys(one["component"] for one in lost):
         others = [name_of(one["parent"]) for one in lost if one["component"] == component]
         more = f"{name_of(component)} also encloses {_listed(others)}"
-        out.append(f"{_capital(more)}, which the tree cannot show: a branch of it grows from one leaf.")
+        out.append(
+            f"{more[:1].upper()}{more[1:]}, which the tree cannot show: a branch of it grows from one leaf."
+        )
     for columns in matches:
         names = _listed([hierarchy.variables[column].name for column in columns])
         out.append(f"{names} are the same variable on different branches.")
     return out
-
-
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
 
 
 def _listed(words: Sequence[str]) -> str:

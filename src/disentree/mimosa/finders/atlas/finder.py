@@ -5,14 +5,20 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from disentree.mimosa.density.candidate import Candidate, LeafCandidate
 from disentree.mimosa.density.chart_mixture import EM_ROUNDS, TRIMS, Background, ChartCandidate, refit, settle
 from disentree.mimosa.density.tiles import Leaf, celled
 from disentree.mimosa.finders.atlas.charts import MIN_SHARE, find_at, has_flats
 from disentree.mimosa.finders.atlas.consolidate import consolidate, telling_size
+from disentree.mimosa.finders.connected import connected_leaves
+from disentree.mimosa.finders.constants import FINDERS
+from disentree.mimosa.finders.protocol import FindsAgain, Rows
 
 log = logging.getLogger(__name__)
 
@@ -152,4 +158,30 @@ def describe(Z, labels, dims, precision, rng) -> ChartCandidate:
     return ChartCandidate("atlas", leaves, shares / shares.sum(), Background.fit(Z))
 
 
-__all__ = ["describe", "find", "noise_scale"]
+@dataclass(frozen=True)
+class Atlas(FindsAgain):
+    name: str = "atlas"
+
+    def propose(self, rows: Rows, rng: np.random.Generator) -> Sequence[Candidate]:
+        found = self._found(rows, rng)
+        if found is None:
+            return []
+        # Gaussians would need very many pieces to follow leaves that are thin and curved. Leaves that fall apart
+        # may be clouds that happen to lie on one chart.
+        curved = sum(share for leaf, share in zip(found.components, found.shares, strict=True) if leaf.is_curved)
+        leaves = LeafCandidate("atlas", found.components, found.shares, needless_bits=FINDERS.thin)
+        if curved < 0.5 or max(found.dimensions) == rows.Z.shape[1]:
+            return [leaves]
+        is_connected = connected_leaves(leaves, rows.Z) == len(found.components)
+        return [replace(leaves, makes_needless=("mixture",)) if is_connected else leaves]
+
+    def refit(self, rows: Rows, rng: np.random.Generator, found: Sequence[Candidate]) -> Sequence[Candidate]:
+        again = self._found(rows, rng)
+        return [] if again is None else [LeafCandidate("atlas", again.components, again.shares)]
+
+    def _found(self, rows: Rows, rng: np.random.Generator) -> ChartCandidate | None:
+        repeats = len(np.unique(rows.Z, axis=0)) < len(rows.Z)
+        return find(rows.jittered(rng) if repeats else rows.Z, rows.errors, rng)
+
+
+__all__ = ["Atlas", "describe", "find", "noise_scale"]

@@ -26,6 +26,10 @@ class FlatsConstants:
     counted: float = 0.1
     mostly: float = 0.3  # share of rows on exact subspaces, for data that is exact at all
     filled: float = 0.75  # intrinsic dimension of a leaf's rows relative to that of its subspace, if they fill it
+    # A row beside the core rows of a sheet continues it if it is less than half as far off it as from them (of
+    # ships without a jet nine in ten are, beside those with one; of moons and stars one in forty), and is not
+    # farther from them than half as far again as they are from each other.
+    beside: float = 0.5
     # Flats in noise; lengths in units of the noise.
     anchors: int = 48  # points around which flats are looked for at a time
     grown: int = 8  # of the flats found in balls, fitted to all points

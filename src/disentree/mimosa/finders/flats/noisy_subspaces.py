@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from disentree.mimosa.coordinates.noise import WhiteNoise as WhiteNoise
-from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.coordinates.noise import WhiteNoise
+from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.tiles import fit_flat_leaf
 from disentree.mimosa.finders.flats.noisy import flats_in_noise
 from disentree.mimosa.finders.flats.subspaces import has_gaps, needless_if_filled
@@ -20,7 +20,7 @@ def find(
     noise: WhiteNoise,
     n_neighbors: int = 40,
     n_jobs: int = -1,
-) -> Candidate | None:
+) -> LeafCandidate | None:
     """The subspaces that rows lie on within noise; None if none stands out, if most are pieces of something
     curved, or if neighborhoods of `n_neighbors` promise a better description."""
     k = min(n_neighbors, len(Z) - 1)
@@ -38,5 +38,5 @@ def find(
     clouds = min(found.dimensions) == 0 or any(
         has_gaps(leaf, Z[rows], rng) for leaf, rows in zip(leaves, cores, strict=True)
     )
-    needless = [] if clouds else needless_if_filled(leaves, cores, Z, rng)
-    return Candidate("noisy subspaces", leaves, sizes / sizes.sum(), {"needless": needless})
+    needless = () if clouds else tuple(needless_if_filled(leaves, cores, Z, rng))
+    return LeafCandidate("noisy subspaces", leaves, sizes / sizes.sum(), makes_needless=needless)

@@ -16,7 +16,7 @@ from sklearn.neighbors import kneighbors_graph
 from disentree.geometry.neighbors import intrinsic_dimension, nearest_neighbors
 from disentree.geometry.subspaces import Tangents
 from disentree.mimosa.coordinates.constants import COORDINATES
-from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.tiles import Leaf, fit_flat_leaf
 from disentree.mimosa.finders.flats.constants import FLATS
 from disentree.mimosa.finders.flats.decompose import Local, components_of
@@ -30,7 +30,7 @@ def find(
     rng: np.random.Generator,
     n_neighbors: int = 40,
     n_jobs: int = -1,
-) -> Candidate | None:
+) -> LeafCandidate | None:
     """The exact subspaces of rows, in neighborhoods of `n_neighbors`; None if there are none, or too few rows.
     `precision` is that of each coordinate."""
     n, n_dims = Z.shape
@@ -59,8 +59,8 @@ def find(
     sizes = np.array([len(rows) for rows in cores], dtype=float)
     # A mixture of Gaussians cannot compete with exact leaves.
     is_exact = bool(sizes[np.array(found.dimensions) < n_dims].sum() >= FLATS.mostly * n)
-    needless = ["mixture", *needless_if_filled(leaves, cores, Z, rng)] if is_exact else []
-    return Candidate("subspaces", leaves, sizes / sizes.sum(), {"needless": needless, "exact": is_exact})
+    needless = ("mixture", *needless_if_filled(leaves, cores, Z, rng)) if is_exact else ()
+    return LeafCandidate("subspaces", leaves, sizes / sizes.sum(), is_exact=is_exact, makes_needless=needless)
 
 
 def needless_if_filled(
