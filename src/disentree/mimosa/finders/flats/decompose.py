@@ -87,7 +87,7 @@ def polish(
     if len(dimensions) < 2:
         return found
     off = np.zeros(len(Z))
-    for _ in range(FLATS.rounds):
+    for _ in range(FLATS.tries):
         cores = [np.flatnonzero(labels == c) for c in range(len(dimensions))]
         if min(map(len, cores)) < neighbors.shape[1] // 2:
             break

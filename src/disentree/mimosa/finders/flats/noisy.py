@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy import stats
 
 from disentree.geometry.charts import quadratic_terms
 from disentree.geometry.subspaces import AffineSubspace, Tangents, reach
@@ -54,7 +55,7 @@ def find_flats(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> list[Af
     n_curved = 0
     for d in range(n_dims):
         misses = 0
-        while misses < FLATS.patience and len(left) >= min_points:
+        while misses < FLATS.tries // 2 and len(left) >= min_points:
             flat = _best_flat(Y, left, d, min_points, rng)
             if flat is None:
                 misses += 1
@@ -94,15 +95,16 @@ def _best_flat(
                 if d == 0:
                     break  # a larger ball has nothing to add to what is around a point
             radius *= 2
+    clear = stats.norm.isf(FLATS.chance)
     best, flat_of_best = 0.0, None
-    for _, radius, candidate in sorted(candidates, key=lambda one: -one[0])[: FLATS.grown]:
+    for _, radius, candidate in sorted(candidates, key=lambda one: -one[0])[: FLATS.tries]:
         flat = _grow(P, candidate, radius)
         if flat is None:
             continue
         held, around = _support(P, flat)
         excess = held - around
         # Beside a flat that is taken already there seems to be nothing, because its points are not left.
-        stands_out = _clearness(held, around, d) >= FLATS.clear and FLATS.stands_out * held >= _support(Y, flat)[1]
+        stands_out = _clearness(held, around, d) >= clear and FLATS.stands_out * held >= _support(Y, flat)[1]
         if stands_out and excess >= min_points and excess > best:
             best, flat_of_best = excess, flat
     return flat_of_best
@@ -208,7 +210,7 @@ def settle(
         labels[labels < 0] = len(flats)
         flats = [*flats, AffineSubspace.fit(Y, n_dims)]
     dims = np.array([flat.dimension for flat in flats])
-    for _ in range(FLATS.rounds):
+    for _ in range(FLATS.tries):
         labels, dims, sheets = _fitted(Y, labels, dims, min_points)
         if not sheets:
             return None
