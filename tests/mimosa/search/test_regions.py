@@ -7,10 +7,11 @@ from sklearn.metrics import adjusted_rand_score
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.metrics import h_error
+from disentree.mimosa.coordinates.columns import Columns
 from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.framed import Frame, InnerLeaf
 from disentree.mimosa.density.gaussians import log_gaussians
-from disentree.mimosa.density.structureless import Columns, fit_gaussian
+from disentree.mimosa.density.structureless import fit_gaussian
 from disentree.mimosa.density.tiles import fit_flat_leaf
 from disentree.mimosa.finders.protocol import Rows
 from disentree.mimosa.search.regions import is_thin, look_again

@@ -13,8 +13,9 @@ from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.metrics import h_error, purity_score
 from disentree.mimosa import description_length
+from disentree.mimosa.coordinates.columns import Columns
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
-from disentree.mimosa.density.structureless import Columns, fit_gaussian
+from disentree.mimosa.density.structureless import fit_gaussian
 from disentree.mimosa.finders.protocol import Finder, FindsAgain, Rows
 from disentree.mimosa.search.search import finders_for, led_by, search, seed_of
 

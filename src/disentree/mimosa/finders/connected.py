@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
+from disentree.geometry.neighbors import thinned
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.flats.subspaces import n_connected
-from disentree.mimosa.tree.building import thinned
 
 
 def connected_leaves(candidate: Candidate, Z: Float[np.ndarray, "n D"]) -> int:

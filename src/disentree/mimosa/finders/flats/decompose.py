@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,18 +31,14 @@ class Local:
     bases: np.ndarray | None = None  # for sheets: of every dimension that was tried
     residuals: np.ndarray | None = None  # likewise
 
-    @property
-    def kind(self) -> str:
-        return "flats" if self.bases is None else "sheets"
-
     def saving(self, n_dims: int, held: np.ndarray | bool = True) -> float:
         """Nats per point that the model saves: see `choose_decomposition`."""
         d = self.tangents.dimensions
         left = np.full(len(d), self.tolerance)
         if self.residuals is not None:  # curvature differs from place to place: each point by its own sheet
             found = np.flatnonzero(d < n_dims)
-            least = min(FLATS.fine, self.tolerance) / 2
-            left[found] = np.clip(self.residuals[found, d[found] - 1], least, self.tolerance)
+            # what is less than half as far off as the tolerance is so by chance
+            left[found] = np.clip(self.residuals[found, d[found] - 1], self.tolerance / 2, self.tolerance)
         return float(np.mean(np.where(held, n_dims - d, 0) * -np.log(left)))
 
 
@@ -68,11 +63,7 @@ class Decomposition:
 
 
 def components_of(
-    Z: Float[np.ndarray, "n D"],
-    radii: Float[np.ndarray, " n"],
-    local: Local,
-    k: int,
-    n_jobs: int = -1,
+    Z: Float[np.ndarray, "n D"], radii: Float[np.ndarray, " n"], local: Local, k: int, n_jobs: int = -1
 ) -> Decomposition:
     """Links between neighbors on each other's flats, seams, and what is no manifold of its own dropped."""
     tangents, tolerance = local.tangents, local.flatness
@@ -85,10 +76,7 @@ def components_of(
 
 
 def polish(
-    Z: Float[np.ndarray, "n D"],
-    neighbors: Int[np.ndarray, "n k"],
-    found: Decomposition,
-    n_jobs: int = -1,
+    Z: Float[np.ndarray, "n D"], neighbors: Int[np.ndarray, "n k"], found: Decomposition, n_jobs: int = -1
 ) -> Decomposition:
     """Assign points that have neighbors of other components anew, by likelihood, until few change.
 
@@ -99,7 +87,7 @@ def polish(
     if len(dimensions) < 2:
         return found
     off = np.zeros(len(Z))
-    for _ in range(FLATS.rounds):
+    for _ in range(FLATS.tries):
         cores = [np.flatnonzero(labels == c) for c in range(len(dimensions))]
         if min(map(len, cores)) < neighbors.shape[1] // 2:
             break
@@ -122,10 +110,7 @@ def polish(
 
 
 def choose_decomposition(
-    Z: Float[np.ndarray, "n D"],
-    k: int,
-    seed: np.random.SeedSequence,
-    n_jobs: int = -1,
+    Z: Float[np.ndarray, "n D"], k: int, seed: np.random.SeedSequence, n_jobs: int = -1
 ) -> Decomposition:
     """Of flats and sheets, with tolerances from tight to loose, keep the decomposition that saves most of the
     description.
@@ -134,43 +119,32 @@ def choose_decomposition(
     neighborhood of size r. On a component of dimension d within a relative tolerance t, D - d of them need
     only log(t r / p), which saves (D - d) log(1 / t) for every point that a component holds.
     """
+    n_dims = Z.shape[1]
     distances, neighbors = nearest_neighbors(Z, k, n_jobs)
-    tried: list[Decomposition] = []
-    for local in _candidates(Z, neighbors, seed, tried):
+    some = np.random.default_rng(seed).choice(len(Z), min(len(Z), FLATS.model_rows), replace=False)
+    models = _models_of_sample(Z, neighbors, some, seed)
+    estimates = [(local.saving(n_dims), local.bases is not None, local.tolerance) for local in models]
+    best, sheets = None, None
+    for estimate, curved, tolerance in sorted(estimates, reverse=True):
+        if best is not None and estimate <= best.saving:
+            break  # the others save no more, even if components achieve all that is estimated
+        if curved:
+            sheets = chart_residuals(Z, neighbors) if sheets is None else sheets
+            tangents = curved_tangents(*sheets, tolerance, chance_residuals(k, n_dims))
+            local = Local(tangents, tolerance, _flatness(Z, neighbors, tangents), sheets[1], sheets[0])
+        else:
+            tangents = anchored_flats(Z, neighbors, tolerance, np.random.default_rng(seed))
+            local = Local(tangents, tolerance, 2 * tolerance)
         found = components_of(Z, distances[:, -1], local, k, n_jobs)
         log.debug(
             "%s within %g: %d components hold %.1f %% of the points and save %.2f nats per point",
-            local.kind, local.tolerance, found.labels.max() + 1, 100 * np.mean(found.labels >= 0), found.saving,
+            "sheets" if curved else "flats", tolerance,
+            found.labels.max() + 1, 100 * np.mean(found.labels >= 0), found.saving,
         )  # fmt: skip
-        tried.append(found)
-        tried.sort(key=lambda one: -one.saving)
-        del tried[1:]
-    return polish(Z, neighbors, tried[0], n_jobs) if tried[0].curved else tried[0]
-
-
-def _candidates(
-    Z: np.ndarray, neighbors: np.ndarray, seed: np.random.SeedSequence, tried: list[Decomposition]
-) -> Iterator[Local]:
-    """Local models, those with the largest saving on a sample of rows first, until none is estimated to save more
-    than the best decomposition so far."""
-    n_dims = Z.shape[1]
-    some = np.random.default_rng(seed).choice(len(Z), min(len(Z), FLATS.model_rows), replace=False)
-    estimates = [
-        (local.saving(n_dims), local.kind == "sheets", local.tolerance)
-        for local in _models_of_sample(Z, neighbors, some, seed)
-    ]
-    sheets = None
-    for estimate, curved, tolerance in sorted(estimates, reverse=True):
-        if tried and estimate <= tried[0].saving:
-            return
-        if curved:
-            sheets = chart_residuals(Z, neighbors) if sheets is None else sheets
-            tangents = curved_tangents(*sheets, tolerance, chance_residuals(neighbors.shape[1], n_dims))
-            yield Local(tangents, tolerance, _flatness(Z, neighbors, tangents), sheets[1], sheets[0])
-        else:
-            yield Local(
-                anchored_flats(Z, neighbors, tolerance, np.random.default_rng(seed)), tolerance, 2 * tolerance
-            )
+        if best is None or found.saving > best.saving:
+            best = found
+    assert best is not None
+    return polish(Z, neighbors, best, n_jobs) if best.curved else best
 
 
 def _models_of_sample(

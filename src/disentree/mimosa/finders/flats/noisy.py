@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy import stats
 
 from disentree.geometry.charts import quadratic_terms
 from disentree.geometry.subspaces import AffineSubspace, Tangents, reach
@@ -37,14 +38,9 @@ def flats_in_noise(
     estimated to save more."""
     Y = Z / noise
     rng = np.random.default_rng(seed)
-    some = (
-        np.sort(rng.choice(len(Y), FLATS.searched, replace=False))
-        if len(Y) > FLATS.searched
-        else np.arange(len(Y))
-    )
-    flats = find_flats(Y[some], rng)
+    flats = find_flats(Y, rng)
     found = settle(Y, flats, noise, k, n_jobs) if flats else None
-    if found is None or found.saving < FLATS.achieved * estimated_saving(Z[some], k, seed, n_jobs):
+    if found is None or found.saving < FLATS.achieved * estimated_saving(Z, k, seed, n_jobs):
         return None
     return found
 
@@ -53,13 +49,13 @@ def find_flats(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> list[Af
     """Flats from the lowest dimension up, each looked for among the points that those before do not hold; none if
     most are pieces of something curved."""
     n_dims = Y.shape[1]
-    min_points = max(FLATS.min_points, int(FLATS.min_share * len(Y)))
+    min_points = _min_points(len(Y))
     left = np.arange(len(Y))
     flats: list[AffineSubspace] = []
     n_curved = 0
     for d in range(n_dims):
         misses = 0
-        while misses < FLATS.patience and len(left) >= min_points:
+        while misses < FLATS.tries // 2 and len(left) >= min_points:
             flat = _best_flat(Y, left, d, min_points, rng)
             if flat is None:
                 misses += 1
@@ -73,6 +69,11 @@ def find_flats(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> list[Af
     return flats if 2 * n_curved <= len(flats) else []
 
 
+def _min_points(n: int) -> int:
+    """Points in a ball, or on a flat, at least: twice those that a density is estimated from."""
+    return max(2 * FLATS.nearby, int(FLATS.min_share * n))
+
+
 def _best_flat(
     Y: Float[np.ndarray, "n D"], left: Int[np.ndarray, " m"], d: int, min_points: int, rng: np.random.Generator
 ) -> AffineSubspace | None:
@@ -82,29 +83,28 @@ def _best_flat(
     for anchor in rng.choice(len(P), min(FLATS.anchors, len(P)), replace=False):
         distance = np.linalg.norm(P - P[anchor], axis=1)
         order = np.argsort(distance, kind="stable")
-        radius, size = FLATS.smallest_ball, 0
+        radius, size = 2 * FLATS.extent, 0
         while size < len(P):
             size = int(np.searchsorted(distance[order], radius))
-            if size >= FLATS.min_points:
-                ball = (
-                    rng.choice(order[:size], FLATS.ball_points, replace=False)
-                    if size > FLATS.ball_points
-                    else order[:size]
-                )
+            if size >= min_points:
+                ball = order[:size]
+                if size > FLATS.sample_rows:
+                    ball = rng.choice(ball, FLATS.sample_rows, replace=False)
                 if found := _best_in_ball(P[ball], P[anchor], d, rng):
                     candidates.append((found[0], radius, found[1]))
                 if d == 0:
                     break  # a larger ball has nothing to add to what is around a point
             radius *= 2
+    clear = stats.norm.isf(FLATS.chance)
     best, flat_of_best = 0.0, None
-    for _, radius, candidate in sorted(candidates, key=lambda one: -one[0])[: FLATS.grown]:
+    for _, radius, candidate in sorted(candidates, key=lambda one: -one[0])[: FLATS.tries]:
         flat = _grow(P, candidate, radius)
         if flat is None:
             continue
         held, around = _support(P, flat)
         excess = held - around
         # Beside a flat that is taken already there seems to be nothing, because its points are not left.
-        stands_out = _clearness(held, around, d) >= FLATS.clear and FLATS.stands_out * held >= _support(Y, flat)[1]
+        stands_out = _clearness(held, around, d) >= clear and FLATS.stands_out * held >= _support(Y, flat)[1]
         if stands_out and excess >= min_points and excess > best:
             best, flat_of_best = excess, flat
     return flat_of_best
@@ -202,7 +202,7 @@ def settle(
     What no flat holds is a component of full dimension if it is more than the noise leaves over.
     """
     n, n_dims = Y.shape
-    min_points = max(FLATS.min_points, int(FLATS.min_share * n))
+    min_points = _min_points(n)
     labels = np.full(n, -1)
     for c, flat in enumerate(flats):  # lowest dimension first
         labels[(labels < 0) & (flat.distances(Y) <= reach(n_dims - flat.dimension) + 1)] = c
@@ -210,7 +210,7 @@ def settle(
         labels[labels < 0] = len(flats)
         flats = [*flats, AffineSubspace.fit(Y, n_dims)]
     dims = np.array([flat.dimension for flat in flats])
-    for _ in range(FLATS.rounds):
+    for _ in range(FLATS.tries):
         labels, dims, sheets = _fitted(Y, labels, dims, min_points)
         if not sheets:
             return None

@@ -14,13 +14,9 @@ from scipy.spatial import KDTree
 
 from disentree.mimosa.density.candidate import LeafCandidate, Undirected
 from disentree.mimosa.density.sheet import Sheet
+from disentree.mimosa.finders.flats.constants import FLATS
 from disentree.mimosa.finders.flats.decompose import choose_decomposition
 from disentree.mimosa.finders.labels import rows_of
-
-# A row beside the core rows of a sheet continues it if it is less than half as far off it as from them (of ships
-# without a jet nine in ten are, beside those with one; of moons and stars one in forty), and is not farther from
-# them than half as far again as they are from each other.
-BESIDE = 0.5
 
 
 @dataclass(frozen=True)
@@ -49,7 +45,7 @@ class SheetLeaf(Undirected):
 
     def limits(self, quantiles: Sequence[float]) -> list[float]:
         off, apart = quantiles
-        return [max(off, BESIDE), (1 + BESIDE) * apart]
+        return [max(off, FLATS.beside), (1 + FLATS.beside) * apart]
 
     @property
     def _sheet(self) -> Sheet:

@@ -85,7 +85,7 @@ def has_gaps(leaf: Leaf, Z: Float[np.ndarray, "n D"], rng: np.random.Generator) 
 
 def n_connected(Z: Float[np.ndarray, "n D"]) -> int:
     """The number of sets of rows that nearest neighbors connect, at least 1; small ones do not count."""
-    k = min(FLATS.connecting, len(Z) - 1)
+    k = min(FLATS.nearby, len(Z) - 1)
     if k < 1:
         return 1
     sizes = np.bincount(connected_components(kneighbors_graph(Z, k), directed=False)[1])
