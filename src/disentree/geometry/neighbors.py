@@ -44,3 +44,8 @@ def intrinsic_dimension(Z: Float[np.ndarray, "n d"]) -> float:
     distances = np.asarray(KDTree(places).query(places, 3)[0])[:, 1:]
     mean = float(np.log(distances[:, 1] / distances[:, 0]).mean())
     return 1 / mean if mean > 0 else float("inf")
+
+
+def thinned(rows: Int[np.ndarray, " m"], n: int = 1000) -> Int[np.ndarray, " s"]:
+    """At most `n` rows, evenly spread."""
+    return rows[np.linspace(0, len(rows) - 1, min(len(rows), n)).astype(int)]
