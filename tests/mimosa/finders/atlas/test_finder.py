@@ -57,7 +57,7 @@ def stand_in(n_leaves):
 def test_the_chosen_tolerance_is_within_the_doubt_and_has_the_fewest_leaves(pairs):
     tried = {float(t): (bits, stand_in(k)) for t, (bits, k) in enumerate(pairs)}
     chosen = atlas.choose(tried)
-    near = [found for bits, found in tried.values() if bits <= min(pairs)[0] + ATLAS.doubt]
+    near = [found for bits, found in tried.values() if bits <= min(pairs)[0] + ATLAS.negligible]
     assert any(chosen is found for found in near)
     assert len(chosen.components) == min(len(found.components) for found in near)
 

@@ -80,7 +80,7 @@ def _smooth_at(
         near = order[:size]
         if ATLAS.side <= side[near].mean() <= 1 - ATLAS.side:
             chart, sample = chart_of(Z, rows, near, d, rng)
-            if chart.width >= ATLAS.wide**2:
+            if chart.width >= ATLAS.very_wide:
                 return True
             rough = chart.sigma.max()
             limit = max(chart_of(Z, rows, part[:size], d, rng)[0].sigma.max() for part in parts)

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class AtlasConstants:
-    """What the search for charts depends on. Lengths are in units of the tolerance or of a chart's residual."""
+    """What the search for charts depends on. The width of a chart is the deviation of its rows where they spread
+    least along it, relative to the largest residual."""
 
     searched: int = 12_000  # rows among which leaves are looked for; a quarter as many others judge a tolerance
     exact: float = 1e-6  # tolerance for exact manifolds, in units of each direction's own deviation
     first_tolerance: float = 0.006  # relative to the spread of the data, unless noise is larger
     above_noise: float = 2.0  # tolerance relative to the noise
     thinnest: float = 0.1  # share of rows on the thinnest leaves, which measure noise: a cloud around them is none
-    doubt: float = 0.03  # bits per row that do not decide between two tolerances
+    # per row: bits that do not decide between two tolerances, rows on no chart that are no leaf of full dimension
+    negligible: float = 0.03
     # what is tried before giving up: tolerances, rounds of anchors without a chart, bridges over a border; rounds
     # of assigning rows to charts and fitting charts to rows
     rounds: int = 4
@@ -23,11 +25,9 @@ class AtlasConstants:
     looks: int = 12
     places: int = 10  # on a leaf or on the border of two, that decide by majority
     min_share: float = 0.01  # of rows, for a leaf
-    left_over: float = 0.03  # share of rows on no chart, for a leaf of full dimension
     # of rows, for agreement of two charts, a cut between leaves, or a border without others; of the coordinates,
     # the dimensions that rows on no chart must fill for a leaf of full dimension
     most: float = 0.75
-    ball: float = 8.0  # radius of the first ball: well above the tolerance, or there is nothing to see
     ball_rows: int = 300  # rows of a ball that flats are judged by; charts are fitted to twice as many
     glance: int = 32  # a flat without support among so many rows is not looked at further
     trials: int = 30  # RANSAC tuples per dimension
@@ -38,11 +38,26 @@ class AtlasConstants:
     border_rows: int = 240  # rows that a chart over a border is fitted to, of all in its ball
     growth: float = 1.5  # of the number of rows in such a chart, per step
     side: float = 0.15  # share of its rows on either side; twice that of a leaf that a piece may be a part of
-    wide: float = 9.0  # width of a chart relative to its residual, for a fold to show
-    # the same, for leaves that cross; how far from a leaf a row is no part of it, in residuals of the leaf's
-    # charts, or in rows of a chart over both relative to theirs
+    narrow: float = 3.0  # width of a chart that tells leaves side by side; of any chart, at least
+    # width of one that tells leaves that cross; how far from a leaf a row is no part of it, in residuals of the
+    # leaf's charts, or in rows of a chart over both relative to theirs
     medium: float = 5.0
-    narrow: float = 3.0  # the same, for leaves side by side, and at least for a chart
+
+    @property
+    def wide(self) -> float:
+        """Width of a chart that tells a fold from a smooth border."""
+        return self.narrow**2
+
+    @property
+    def very_wide(self) -> float:
+        """Width of a chart that is smooth, whatever is beside it."""
+        return self.wide**2
+
+    @property
+    def ball(self) -> float:
+        """Radius of the first ball in units of the tolerance: clearly more than twice of it, within which rows lie
+        around a flat, or there is nothing to see."""
+        return 2 * self.clear
 
 
 ATLAS = AtlasConstants()

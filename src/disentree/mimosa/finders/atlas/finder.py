@@ -111,7 +111,7 @@ def leaves_at(
     Y = np.ascontiguousarray(Z[:, wide] / tolerance)
     labels, dims = link(Y, *find_charts(Y, rng), rng)
     left = labels < 0
-    many = left.mean() > ATLAS.left_over and left.sum() >= max(20, ATLAS.min_share * len(Z))
+    many = left.mean() > ATLAS.negligible and left.sum() >= max(20, ATLAS.min_share * len(Z))
     # Rows that fill fewer dimensions are no cloud: a part of a leaf that no chart was laid on.
     if dims and many and intrinsic_dimension(Y[left]) >= ATLAS.most * wide.sum():
         # full as far as the data is wider than the tolerance: the other directions are noise across it
@@ -123,7 +123,7 @@ def choose(tried: dict[float, tuple[float, ChartCandidate | None]]) -> ChartCand
     """The structure of fewest bits; of those within the doubt, that with the fewest leaves."""
     sound = [(bits, found) for bits, found in tried.values() if found is not None and np.isfinite(bits)]
     least = min((bits for bits, _ in sound), default=np.inf)
-    near = [(len(found.components), bits, found) for bits, found in sound if bits <= least + ATLAS.doubt]
+    near = [(len(found.components), bits, found) for bits, found in sound if bits <= least + ATLAS.negligible]
     return min(near, key=lambda one: one[:2])[2] if near else None
 
 

@@ -69,7 +69,7 @@ def find_charts(
     n, q = Y.shape
     explained = np.full(n, -1)
     charts: list[LocalChart] = []
-    fewest = max(20, ATLAS.left_over * n)
+    fewest = max(20, ATLAS.negligible * n)
     for d in _dimensions(q):
         misses = 0
         while misses < (ATLAS.rounds if d <= 4 else ATLAS.rounds // 2):

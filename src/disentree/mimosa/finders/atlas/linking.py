@@ -69,7 +69,7 @@ def _offs_of_groups(
             if one not in group or two not in group:
                 continue  # joined to another meanwhile
             tried[one, two] = tried.get((one, two), 0) + 1
-            for row in _border(P, *np.isfinite(off[:, [one, two]]).T, rng):
+            for row in _border(P, np.isfinite(off[:, one]), np.isfinite(off[:, two]), rng):
                 found = chart_at(Y, rows, int(rows[row]), d, rng)
                 if found is None or not found[1].is_wide:
                     continue
