@@ -11,6 +11,8 @@ from disentree.mimosa.density.chart import Errors, fit_chart
 from disentree.mimosa.density.chart_constants import CHART
 from disentree.mimosa.density.tiles import Along, Leaf, Tile, log_sum, n_tiles_along
 
+Points = Float[np.ndarray, "n D"]
+
 
 @dataclass(frozen=True)
 class Background:
@@ -60,12 +62,7 @@ def enough_rows(n: int, d: int) -> bool:
 
 
 def settle(
-    Z: Float[np.ndarray, "n D"],
-    found: ChartCandidate,
-    errors: Errors,
-    rng: np.random.Generator,
-    fewest: int,
-    rounds: int,
+    Z: Points, found: ChartCandidate, errors: Errors, rng: np.random.Generator, fewest: int, rounds: int
 ) -> ChartCandidate:
     """Assign rows to the likeliest chart and fit charts to their rows, in turn; charts and leaves without rows
     go."""
@@ -100,9 +97,7 @@ def settle(
     return found
 
 
-def _likeliest(
-    candidate: ChartCandidate, Z: Float[np.ndarray, "n D"], tiles: list[tuple[int, Tile]]
-) -> Int[np.ndarray, " n"]:
+def _likeliest(candidate: ChartCandidate, Z: Points, tiles: list[tuple[int, Tile]]) -> Int[np.ndarray, " n"]:
     """The likeliest chart of every row, given the charts with their leaves; -1 for the background."""
     best, owner = np.full(len(Z), -np.inf), np.zeros(len(Z), dtype=int)
     for i, (c, tile) in enumerate(tiles):
@@ -119,13 +114,7 @@ def _normal(tiles: list[Tile]) -> list[Tile]:
 
 
 def refit(
-    Z: Float[np.ndarray, "m D"],
-    d: int,
-    errors: Errors,
-    rng: np.random.Generator,
-    share: float,
-    n_siblings: int,
-    trim: float,
+    Z: Points, d: int, errors: Errors, rng: np.random.Generator, share: float, n_siblings: int, trim: float
 ) -> Tile:
     """A chart fitted to the rows it explains; a leaf of few charts gets a finer density along each."""
     some = Z if len(Z) <= CHART.fit_rows else Z[rng.choice(len(Z), CHART.fit_rows, replace=False)]

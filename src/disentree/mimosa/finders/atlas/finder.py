@@ -7,8 +7,6 @@ them.
 
 from __future__ import annotations
 
-import logging
-
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.spatial import KDTree
@@ -24,10 +22,11 @@ from disentree.mimosa.finders.atlas.constants import ATLAS
 from disentree.mimosa.finders.atlas.growing import find_charts, has_charts
 from disentree.mimosa.finders.atlas.linking import link
 
-log = logging.getLogger(__name__)
+Points = Float[np.ndarray, "n D"]
+Labels = Int[np.ndarray, " n"]  # of leaves, -1 for none
 
 
-def find(Z: Float[np.ndarray, "n D"], errors: Errors, rng: np.random.Generator) -> ChartCandidate | None:
+def find(Z: Points, errors: Errors, rng: np.random.Generator) -> ChartCandidate | None:
     """The best decomposition into flat and curved leaves over a few tolerances; None if there is nothing."""
     n, D = Z.shape
     if n < 60 or D < 2:
@@ -56,9 +55,7 @@ def find(Z: Float[np.ndarray, "n D"], errors: Errors, rng: np.random.Generator) 
             return
         labels, dims = consolidate(searched, labels, dims, rng, joins=False)
         candidate = joined(settled(searched, describe(searched, labels, dims, errors, rng), 2), 1)
-        bits = float(np.mean(candidate.bits(judged)))
-        tried[t] = bits, candidate
-        log.debug("t=%.3g noise %.3g: %s %.3f bits", t, noise, candidate.dimensions, bits)
+        tried[t] = float(np.mean(candidate.bits(judged))), candidate
 
     deviations = np.maximum(searched.std(axis=0), 1e-300)
     if has_charts(searched / deviations, ATLAS.exact, rng):
@@ -84,7 +81,7 @@ def find(Z: Float[np.ndarray, "n D"], errors: Errors, rng: np.random.Generator) 
     return settled(Z, joined(settled(searched, best, ATLAS.rounds), ATLAS.rounds), 3)
 
 
-def noise_scale(Z: Float[np.ndarray, "n D"], rng: np.random.Generator, n_anchors: int = 100) -> float:
+def noise_scale(Z: Points, rng: np.random.Generator, n_anchors: int = 100) -> float:
     """The deviation of the data across its leaves, at the smallest scale that shows it.
 
     The least of the deviations of nearest neighbors, after a fit of the plane through most of them: noise is
@@ -100,10 +97,8 @@ def noise_scale(Z: Float[np.ndarray, "n D"], rng: np.random.Generator, n_anchors
     return float(np.quantile(values, ATLAS.thinnest) / max(1 - np.sqrt(D / k), 0.3))
 
 
-def leaves_at(
-    Z: Float[np.ndarray, "n D"], tolerance: float, rng: np.random.Generator
-) -> tuple[Int[np.ndarray, " n"], list[int]]:
-    """The leaf of every row (-1: none) and the dimension of every leaf at one tolerance. Directions in which the
+def leaves_at(Z: Points, tolerance: float, rng: np.random.Generator) -> tuple[Labels, list[int]]:
+    """The leaf of every row and the dimension of every leaf at one tolerance. Directions in which the
     data is no wider than it are left out."""
     wide = Z.std(axis=0) > tolerance
     if wide.sum() < 2:
@@ -128,11 +123,7 @@ def choose(tried: dict[float, tuple[float, ChartCandidate | None]]) -> ChartCand
 
 
 def describe(
-    Z: Float[np.ndarray, "n D"],
-    labels: Int[np.ndarray, " n"],
-    dims: list[int],
-    errors: Errors,
-    rng: np.random.Generator,
+    Z: Points, labels: Labels, dims: list[int], errors: Errors, rng: np.random.Generator
 ) -> ChartCandidate:
     """The density of leaves, all at the resolution that their rows allow."""
     leaves, counts = [], []
