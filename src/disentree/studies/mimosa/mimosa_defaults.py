@@ -31,10 +31,6 @@ CONSTANTS = (
     "finders.flats.subspaces:FILLED",
     "finders.flats.subspaces:APART",
     "finders.flats.subspaces:CONNECTING",
-    "finders.atlas.finder:THINNEST",
-    "finders.atlas.charts:FULL",
-    "density.tiles:ROWS_PER_TILE",
-    "density.chart:ROWS_PER_TERM",
 )
 FACTORS = (0.5, 2.0)
 # A dozen data sets: rows, options.
