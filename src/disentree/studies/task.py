@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from disentree.studies.results import Results, Section
 
 T = TypeVar("T")
-Extra = Literal["metrics", "embedding", "picture", "representation"]
+Extra = Literal["metrics", "embedding", "picture", "representation", "explanation"]
 
 
 class Task(BaseModel):
@@ -36,11 +36,11 @@ class Task(BaseModel):
     structure_from, embedding_from : str or None
         Names of the runs whose structure or initial representation it shares.
     extras : tuple of str
-        What is computed in addition to the stages of a run; see `worker`.
+        What is computed in addition to the stages of a run; see `worker` and `labeling`.
     method : str or None
         Of a task that only labels rows (see `labeling`): "mimosa" or one of `rivals`; None for a run.
     constants : dict of float
-        For the method "mimosa": constants of modules by ``module:NAME``, and the factors that they are changed by.
+        For the method "mimosa": factors that constants are changed by, see `constants`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
