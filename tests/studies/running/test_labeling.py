@@ -1,13 +1,12 @@
-"""Labels by MIMOSA and its rivals (`labeling.py`, `rivals.py`), and the two studies that are made of them."""
+"""Labels by MIMOSA and its rivals (`labeling.py`, `rivals.py`), and the study of structure."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from disentree.mimosa.search import search
 from disentree.studies import get_study
-from disentree.studies.running.labeling import agreement, changed_constants, label_rows
+from disentree.studies.running.labeling import agreement, label_rows
 from disentree.studies.running.rivals import RIVALS, cluster
 from disentree.studies.running.task import make_task
 
@@ -46,24 +45,6 @@ def test_a_rival_that_needs_too_much_memory_is_left_out(monkeypatch):
     assert cluster("ward", np.zeros((11, 2)), 2, 0) is None
     values, _ = label_rows(task("ward"))
     assert values["note"].startswith("not run on 300 rows")
-
-
-def test_constants_are_changed_and_come_back():
-    before = search.MORE, search.FEWEST
-    changes = {"search:MORE": 2.0, "search:FEWEST": 0.5}
-    with changed_constants(changes):
-        assert (2 * before[0], before[1] // 2) == (search.MORE, search.FEWEST)
-    assert before == (search.MORE, search.FEWEST)
-    with pytest.raises(AttributeError, match="NO_SUCH"), changed_constants(changes | {"search:NO_SUCH": 2.0}):
-        pass
-    assert before == (search.MORE, search.FEWEST)
-
-
-def test_every_constant_of_the_study_exists():
-    tasks = get_study("mimosa-defaults").plan(get_study("mimosa-defaults").options("quick"))
-    for one in tasks:
-        with changed_constants(one.constants):
-            pass
 
 
 def test_data_of_the_study_is_made_with_seeds_that_nothing_was_developed_on():

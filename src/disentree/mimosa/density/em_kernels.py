@@ -3,6 +3,7 @@ calls of numpy would take most of the time."""
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import no_type_check
 
 import numpy as np
@@ -10,8 +11,13 @@ from numba import njit
 
 from disentree.mimosa.density.logs import LOG_2PI
 
-POOLED, LOWRANK, FULL = 0, 1, 2
-TINY = 1e-300
+
+class Family(IntEnum):
+    """Of covariances, see `gaussians`."""
+
+    POOLED = 0
+    LOWRANK = 1
+    FULL = 2
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -104,7 +110,7 @@ def moments(Y, R):
     covariances = np.empty((k, q, q))
     centered = np.empty((n, q))
     for c in range(k):
-        counts[c] = R[:, c].sum() + TINY
+        counts[c] = R[:, c].sum() + 1e-300
         for i in range(n):
             for j in range(q):
                 means[c, j] += R[i, c] * Y[i, j]
@@ -205,9 +211,9 @@ def maximized(Y, R, n, floor, family, elsewhere, has_elsewhere):
     counts, means, S = moments(Y, R)
     k, q = means.shape
     parameters, ok = k * q * (q + 1) / 2, True
-    if family == POOLED:
+    if family == Family.POOLED:
         covariances, parameters, ok = pooled_covariances(S, counts, n, floor, elsewhere, has_elsewhere)
-    elif family == LOWRANK:
+    elif family == Family.LOWRANK:
         covariances, parameters = lowrank_covariances(S, counts, n, floor)
     else:
         covariances = np.empty_like(S)
@@ -263,7 +269,7 @@ def iterate(Y, R, weights, n, floor, family, elsewhere, has_elsewhere, steps, to
             R = np.ascontiguousarray(R[:, keep])
             k = len(keep)
             for i in range(rows):
-                R[i] *= weights[i] / max(R[i].sum(), TINY)
+                R[i] *= weights[i] / max(R[i].sum(), 1e-300)
         shares, means, covariances, S, parameters, ok = maximized(Y, R, n, floor, family, elsewhere, has_elsewhere)
         joint, solved = log_joint(Y, shares, means, covariances)
         if not (ok and solved):

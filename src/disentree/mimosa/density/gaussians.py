@@ -23,12 +23,8 @@ import numpy as np
 from jaxtyping import Float
 
 from disentree.mimosa.density import em_kernels as kernels
+from disentree.mimosa.density.constants import GAUSSIANS
 from disentree.mimosa.density.logs import LOG_2PI, log_sum
-
-FAMILIES = {"pooled": kernels.POOLED, "lowrank": kernels.LOWRANK, "full": kernels.FULL}
-# A direction is wide if its variance is GAP times that of the widest residual direction, and residual variances
-# differ by no more than FLAT, beside what few rows make of equal ones.
-GAP, FLAT = 10.0, 4.0
 
 
 @dataclass(frozen=True)
@@ -80,8 +76,7 @@ def maximized(Y, R, n, floor, family, elsewhere=None) -> Mixture:
     shares, means, covariances, S, parameters, ok = kernels.maximized(
         _rows(Y), _rows(R), float(n), *_shape(floor, family, elsewhere)
     )
-    if not ok:
-        raise np.linalg.LinAlgError("a covariance is not positive definite")
+    _check(ok)
     return Mixture(shares, means, covariances, parameters, S)
 
 
@@ -104,9 +99,13 @@ def expectation_maximization(
         float(tolerance),
         float(fewest),
     )
+    _check(ok)
+    return Mixture(shares, means, covariances, parameters, S), likelihood, R
+
+
+def _check(ok: bool) -> None:
     if not ok:
         raise np.linalg.LinAlgError("a covariance is not positive definite")
-    return Mixture(shares, means, covariances, parameters, S), likelihood, R
 
 
 def _rows(array) -> np.ndarray:
@@ -115,9 +114,9 @@ def _rows(array) -> np.ndarray:
 
 
 def _shape(floor, family: str, elsewhere) -> tuple[np.ndarray, int, np.ndarray, bool]:
-    q = len(floor)
     none = elsewhere is None
-    return _rows(floor), FAMILIES[family], np.zeros((q, q)) if none else _rows(elsewhere), not none
+    other = np.zeros((len(floor), len(floor))) if none else _rows(elsewhere)
+    return _rows(floor), int(kernels.Family[family.upper()]), other, not none
 
 
 def bic(mixture: Mixture, likelihood: float, n: float) -> float:
@@ -140,7 +139,7 @@ def dimension_of(covariance: Float[np.ndarray, "D D"], floor: Float[np.ndarray, 
     for d in range(1, D):
         rest = values[d:]
         ratio = min(np.sqrt(len(rest) / max(count, 1.0)), 0.9)
-        chance = ((1 + ratio) / (1 - ratio)) ** 2
-        if values[d - 1] >= GAP * chance * rest.max() and rest.max() <= FLAT * chance * rest.min():
+        gap = GAUSSIANS.gap * ((1 + ratio) / (1 - ratio)) ** 2  # beside what few rows make of equal variances
+        if values[d - 1] >= gap * rest.max() and rest.max() <= gap * rest.min():
             return d
     return D

@@ -9,11 +9,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtr, ndtri
 
+from disentree.mimosa.density.constants import MARGINS
 from disentree.mimosa.density.logs import LOG_2PI
-
-KNOTS = (0, 3, 6, 12, 24)  # inner knots that are tried for each column; none is a straight line (normal as it is)
-INNER_FOLDS = 4
-CHOOSING = 4000  # rows that the number of knots is chosen on
 
 
 @dataclass(frozen=True)
@@ -106,21 +103,21 @@ def log_margin(x, m: MonotoneMap) -> Float[np.ndarray, " n"]:
 def chosen_map(x: Float[np.ndarray, " n"], precision: float) -> MonotoneMap:
     """The map with the number of knots that describes held-out rows best; a straight line unless another
     clearly does."""
-    some = x[:: max(1, len(x) // CHOOSING)]
+    some = x[:: max(1, len(x) // MARGINS.choosing)]
     n = len(some)
-    fold = np.arange(n) % INNER_FOLDS
+    fold = np.arange(n) % MARGINS.folds
     each = {}
-    for knots in KNOTS:
+    for knots in MARGINS.knots:
         if knots * 8 > n:
             continue
         each[knots] = np.empty(n)
-        for f in range(INNER_FOLDS):
+        for f in range(MARGINS.folds):
             m = monotone_map(some[fold != f], knots, precision)
             each[knots][fold == f] = log_margin(some[fold == f], m)
     best = 0
     for knots in each:
         gain = each[knots] - each[best]
-        if gain.mean() > 1.0 * gain.std() / np.sqrt(n):
+        if gain.mean() > gain.std() / np.sqrt(n):
             best = knots
     return monotone_map(x, best, precision)
 

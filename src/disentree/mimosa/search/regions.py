@@ -140,7 +140,7 @@ def _proposals(
                 yield outside(found)
     # Rows on one subspace are one component, with or without a gap; those on none may be several clouds.
     if len(region) == 1 and q == Z.shape[1] and subspaces.n_connected(Y) > 1:
-        found = mixture.in_components("mixture", Y, wide_enough(Y, floor), rng, mixture.FAMILIES["mixture"])
+        found = mixture.in_components("mixture", Y, wide_enough(Y, floor), rng, ("pooled", "lowrank"))
         if len(found.components) > 1:
             # parts of a component have its dimension
             parts = [replace(leaf, dimension=q) for leaf in found.components]
@@ -158,7 +158,7 @@ def _clouds(
     frame = _frame(region, Z, errors) or Frame.fit(Z, Z.shape[1], floor)
     Y = frame(Z)
     own = wide_enough(Y, np.sqrt(((errors @ frame.axes) ** 2).sum(axis=0)))
-    found = mixture.in_components("mixture", Y, own, rng, mixture.FAMILIES["mixture"], merged=False)
+    found = mixture.in_components("mixture", Y, own, rng, ("pooled", "lowrank"), merged=False)
     clouds = [LeafCandidate("cloud", [InnerLeaf(frame, leaf) for leaf in found.components], found.shares)]
     if len(Z) > 2 * Z.shape[1]:
         clouds.append(LeafCandidate("cloud", [fit_margins(Z, columns)], np.ones(1)))

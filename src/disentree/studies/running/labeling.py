@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from importlib import import_module
+import zlib
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from disentree.datasets import load_dataset
+from disentree.hierarchy import Hierarchy
 from disentree.metrics import h_error, purity_score
 from disentree.mimosa import MIMOSA
+from disentree.studies.running.constants import changed_constants
 from disentree.studies.running.rivals import cluster
 from disentree.studies.running.task import Task
 
@@ -22,13 +22,16 @@ def label_rows(task: Task) -> tuple[dict[str, Any], float]:
     """What the table shows of a task that labels rows, and the seconds of processor time that it took."""
     config = task.config
     ds = load_dataset(config.source, config.n_samples, seed=config.seed, **config.options)
-    X, true = np.asarray(ds.X, dtype=np.float64), ds.paths
+    X, true = _numbers(ds.X), ds.paths
     assert task.method is not None
     assert true is not None
     start = time.process_time()
     if task.method == "mimosa":
         with changed_constants(task.constants):
-            values, labels = _by_mimosa(X, ds.hierarchy, config.seed)
+            m = MIMOSA(random_state=config.seed, n_jobs=1).fit(X)
+            values, labels = _by_mimosa(m, ds.hierarchy), m.labels_
+            if "explanation" in task.extras:
+                values["explanation"] = zlib.crc32(str(m.explain()).encode())
     else:
         labels = cluster(task.method, X, int(true.max()) + 1, config.seed)
         if labels is None:
@@ -36,6 +39,12 @@ def label_rows(task: Task) -> tuple[dict[str, Any], float]:
         values = {"components": len(np.unique(labels[labels >= 0]))}
     seconds = time.process_time() - start
     return {"n_rows": len(X), "true_components": int(true.max()) + 1, **values, **agreement(true, labels)}, seconds
+
+
+def _numbers(X: Any) -> Any:
+    """Rows as an array, and a table with categories as it is."""
+    mixed = hasattr(X, "select_dtypes") and X.select_dtypes(exclude="number").shape[1] > 0
+    return X if mixed else np.asarray(X, dtype=np.float64)
 
 
 def agreement(true: np.ndarray, labels: np.ndarray) -> dict[str, float]:
@@ -46,8 +55,7 @@ def agreement(true: np.ndarray, labels: np.ndarray) -> dict[str, float]:
     }
 
 
-def _by_mimosa(X: np.ndarray, hierarchy: Any, seed: int) -> tuple[dict[str, Any], np.ndarray]:
-    m = MIMOSA(random_state=seed, n_jobs=1).fit(X)
+def _by_mimosa(m: MIMOSA, hierarchy: Hierarchy | None) -> dict[str, Any]:
     chosen, *others = m.candidates_
     values: dict[str, Any] = {
         "components": len(m.components_),
@@ -63,22 +71,4 @@ def _by_mimosa(X: np.ndarray, hierarchy: Any, seed: int) -> tuple[dict[str, Any]
     if hierarchy is not None:
         values["h_error"] = float(h_error(hierarchy, m.hierarchy_))
         values["true_dimensions"] = sorted(path.dimension for path in hierarchy.paths)
-    return values, m.labels_
-
-
-@contextmanager
-def changed_constants(factors: Mapping[str, float]) -> Iterator[None]:
-    """Constants of MIMOSA's modules, given as ``module:NAME``, times a factor; whole numbers stay whole."""
-    before = []
-    try:
-        for place, factor in factors.items():
-            module_name, name = place.split(":")
-            module = import_module(f"disentree.mimosa.{module_name}")
-            value = getattr(module, name)
-            before.append((module, name, value))
-            changed = value * factor
-            setattr(module, name, max(1, round(changed)) if isinstance(value, int) else changed)
-        yield
-    finally:
-        for module, name, value in before:
-            setattr(module, name, value)
+    return values

@@ -1,5 +1,5 @@
-"""The mixture finder: `mixture.py`, `mixture_leaf.py`, `gaussians.py`, `growth.py`, `pieces.py`, `margins.py`,
-`structureless.py`, and the coordinates of tables (`coordinates.py`)."""
+"""The mixture finder: `mixture.py`, `mixture_leaf.py`, `gaussians.py`, `growth.py`, `valleys.py`, `margins.py`,
+`structureless.py`, and the coordinates of tables (`choosing.py`)."""
 
 import numpy as np
 import pytest
@@ -20,6 +20,7 @@ from disentree.mimosa.density.gaussians import (
 from disentree.mimosa.density.margins import Margins, monotone_map
 from disentree.mimosa.density.structureless import fit_gaussian, fit_ppca
 from disentree.mimosa.finders.modes import mixture
+from disentree.mimosa.finders.modes.constants import MODES
 from disentree.mimosa.finders.modes.growth import grow, two_means
 from disentree.mimosa.finders.modes.valleys import deepest, depth, different_manifolds, is_valley, merge_pieces
 from disentree.mimosa.search.judge import splits
@@ -85,17 +86,17 @@ def test_two_means_by_hand():
 @pytest.mark.parametrize("family", ["pooled", "lowrank", "full"])
 def test_growth_stops_at_the_true_number_of_gaussians(family):
     ds = load_dataset("clusters", n_samples=800, seed=3)
-    found, _, R = grow(ds.X, np.full(10, 1e-9), family)
+    found, _, R = grow(ds.X, np.full(10, 1e-9), family, 9)
     assert len(found) == 5
     assert adjusted_rand_score(ds.paths, R.argmax(axis=1)) > 0.99
-    assert len(grow(ds.X[ds.paths == 0], np.full(10, 1e-9), family)[0]) == 1
+    assert len(grow(ds.X[ds.paths == 0], np.full(10, 1e-9), family, 9)[0]) == 1
 
 
 def test_growth_goes_on_from_a_smaller_mixture():
     ds = load_dataset("clusters", n_samples=800, seed=3)
-    two, _, R = grow(ds.X, np.full(10, 1e-9), "full", most=2)
+    two, _, R = grow(ds.X, np.full(10, 1e-9), "full", 2)
     assert len(two) == 2
-    assert len(grow(ds.X, np.full(10, 1e-9), "full", R=R)[0]) == 5
+    assert len(grow(ds.X, np.full(10, 1e-9), "full", 9, R)[0]) == 5
 
 
 # ------------------------------------------------------------------ pieces and valleys
@@ -141,7 +142,7 @@ def test_pieces_of_a_bent_cloud_are_one_leaf():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 2)) * [2.0, 0.5]
     X[:, 1] += 0.4 * X[:, 0] ** 2
-    found, _, R = grow(X, np.full(2, 1e-9), "full")
+    found, _, R = grow(X, np.full(2, 1e-9), "full", 24)
     assert len(found) > 1
     assert merge_pieces(X, found, R, np.full(2, 1e-9), "full").max() == 0
 
@@ -208,7 +209,7 @@ def test_bent_manifolds_get_no_mixtures_among_margins():
     Z = coordinates.representation.transform(ds.X)
     found = mixture.find(Z, np.full(3, 1e-4), rng, coordinates.columns)
     assert [c.finder for c in found] == ["mixture", "gmm"]
-    assert len(found[0].mixture) <= mixture.FIRST_PIECES
+    assert len(found[0].mixture) <= MODES.first_pieces
 
 
 def test_a_gaussian_mixture_is_always_among_the_candidates():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from disentree.mimosa.finders.switches.equations import find_equations
-from disentree.mimosa.finders.switches.hyperplanes import hyperplanes, random_hyperplanes
+from disentree.mimosa.finders.switches.hyperplanes import hyperplanes
 
 
 def rows_with_two_switches(n: int = 3000, noise: float = 0.0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -20,8 +20,7 @@ def rows_with_two_switches(n: int = 3000, noise: float = 0.0, seed: int = 0) -> 
 
 def test_hyperplanes_hold_the_rows_in_which_something_is_zero():
     Y, _ = rows_with_two_switches()
-    rng = np.random.default_rng(0)
-    planes, scatters = hyperplanes(Y, rng, random_hyperplanes(Y, rng, 100))
+    planes, scatters = hyperplanes(Y, np.random.default_rng(0), 100)
     normal = np.abs(planes[0, :4])
     assert normal[[1]].sum() > 0.99 or np.linalg.norm(normal[2:]) > 0.99
     assert scatters[0] < 0.01

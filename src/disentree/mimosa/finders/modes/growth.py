@@ -12,18 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from disentree.mimosa.density.gaussians import Mixture, bic, expectation_maximization, log_gaussians
-
-FEWEST = 8  # rows of a component, at least: a mean and a variance need some
-SPLIT_ROWS = 2000  # rows of a component that splits are looked for in
-FIRST_ROWS = 700  # of these, rows that all starts are tried on
-MAX_COMPONENTS = 60
-EXTREMES = 3  # directions at either end of the spectrum of fourth moments
-RAW = 3  # leading directions that two-means starts from
-# Starts that are followed, and steps of EM: all for two steps on few rows, the best of them further.
-ROUNDS = ((6, 2), (2, 4))
-LAST_STEPS = 20  # of EM for the finalists, on all rows of the component
-SAME = 0.97  # starts that agree on this part of the rows are one
-GROWTH_STEPS = 10  # of EM on all rows after a split
+from disentree.mimosa.finders.modes.constants import MODES
 
 
 def two_means_1d(u, w):
@@ -55,7 +44,7 @@ def starts(U: Float[np.ndarray, "n q"], w: Float[np.ndarray, " n"], leading: Flo
     root = np.linalg.inv(np.linalg.cholesky(second + 1e-9 * np.eye(q)))
     _, vectors = np.linalg.eigh(root @ fourth @ root.T)
     directions = root.T @ vectors
-    e = min(EXTREMES, (q + 1) // 2)
+    e = min(MODES.directions, (q + 1) // 2)
     columns = sorted(set(range(e)) | set(range(q - e, q)))
     candidates = [U @ directions[:, j] for j in columns] + [U @ leading]
     masks = []
@@ -89,8 +78,8 @@ def two_means(y: Float[np.ndarray, "n q"], w: Float[np.ndarray, " n"], along: Fl
 def best_split(Y, weights, mixture: Mixture, k: int, n: float, floor, family, fewest):
     """The best division of component k in two: gain in BIC, and the two as (weights on rows, rows)."""
     rows = np.flatnonzero(weights > 0.02)
-    if len(rows) > SPLIT_ROWS:
-        rows = rows[:: len(rows) // SPLIT_ROWS + 1]
+    if len(rows) > MODES.split_rows:
+        rows = rows[:: len(rows) // MODES.split_rows + 1]
     w = weights[rows]
     scale = weights.sum() / w.sum()  # rows that were looked at stand for all of them
     if weights.sum() < 2 * fewest:
@@ -110,22 +99,20 @@ def best_split(Y, weights, mixture: Mixture, k: int, n: float, floor, family, fe
         y, np.ones((len(y), 1)), floor, family, w * scale, n, elsewhere, steps=1
     )
     reference = bic(one, likelihood, n)
-    few = np.arange(0, len(y), max(1, len(y) // FIRST_ROWS))
     seen: list = []
-    for mask in [*starts(U, w, leading), *(two_means(y - mean, w, v) for v in vectors[:, -RAW:].T)]:
+    for mask in [*starts(U, w, leading), *(two_means(y - mean, w, v) for v in vectors[:, -MODES.directions :].T)]:
         if min(w[mask].sum(), w[~mask].sum()) * scale < fewest:
             continue
-        if not any(abs((mask == other).mean() - 0.5) > SAME - 0.5 for other in seen):
+        if not any(abs((mask == other).mean() - 0.5) > MODES.same - 0.5 for other in seen):
             seen.append(mask)
-    followed = [np.where(mask[few, None], [0.9, 0.1], [0.1, 0.9]) for mask in seen]
+    followed = [np.where(mask[:, None], [0.9, 0.1], [0.1, 0.9]) for mask in seen]
     mixtures: list[Mixture] = []
-    few_scale = weights.sum() / w[few].sum()
-    for keep, steps in ROUNDS:
+    for keep, steps in MODES.rounds:
         tried = []
         for R in followed:
             try:
                 two, likelihood, R = expectation_maximization(
-                    y[few], R, floor, family, w[few] * few_scale, n, elsewhere, steps=steps, fewest=fewest
+                    y, R, floor, family, w * scale, n, elsewhere, steps=steps, fewest=fewest
                 )
             except np.linalg.LinAlgError:
                 continue
@@ -137,7 +124,7 @@ def best_split(Y, weights, mixture: Mixture, k: int, n: float, floor, family, fe
     best, chosen = -np.inf, None
     for start in mixtures:
         two, likelihood, _ = expectation_maximization(
-            y, start.posteriors(y), floor, family, w * scale, n, elsewhere, steps=LAST_STEPS, fewest=fewest
+            y, start.posteriors(y), floor, family, w * scale, n, elsewhere, steps=MODES.steps, fewest=fewest
         )
         if len(two) == 2 and bic(two, likelihood, n) > best:
             best, chosen = bic(two, likelihood, n), two
@@ -154,7 +141,7 @@ def inserted(Y, mixture: Mixture, splits: dict, floor, family, fewest):
     R = np.exp(joint - joint.max(axis=1, keepdims=True))
     R /= R.sum(axis=1, keepdims=True)
     mixture, likelihood, R = expectation_maximization(
-        Y, R, floor, family, steps=GROWTH_STEPS, tolerance=1e-3, fewest=fewest
+        Y, R, floor, family, steps=MODES.steps, tolerance=1e-3, fewest=fewest
     )
     return mixture, R, bic(mixture, likelihood, len(Y)), kept
 
@@ -163,7 +150,7 @@ def grow(
     Y: Float[np.ndarray, "n q"],
     floor: Float[np.ndarray, " q"],
     family: str,
-    most: int = MAX_COMPONENTS,
+    most: int,
     R: Float[np.ndarray, "n k"] | None = None,
 ):
     """A mixture that no split improves, its BIC and its posteriors; `R` are those of a smaller one to go on from.
@@ -172,7 +159,7 @@ def grow(
     fails.
     """
     n, q = Y.shape
-    fewest = float(max(FEWEST, (q + 1) if family == "full" else 0))
+    fewest = float(max(MODES.fewest, (q + 1) if family == "full" else 0))
     mixture, likelihood, R = expectation_maximization(Y, np.ones((n, 1)) if R is None else R, floor, family)
     score = bic(mixture, likelihood, n)
     found: list = [None] * len(mixture)

@@ -19,24 +19,9 @@ from disentree.mimosa.density.gaussians import Mixture, expectation_maximization
 from disentree.mimosa.density.margins import Margins
 from disentree.mimosa.density.mixture_leaf import GatedLeaf, MixtureCandidate, MixtureLeaf, Space, leaf_dimension
 from disentree.mimosa.density.structureless import SCORE_FLOOR, fit_gaussian, fit_margins
-from disentree.mimosa.finders.modes.growth import MAX_COMPONENTS, grow
+from disentree.mimosa.finders.modes.constants import MODES
+from disentree.mimosa.finders.modes.growth import grow
 from disentree.mimosa.finders.modes.valleys import merge_pieces
-
-SEARCHED = 6000  # rows that mixtures are grown on; all rows are used in the end
-# principal components that a mixture is looked for in, at most: in more, few odd rows decide splits (digits: 20
-# gives ARI .77, 50 gives .18)
-LEADING = 20
-MARGINS_LEADING = 40  # columns with normal margins that free covariances are fitted to, at most
-MOST_COLUMNS = 100  # that normal margins are fitted to
-ROWS_PER_AXIS = 5  # and no more than the rows can say something about
-# Growth pauses at so many pieces, and goes on if at least this part of them are leaves: pieces of a curved leaf,
-# which have no valleys between them, are no reason for more pieces.
-FIRST_PIECES, LEAVES = 24, 0.5
-# Mixtures among normal margins are tried if margins alone save this part of what the mixture of components saves.
-WORTH = 0.1
-
-FAMILIES = {"mixture": ("pooled", "lowrank"), "gmm": ("full",)}
-MARGINS_FAMILIES = {"margins-mixture": "pooled", "margins-gmm": "full"}
 
 
 def find(
@@ -46,47 +31,34 @@ def find(
     columns: Columns | None = None,
     rigor: float = 1.0,
 ) -> list[MixtureCandidate]:
-    """Mixtures of the rows, their pieces joined to leaves.
+    """Mixtures of the rows, their pieces joined to leaves: `mixture` and `gmm`, and of `mixture-with-margins`,
+    `margins-mixture` and `margins-gmm` those that may matter.
 
-    Parameters
-    ----------
-    Z : array of shape (n, D)
-        Principal components.
-    precision : array of shape (D,) or float
-        Of each coordinate: no deviation is taken below it.
-    rng : Generator
-    columns : Columns or None, default=None
-        The table's own columns; None for no mixtures among columns with normal margins.
-    rigor : float, default=1.0
-        How many times the usual deviations of chance a valley between leaves must have.
-
-    Returns
-    -------
-    list of MixtureCandidate
-        `mixture` and `gmm`, and those of `mixture-with-margins`, `margins-mixture` and `margins-gmm` that may
-        matter.
+    No deviation is taken below the precision of a coordinate. Without the table's own columns there are none with
+    normal margins. `rigor` times the usual deviations of chance are asked of a valley between leaves.
     """
     n, D = Z.shape
     floor = np.broadcast_to(np.asarray(precision, float), (D,))
     with threadpool_limits(1, user_api="blas"):  # on small matrices threads cost more than they save
-        out = [in_components("mixture", Z, floor, rng, FAMILIES["mixture"], rigor=rigor)]
+        out = [in_components("mixture", Z, floor, rng, ("pooled", "lowrank"), rigor=rigor)]
         shattered = is_shattered(out[0])
-        most = FIRST_PIECES // 2 if shattered else None
-        out.append(in_components("gmm", Z, floor, rng, FAMILIES["gmm"], most, rigor=rigor))
-        if columns is None or D > MOST_COLUMNS or n < ROWS_PER_AXIS * D or shattered:
+        most = MODES.first_pieces // 2 if shattered else None
+        out.append(in_components("gmm", Z, floor, rng, ("full",), most, rigor=rigor))
+        if columns is None or n < MODES.fewest * D or shattered:
             return out
         own = columns.independent()
         alone = fit_margins(Z, own)
         if alone.margins.straight:
             return out
         one = fit_gaussian(Z, floor).log_density(Z).mean()
-        if alone.log_density(Z).mean() - one < WORTH * (max(c.log_density(Z).mean() for c in out) - one):
+        if alone.log_density(Z).mean() - one < MODES.worth * (max(c.log_density(Z).mean() for c in out) - one):
             return out
         if len(out[0].mixture) > 1:
             out.append(with_margins(Z, own, alone.margins, out[0]))
-        for name, family in MARGINS_FAMILIES.items():
-            if (LEADING if family == "pooled" else MARGINS_LEADING) >= D:
-                out.append(in_margins(name, Z, own, alone.margins, rng, family, rigor=rigor))
+        if MODES.leading >= D:
+            out.append(in_margins("margins-mixture", Z, own, alone.margins, rng, "pooled", rigor=rigor))
+        if 2 * MODES.leading >= D:
+            out.append(in_margins("margins-gmm", Z, own, alone.margins, rng, "full", rigor=rigor))
         return out
 
 
@@ -101,31 +73,32 @@ def refit(
     apart."""
     floor = np.broadcast_to(np.asarray(precision, float), (Z.shape[1],))
     out: dict[str, MixtureCandidate] = {}
+    plain, own, maps = ("mixture", "gmm"), None, None
     with threadpool_limits(1, user_api="blas"):
-        own, maps = None, None
-        if columns is not None and len(found) > len(FAMILIES):
+        if columns is not None and any(c.finder not in plain for c in found):
             own = columns.independent()
             maps = Margins.fit(own.of(Z), own.precision)
         for candidate in found:
             name, family = candidate.finder, candidate.family
-            if name in FAMILIES:
+            if name in plain:
                 out[name] = in_components(name, Z, floor, rng, (family,), merged=False)
-            elif own is not None and name in MARGINS_FAMILIES:
-                out[name] = in_margins(name, Z, own, maps, rng, family, merged=False)
-            elif own is not None:
+            elif name == "mixture-with-margins":
                 out[name] = with_margins(Z, own, maps, out["mixture"])
+            else:
+                out[name] = in_margins(name, Z, own, maps, rng, family, merged=False)
     return list(out.values())
 
 
 def is_shattered(found: MixtureCandidate) -> bool:
     """Whether a mixture is pieces of something else, for which no other mixture will do better."""
-    return len(found.components) < LEAVES * len(found.mixture) and len(found.mixture) >= FIRST_PIECES
+    pieces = len(found.mixture)
+    return pieces >= MODES.first_pieces and 2 * len(found.components) < pieces
 
 
 def in_components(name, Z, floor, rng, families, most=None, merged=True, rigor=1.0) -> MixtureCandidate:
     """A mixture of the leading principal components, of so many pieces at most."""
     n, D = Z.shape
-    q = max(1, min(D, LEADING, n // ROWS_PER_AXIS))
+    q = max(1, min(D, MODES.leading, n // MODES.fewest))
     rest = np.maximum(np.sqrt((Z[:, q:] ** 2).mean(axis=0) * (n / max(n - 1, 1))), floor[q:])
     return fitted(name, Z, Space(q, rest), floor[:q], rng, families, most, merged, rigor)
 
@@ -171,18 +144,18 @@ def fitted(name, Z, space, floor, rng, families, most, merged, rigor) -> Mixture
     """The mixture of the family with the best BIC, as leaves."""
     Y, _ = space(Z)
     n = len(Y)
-    searched = Y if n <= SEARCHED else Y[np.sort(rng.permutation(n)[:SEARCHED])]
+    searched = Y if n <= MODES.searched else Y[np.sort(rng.permutation(n)[: MODES.searched])]
     normal = space.margins is not None and "full" in families
-    grown = [(*grow(searched, floor, family, most or FIRST_PIECES), family) for family in families]
+    grown = [(*grow(searched, floor, family, most or MODES.first_pieces), family) for family in families]
     mixture, _, R, family = max(grown, key=lambda one: one[1])
     groups = np.zeros(len(mixture), int)
     if merged:
         groups = merge_pieces(searched, mixture, R, floor, family, normal, rigor)
-    if merged and not most and len(mixture) >= FIRST_PIECES and groups.max() + 1 >= LEAVES * len(mixture):
-        mixture, _, R = grow(searched, floor, family, MAX_COMPONENTS, R)
+    if merged and not most and len(mixture) >= MODES.first_pieces and 2 * (groups.max() + 1) >= len(mixture):
+        mixture, _, R = grow(searched, floor, family, MODES.most_pieces, R)
         groups = merge_pieces(searched, mixture, R, floor, family, normal, rigor)
-    if n > SEARCHED:
-        mixture, _, R = expectation_maximization(Y, mixture.posteriors(Y), floor, family, steps=10)
+    if n > MODES.searched:
+        mixture, _, R = expectation_maximization(Y, mixture.posteriors(Y), floor, family, steps=MODES.steps)
     leaves, shares = [], []
     for g in range(groups.max() + 1):
         pieces = part(mixture, groups == g)

@@ -12,26 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from disentree.mimosa.density.gaussians import Mixture, expectation_maximization
-
-# standard deviations of chance that two pieces of a uniform cloud exceed once in twenty, of a normal one never
-VALLEY = 2.8
-DEEP = (
-    0.2  # a fitted density that falls below this part of the lower peak is more than a uniform cloud ever gives;
-)
-LIKELY = 2.0  # fewer deviations will do there
-THIN = 5.0  # a piece is thin in another if some standard deviation is this many times smaller,
-POINT = 20.0  # a piece is a point in another if all its standard deviations are this many times smaller
-WIDE = 2.0  # and another one is no more than this many times smaller,
-STEP = 2.5  # with a step of this factor between them: the shell of a heavy-tailed cloud is wider in any direction
-CROSSING = 1.0  # pieces cross if they meet within so many standard deviations of both centers
-SADDLE = 0.25  # two peaks are one if the density between them is at least this part of the lower
-SHALLOW = 0.5  # no valley where the fitted density keeps this part of the lower peak
-SURE = 5.0  # rows alone decide beyond this
-# Among columns with normal margins a cloud is not uniform along any of them, and free covariances bend around
-# what is skewed: valleys between pieces are shallower there by chance, and fewer deviations will do.
-NORMAL_VALLEY, NORMAL_SHALLOW = 2.3, 0.7
-FOLDS = 5
-CROSS_STEPS = 10  # of EM on the rows of the other folds
+from disentree.mimosa.finders.modes.constants import MODES
 
 
 def relative_spread(A: Float[np.ndarray, "q q"], B: Float[np.ndarray, "q q"]) -> Float[np.ndarray, " q"]:
@@ -43,14 +24,14 @@ def relative_spread(A: Float[np.ndarray, "q q"], B: Float[np.ndarray, "q q"]) ->
 def is_thin(spread: Float[np.ndarray, " q"]) -> bool:
     """Whether a piece, of these deviations relative to another, is narrow in some directions, wide in others."""
     steps = spread[1:] / spread[:-1]
-    return bool(spread[-1] > 1 / WIDE and np.any((spread[:-1] < 1 / THIN) & (steps > STEP)))
+    return bool(spread[-1] > 1 / MODES.wide and np.any((spread[:-1] < 1 / MODES.thin) & (steps > MODES.wide)))
 
 
 def different_manifolds(mixture: Mixture, i: int, j: int) -> bool:
     """One piece is thin in the other and lies within it, or both are thin and cross."""
     A, B = mixture.covariances[i], mixture.covariances[j]
     spread = relative_spread(A, B)
-    if spread[-1] < 1 / POINT or spread[0] > POINT:
+    if min(spread[-1], 1 / spread[0]) < MODES.thin**-2:
         return True
     i_thin, j_thin = is_thin(spread), is_thin(1 / spread[::-1])
     if not (i_thin or j_thin):
@@ -61,9 +42,9 @@ def different_manifolds(mixture: Mixture, i: int, j: int) -> bool:
     u, v = meet - mixture.means[i], meet - mixture.means[j]
     from_i, from_j = np.sqrt(u @ P @ u), np.sqrt(v @ Q @ v)
     if i_thin and j_thin:
-        return bool(max(from_i, from_j) < CROSSING)
+        return bool(max(from_i, from_j) < 1)
     wide = Q if i_thin else P
-    return bool(np.sqrt(offset @ wide @ offset) < 2.0 or max(from_i, from_j) < CROSSING)
+    return bool(np.sqrt(offset @ wide @ offset) < 2.0 or max(from_i, from_j) < 1)
 
 
 class Valleys:
@@ -76,11 +57,11 @@ class Valleys:
 
     def __init__(self, Y, R, floor, family: str):
         self.Y, self.labels = Y, R.argmax(axis=1)
-        self.fold = np.arange(len(Y)) % FOLDS
+        self.fold = np.arange(len(Y)) % MODES.folds
         self.fitted = []
-        for f in range(FOLDS):
+        for f in range(MODES.folds):
             rest = self.fold != f
-            one, _, _ = expectation_maximization(Y[rest], R[rest], floor, family, steps=CROSS_STEPS)
+            one, _, _ = expectation_maximization(Y[rest], R[rest], floor, family, steps=MODES.steps)
             self.fitted.append(one)
 
     def between(self, i: list[int], j: list[int]) -> tuple[float, float]:
@@ -151,10 +132,8 @@ def group_moments(mixture: Mixture, pieces: list[int]):
 def is_valley(depth: float, z: float, normal: bool = False, rigor: float = 1.0) -> bool:
     """Whether the fitted density and the rows agree that there is one; `normal`: between free covariances, in
     columns with normal margins. `rigor` times the usual deviations of chance are asked for."""
-    z = z / rigor
-    if normal and depth < NORMAL_SHALLOW and z > NORMAL_VALLEY:
-        return True
-    return z > SURE or (depth < SHALLOW and z > VALLEY) or (depth < DEEP and z > LIKELY)
+    table = (*MODES.valley, MODES.normal_valley) if normal else MODES.valley
+    return any(depth <= fall and z / rigor > deviations for fall, deviations in table)
 
 
 def merge_pieces(
@@ -197,10 +176,10 @@ def merge_pieces(
         if a == b:
             continue
         lower = min(peak[a], peak[b])
-        if level < lower + np.log(SADDLE):
+        if level < lower + np.log(MODES.saddle):
             continue
         A, B = np.flatnonzero(group == a).tolist(), np.flatnonzero(group == b).tolist()
-        if len(A) + len(B) > 2 and fell[i, j] < SHALLOW and is_valley(*valleys.between(A, B), normal, rigor):
+        if len(A) + len(B) > 2 and fell[i, j] < MODES.saddle and is_valley(*valleys.between(A, B), normal, rigor):
             continue
         group[group == b] = a
         peak[a] = max(peak[a], peak[b])

@@ -13,173 +13,71 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 
-from disentree.mimosa.finders.switches.hyperplanes import (
-    NARROWEST,
-    REACH,
-    WIDEST,
-    gains,
-    hyperplanes,
-    random_hyperplanes,
-    thinnest_hyperplane,
-)
-
-STARTS = 600  # hyperplanes through random rows that the search begins with
-ROUNDS = 3  # of the search, each with what the last one found
-PATTERNS = 4  # sets of known equations, in whose rows others are sought
-FEWEST_TIMES = 20  # as many rows as dimensions, to seek in
-DEEPER = 5  # hyperplanes in the rows of each
-KEPT = 60  # hyperplanes that are looked at
-CHECKED = 6000  # rows that they are looked at on
-NEAR = 0.05  # the scatter at which starts that are nearly right are refitted first
-SAME = 0.9  # of the rows of two equations in common, if they are one
-FOLLOWS = 0.05  # of the rows of an equation, in which another does not hold that it follows from
-APART = 0.3  # sine of the angle between directions that are not the same
-INDEPENDENT = 0.02  # least singular value of the directions of all equations
+from disentree.mimosa.finders.switches.constants import SWITCHES
+from disentree.mimosa.finders.switches.hyperplanes import gains, hyperplanes, thinnest_hyperplane
 
 
 @dataclass(frozen=True)
 class Equation:
     """One or more linear equations that hold in the same rows: ``Y @ weights + offset`` is zero there, give or
-    take a scatter of 1.
-
-    Attributes
-    ----------
-    weights : array of shape (D, r)
-    offset : array of shape (r,)
-    share : float
-        Of rows that it holds in.
-    gain : float
-        Bits per row that it is worth to know whether it holds.
-    """
+    take a scatter of 1."""
 
     weights: Float[np.ndarray, "D r"]
     offset: Float[np.ndarray, " r"]
-    share: float
-    gain: float
+    share: float  # of rows that it holds in
+    gain: float  # bits per row that it is worth to know whether it holds
 
     @property
     def size(self) -> int:
         """Number of equations."""
         return len(self.offset)
 
+    @property
+    def directions(self) -> Float[np.ndarray, "D r"]:
+        return self.weights / np.linalg.norm(self.weights, axis=0)
+
     def __call__(self, Y: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n r"]:
         return Y @ self.weights + self.offset
 
     def holds(self, Y: Float[np.ndarray, "n D"]) -> Bool[np.ndarray, " n"]:
         """Whether rows are within its scatter."""
-        return _distance(self(Y)) <= REACH
+        return _distance(self(Y)) <= SWITCHES.reach
 
 
 def find_equations(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> list[Equation]:
-    """The equations that hold in a part of the rows and do not follow from each other, commonest first.
-
-    Parameters
-    ----------
-    Y : array of shape (n, D)
-        Rows in coordinates with deviations near 1.
-    rng : Generator
-    """
-    some = Y if len(Y) <= CHECKED else Y[np.sort(rng.choice(len(Y), CHECKED, replace=False))]
+    """The equations that hold in a part of the rows and do not follow from each other, commonest first; rows are
+    in coordinates with deviations near 1."""
+    n = len(Y)
+    some = Y if n <= SWITCHES.rows else Y[np.sort(rng.choice(n, SWITCHES.rows, replace=False))]
     found: list[Equation] = []
     rows: list[np.ndarray] = []
-    starts, widest = random_hyperplanes(some, rng, STARTS), WIDEST
-    for _ in range(ROUNDS):
-        before = len(found)
-        _look(some, hyperplanes(some, rng, starts, widest), rng, found, rows)
-        if not found or len(found) == before:
-            break
-        known = _independent(found, rows)
-        starts, widest = _deeper(some, known, rng), NEAR
-    return [_polished(Y, equation) for equation in _independent(found, rows)]
-
-
-def _look(
-    Y: Float[np.ndarray, "n D"],
-    planes: tuple[Float[np.ndarray, "h D1"], Float[np.ndarray, " h"]],
-    rng: np.random.Generator,
-    found: list[Equation],
-    rows: list[Bool[np.ndarray, " n"]],
-) -> None:
-    """Add equations that some hyperplanes lead to, and that do not follow from those which are known."""
-    for w, scatter in _distinct(Y, planes, KEPT):
-        whole = _whole_equation(Y, w, scatter)
-        if whole is None or _beside(whole, _wider(whole.holds(Y), found, rows)) is None:
+    for w, scatter in _distinct(some, *hyperplanes(some, rng, SWITCHES.starts)):
+        whole = _whole_equation(some, w, scatter)
+        if whole is None or _beside(whole, _wider(whole.holds(some), found, rows)) is None:
             continue
-        for equation in [*_parts(Y, whole, rng), whole]:
-            held = equation.holds(Y)
-            if not any(_alike(held, other) >= SAME for other in rows):
+        for equation in [*_parts(some, whole, rng), whole]:
+            held = equation.holds(some)
+            if not _is_known(held, rows):
                 found.append(equation)
                 rows.append(held)
+    return [_refitted(Y, e.holds(Y), e.size, 2) or e for e in _independent(found, rows)]
 
 
 def _distinct(
-    Y: Float[np.ndarray, "n D"], planes: tuple[Float[np.ndarray, "h D1"], Float[np.ndarray, " h"]], most: int
+    Y: Float[np.ndarray, "n D"], planes: Float[np.ndarray, "h D1"], scatters: Float[np.ndarray, " h"]
 ) -> Iterator[tuple[Float[np.ndarray, " D1"], float]]:
     """Hyperplanes, and how far rows scatter about them, of which no two hold the same rows."""
     seen: list[np.ndarray] = []
-    for w, scatter in zip(*planes, strict=True):
-        held = np.abs(Y @ w[:-1] + w[-1]) <= REACH * scatter
-        if any(_alike(held, other) >= SAME for other in seen):
-            continue
-        if len(seen) == most:
-            return
-        seen.append(held)
-        yield w, float(scatter)
+    for w, scatter in zip(planes, scatters, strict=True):
+        held = np.abs(Y @ w[:-1] + w[-1]) <= SWITCHES.reach * scatter
+        if not _is_known(held, seen):
+            seen.append(held)
+            yield w, float(scatter)
 
 
-def _deeper(
-    Y: Float[np.ndarray, "n D"], known: list[Equation], rng: np.random.Generator
-) -> Float[np.ndarray, "s D1"]:
-    """Hyperplanes that hold many of the rows in which known equations hold: there are fewer dimensions there, and
-    what holds in few rows is easier to see."""
-    D = Y.shape[1]
-    held = np.stack([e.holds(Y) for e in known], axis=1)
-    sizes = np.array([e.size for e in known])
-    patterns, counts = np.unique(held, axis=0, return_counts=True)
-    out = [np.zeros((0, D + 1))]
-    for i in sorted(range(len(patterns)), key=lambda i: -(patterns[i] @ sizes))[:PATTERNS]:
-        inside = (held == patterns[i]).all(axis=1)
-        fixed = [e.weights for e, holds in zip(known, patterns[i], strict=True) if holds]
-        if counts[i] < FEWEST_TIMES * D or not fixed:
-            continue
-        normals = np.concatenate(fixed, axis=1)
-        rest = np.linalg.svd(normals / np.linalg.norm(normals, axis=0))[0][:, normals.shape[1] :]
-        if rest.shape[1] < 2:
-            continue
-        own = Y[inside] @ rest
-        planes = hyperplanes(own, rng, random_hyperplanes(own, rng, STARTS // 4))
-        for v, _ in _distinct(own, planes, DEEPER):
-            out.append(_extended(Y, np.append(rest @ v[:-1], v[-1]), known, held, patterns[i], rng)[None])
-    return np.concatenate(out)
-
-
-def _extended(
-    Y: Float[np.ndarray, "n D"],
-    w: Float[np.ndarray, " D1"],
-    known: list[Equation],
-    held: Bool[np.ndarray, "n k"],
-    pattern: Bool[np.ndarray, " k"],
-    rng: np.random.Generator,
-) -> Float[np.ndarray, " D1"]:
-    """A hyperplane of the rows of a pattern, tilted so that it holds where one of the equations of the pattern
-    does not: each of these adds a multiple of its own values, which is seen in rows that lack nothing else."""
-    out = w.copy()
-    for j in np.flatnonzero(pattern):
-        lacking = pattern.copy()
-        lacking[j] = False
-        rows = Y[(held == lacking).all(axis=1)]
-        e = known[j]
-        if len(rows) < FEWEST_TIMES * (e.size + 1):
-            continue
-        lengths = np.linalg.norm(e.weights, axis=0)
-        U = np.column_stack([rows @ w[:-1] + w[-1], e(rows) / lengths])
-        found = hyperplanes(U, rng, random_hyperplanes(U, rng, STARTS // 20))[0]
-        found = found[np.abs(found[:, 0]) > APART] if len(found) else found
-        if len(found):
-            tilt = found[0, 1:-1] / found[0, 0] / lengths
-            out[:-1] += e.weights @ tilt
-            out[-1] += e.offset @ tilt + found[0, -1] / found[0, 0]
-    return out / np.linalg.norm(out[:-1])
+def _is_known(held: Bool[np.ndarray, " n"], others: list[Bool[np.ndarray, " n"]]) -> bool:
+    """Whether others hold the same rows (by Jaccard's index)."""
+    return any((held & other).sum() >= SWITCHES.same * max((held | other).sum(), 1) for other in others)
 
 
 def _parts(Y: Float[np.ndarray, "n D"], whole: Equation, rng: np.random.Generator) -> Iterator[Equation]:
@@ -188,13 +86,12 @@ def _parts(Y: Float[np.ndarray, "n D"], whole: Equation, rng: np.random.Generato
     if whole.size == 1:
         return
     lengths = np.linalg.norm(whole.weights, axis=0)
-    U = whole(Y) / lengths
-    for v, scatter in zip(*hyperplanes(U, rng, random_hyperplanes(U, rng, STARTS // 10)), strict=True):
-        normal = whole.weights / lengths @ v[:-1]
+    for v, scatter in zip(*hyperplanes(whole(Y) / lengths, rng, SWITCHES.starts // 10), strict=True):
+        normal = whole.directions @ v[:-1]
         scale = np.linalg.norm(normal)
         offset = v[:-1] @ (whole.offset / lengths) + v[-1]
         part = _whole_equation(Y, np.append(normal, offset) / scale, scatter / scale)
-        if part is not None and part.share > (1 + FOLLOWS) * whole.share:
+        if part is not None and SWITCHES.same * part.share > whole.share:
             yield part
 
 
@@ -202,36 +99,33 @@ def _wider(
     held: Bool[np.ndarray, " n"], found: list[Equation], rows: list[Bool[np.ndarray, " n"]]
 ) -> list[Equation]:
     """The equations that hold wherever some rows are."""
-    return [e for e, other in zip(found, rows, strict=True) if (held & ~other).sum() <= FOLLOWS * held.sum()]
+    fewest = SWITCHES.same * held.sum()
+    return [e for e, other in zip(found, rows, strict=True) if (held & other).sum() >= fewest]
 
 
 def _distance(residual: Float[np.ndarray, "n r"]) -> Float[np.ndarray, " n"]:
     return np.sqrt((residual**2).mean(axis=1))
 
 
-def _alike(one: Bool[np.ndarray, " n"], two: Bool[np.ndarray, " n"]) -> float:
-    return float((one & two).sum() / max((one | two).sum(), 1))
-
-
 def _whole_equation(Y: Float[np.ndarray, "n D"], w: Float[np.ndarray, " D1"], scatter: float) -> Equation | None:
     """All equations that hold in the rows of a hyperplane, scaled by their scatter."""
     D = Y.shape[1]
     normals = w[:D, None]
-    held = np.abs(Y @ w[:D] + w[D]) <= REACH * scatter
+    held = np.abs(Y @ w[:D] + w[D]) <= SWITCHES.reach * scatter
     while normals.shape[1] < D and held.sum() > 4 * D:
         rest = np.linalg.svd(normals)[0][:, normals.shape[1] :]
         own = Y[held] @ rest
         more = thinnest_hyperplane(own, scatter)
-        inside = np.abs(own @ more[:-1] + more[-1]) <= REACH * scatter
-        if inside.mean() < SAME:
+        inside = np.abs(own @ more[:-1] + more[-1]) <= SWITCHES.reach * scatter
+        if inside.mean() < SWITCHES.same:
             break
         normals = np.column_stack([normals, rest @ more[:-1]])
         held[np.flatnonzero(held)[~inside]] = False
-    return _refitted(Y, held, normals.shape[1])
+    return _refitted(Y, held, normals.shape[1], 3)
 
 
 def _refitted(
-    Y: Float[np.ndarray, "n D"], held: Bool[np.ndarray, " n"], size: int, rounds: int = 3
+    Y: Float[np.ndarray, "n D"], held: Bool[np.ndarray, " n"], size: int, rounds: int
 ) -> Equation | None:
     """The equations of some rows, by least squares among those that they turn out to hold in."""
     fewest = 4 * Y.shape[1]
@@ -245,12 +139,12 @@ def _refitted(
         residual = (Y - center) @ normals
         middle = np.median(residual[held], axis=0)
         deviation = 1.4826 * np.median(np.abs(residual[held] - middle), axis=0)
-        residual = (residual - middle) / np.maximum(deviation, NARROWEST)
-        held = _distance(residual) <= REACH
+        deviation = np.maximum(deviation, SWITCHES.narrowest)
+        residual = (residual - middle) / deviation
+        held = _distance(residual) <= SWITCHES.reach
     gain, share = gains(_distance(residual)[:, None], size, fewest)
     if not np.isfinite(gain[0]):
         return None
-    deviation = np.maximum(deviation, NARROWEST)
     offset = -(center @ normals + middle) / deviation
     return Equation(normals / deviation, offset, float(share[0]), float(gain[0]) / len(Y))
 
@@ -260,43 +154,30 @@ def _independent(found: list[Equation], rows: list[Bool[np.ndarray, " n"]]) -> l
     kept: list[Equation] = []
     kept_rows: list[np.ndarray] = []
     for i in np.argsort([-held.sum() for held in rows], kind="stable"):
-        equation, held = found[i], rows[i]
-        own = _beside(equation, _wider(held, kept, kept_rows))
+        own = _beside(found[i], _wider(rows[i], kept, kept_rows))
         if own is not None:
             kept.append(own)
-            kept_rows.append(held)
+            kept_rows.append(rows[i])
     chosen: list[Equation] = []
     for equation in sorted(kept, key=lambda e: -e.gain):
-        directions = np.concatenate([_directions(e) for e in [*chosen, equation]], axis=1)
-        if directions.shape[1] <= len(directions) and np.linalg.svd(directions)[1][-1] > INDEPENDENT:
+        directions = np.concatenate([e.directions for e in [*chosen, equation]], axis=1)
+        if directions.shape[1] <= len(directions) and np.linalg.svd(directions)[1][-1] > SWITCHES.independent:
             chosen.append(equation)
     return sorted(chosen, key=lambda e: -e.share)
-
-
-def _directions(equation: Equation) -> Float[np.ndarray, "D r"]:
-    return equation.weights / np.linalg.norm(equation.weights, axis=0)
 
 
 def _beside(equation: Equation, others: list[Equation]) -> Equation | None:
     """The part of an equation that does not follow from others which hold in the same rows."""
     if not others:
         return equation
-    known = np.concatenate([_directions(o) for o in others], axis=1)
-    u, s, _ = np.linalg.svd(known, full_matrices=False)
-    basis = u[:, s > INDEPENDENT]
-    own = _directions(equation)
+    u, s, _ = np.linalg.svd(np.concatenate([o.directions for o in others], axis=1), full_matrices=False)
+    basis = u[:, s > SWITCHES.independent]
+    own = equation.directions
     left = own - basis @ (basis.T @ own)
     _, s, vt = np.linalg.svd(left, full_matrices=False)
-    mix = vt[s > APART].T  # combinations of its own equations that point away from the others
+    mix = vt[s > SWITCHES.apart].T  # combinations of its own equations that point away from the others
     if not mix.shape[1]:
         return None
     mix = mix / np.linalg.norm(equation.weights, axis=0)[:, None]
-    new, offset = equation.weights @ mix, equation.offset @ mix
     scale = np.sqrt((mix**2).sum(axis=0))
-    return Equation(new / scale, offset / scale, equation.share, equation.gain)
-
-
-def _polished(Y: Float[np.ndarray, "n D"], equation: Equation) -> Equation:
-    """Fitted once more to all rows that it holds in."""
-    again = _refitted(Y, equation.holds(Y), equation.size, 2)
-    return equation if again is None else again
+    return Equation(equation.weights @ mix / scale, equation.offset @ mix / scale, equation.share, equation.gain)

@@ -20,7 +20,8 @@ from disentree.mimosa.density.margins import Margins
 from disentree.mimosa.density.product import Cell, ProductCandidate, ProductSpace
 from disentree.mimosa.finders.flats.constants import FLATS
 from disentree.mimosa.finders.protocol import FindsAgain, Rows
-from disentree.mimosa.finders.switches.equations import REACH, Equation, find_equations
+from disentree.mimosa.finders.switches.constants import SWITCHES
+from disentree.mimosa.finders.switches.equations import Equation, find_equations
 from disentree.mimosa.tree.products import (
     are_independent,
     arrange,
@@ -30,13 +31,6 @@ from disentree.mimosa.tree.products import (
     is_product,
     saved_by_product,
 )
-
-MOST_DIMENSIONS = 20
-MOST_PATHS = 512
-FEWEST = 400  # rows
-LARGEST = 8  # combinations that tell whether rows fill their dimensions
-FEWEST_INSIDE, INSIDE_OF = 100, 500  # rows of them
-LEAST = 0.02  # of the eigenvalues of correlations between variables
 
 
 @dataclass(frozen=True)
@@ -54,25 +48,16 @@ def find(
     rng: np.random.Generator,
     noise: WhiteNoise | None = None,
 ) -> ProductCandidate | None:
-    """The product of switches that rows show; None if there are no two beside each other.
-
-    Parameters
-    ----------
-    Z : array of shape (n, D)
-    precision : array of shape (D,)
-        Of each coordinate.
-    rng : Generator
-    noise : WhiteNoise or None, default=None
-        As measured from the spectrum of the data.
-    """
-    if len(Z) < FEWEST or not 3 <= (Z if noise is None else noise.weights).shape[1] <= MOST_DIMENSIONS:
+    """The product of switches that rows show; None if there are no two beside each other. No deviation is taken
+    below the precision of a coordinate; `noise` is that of the spectrum of the data."""
+    if (
+        len(Z) < SWITCHES.fewest
+        or not 3 <= (Z if noise is None else noise.weights).shape[1] <= SWITCHES.most_dimensions
+    ):
         return None
     center = Z.mean(axis=0)
-    to_scale = np.diag(1 / Z.std(axis=0))
-    if noise is not None:
-        to_scale = noise.weights
-    equations = find_equations((Z - center) @ to_scale, rng)
-    equations = [_in(e, center, to_scale) for e in equations]
+    to_scale = np.diag(1 / Z.std(axis=0)) if noise is None else noise.weights
+    equations = [_in(e, center, to_scale) for e in find_equations((Z - center) @ to_scale, rng)]
     if len(equations) < 2:
         return None
     on = np.stack([~e.holds(Z) for e in equations], axis=1)
@@ -91,26 +76,22 @@ def find(
     shares = (counts + prior * chance) / (counts.sum() + prior)
     dims = base + paths @ np.array(sizes)
     combinations = [Cell(int(d), row.tolist()) for d, row in zip(dims, paths, strict=True)]
-    needless = ("atlas", "mixture") if _is_filled(space, combinations, cells, Z, rng) else ()
+    needless = ("atlas", "mixture") if _is_filled(space, combinations, cells, Z) else ()
     return ProductCandidate("switches", combinations, shares, space, Product(choices, base, sizes), needless)
 
 
 def _is_filled(
-    space: ProductSpace, cells: Sequence[Cell], labels: Int[np.ndarray, " n"], Z: Float[np.ndarray, "n D"],
-    rng: np.random.Generator,
-) -> bool:  # fmt: skip
-    """Whether rows of the largest combinations fill the dimensions that these have: charts or Gaussians can then
+    space: ProductSpace, cells: Sequence[Cell], labels: Int[np.ndarray, " n"], Z: Float[np.ndarray, "n D"]
+) -> bool:
+    """Whether rows of the larger combinations fill the dimensions that these have: charts or Gaussians can then
     but describe the same in more pieces."""
-    counts = np.bincount(labels[labels >= 0], minlength=len(cells))
     ratios = []
-    for c in np.argsort(-counts)[:LARGEST]:
+    for c, cell in enumerate(cells):
         rows = np.flatnonzero(labels == c)
-        if len(rows) < FEWEST_INSIDE or not cells[c].dimension:
+        if len(rows) < SWITCHES.fewest_inside or not cell.dimension:
             continue
-        some = rng.choice(rows, min(len(rows), INSIDE_OF), replace=False)
-        free = space.free(cells[c])
-        inside = (Z[some] @ space.weights + space.offset)[:, free]
-        ratios.append(intrinsic_dimension(inside / inside.std(axis=0)) / cells[c].dimension)
+        inside = (Z[rows] @ space.weights + space.offset)[:, space.free(cell)]
+        ratios.append(intrinsic_dimension(inside / inside.std(axis=0)) / cell.dimension)
     return bool(ratios) and float(np.mean(ratios)) >= FLATS.filled
 
 
@@ -127,7 +108,7 @@ def _limited(
     kept: list[int] = []
     for i in sorted(range(len(equations)), key=lambda i: -equations[i].gain):
         tried = sorted([*kept, i])
-        if int(np.prod([choice.n_paths for choice in arrange(on[:, tried])])) <= MOST_PATHS:
+        if int(np.prod([choice.n_paths for choice in arrange(on[:, tried])])) <= SWITCHES.most_paths:
             kept = tried
     return [equations[i] for i in kept], on[:, kept], arrange(on[:, kept])
 
@@ -149,7 +130,7 @@ def _space(
     deviations = np.sqrt(np.maximum(values[::-1], 0))
     # The scatter of equations is the noise of the data: directions no wider than that are nothing else.
     scatter = np.median(1 / np.linalg.norm(own, axis=0))
-    wide = deviations > REACH * scatter
+    wide = deviations > SWITCHES.reach * scatter
     weights = np.concatenate([own, rest], axis=1)
     offset = np.concatenate([offsets, -center @ rest])
     owner = [i for i, e in enumerate(equations) for _ in range(e.size)] + [-1 if w else -2 for w in wide]
@@ -171,6 +152,6 @@ def _space(
     R = np.where(pairs >= 10 * D, R, 0.0)
     np.fill_diagonal(R, 1.0)
     values, vectors = np.linalg.eigh(R)
-    R = (vectors * np.maximum(values, LEAST)) @ vectors.T
+    R = (vectors * np.maximum(values, SWITCHES.independent)) @ vectors.T
     R /= np.sqrt(np.outer(R.diagonal(), R.diagonal()))
     return ProductSpace(weights, offset, owner, fixed, margins, R), int(wide.sum())

@@ -1,0 +1,72 @@
+"""The constants of MIMOSA, found and changed: fields of the frozen `*Constants` dataclasses of its packages.
+
+The one instance of such a class is read wherever a constant is used, so that a field set on it reaches every use.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from typing import Any
+
+import disentree.mimosa as mimosa
+
+
+def instances() -> dict[str, Any]:
+    """The instances by place: "finders.atlas" for ATLAS of finders/atlas/constants.py, "density.margins" for
+    MARGINS of density/constants.py."""
+    out: dict[str, Any] = {}
+    for info in pkgutil.walk_packages(mimosa.__path__, f"{mimosa.__name__}."):
+        *room, last = info.name.removeprefix(f"{mimosa.__name__}.").split(".")
+        if last != "constants" and not last.endswith("_constants"):
+            continue
+        room += [last.removesuffix("_constants")] if last != "constants" else []
+        for name, value in vars(import_module(info.name)).items():
+            kind = type(value)
+            if is_dataclass(kind) and kind.__name__.endswith("Constants") and kind.__module__ == info.name:
+                own = [] if room[-1:] == [name.lower()] else [name.lower()]
+                out[".".join([*room, *own])] = value
+    return out
+
+
+def numeric_constants() -> dict[str, Any]:
+    """Values of the fields that are numbers or tuples of numbers, by name: "finders.atlas ball"."""
+    return {
+        f"{place} {field.name}": value
+        for place, instance in sorted(instances().items())
+        for field in fields(instance)
+        if _is_numeric(value := getattr(instance, field.name))
+    }
+
+
+def _is_numeric(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return bool(value) and all(_is_numeric(one) for one in value)
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def multiplied(value: Any, factor: float) -> Any:
+    """A constant times a factor; whole numbers stay whole, and at least 1 unless they are 0."""
+    if isinstance(value, tuple):
+        return tuple(multiplied(one, factor) for one in value)
+    return max(1, round(value * factor)) if isinstance(value, int) and value > 0 else type(value)(value * factor)
+
+
+@contextmanager
+def changed_constants(factors: Mapping[str, float]) -> Iterator[None]:
+    """Constants, by the names of `numeric_constants`, times factors, and as they were in the end."""
+    known = instances() if factors else {}
+    before: list[tuple[Any, str, Any]] = []
+    try:
+        for name, factor in factors.items():
+            place, field = name.split(" ")
+            value = getattr(known[place], field)
+            before.append((known[place], field, value))
+            object.__setattr__(known[place], field, multiplied(value, factor))
+        yield
+    finally:
+        for instance, field, value in reversed(before):
+            object.__setattr__(instance, field, value)
