@@ -79,7 +79,7 @@ class QuickModel:
 
     quick = paper = classmethod(lambda cls, images=False, **settings: cls(**settings))
 
-    def fit(self, X, hierarchy, paths):
+    def fit(self, X, hierarchy, paths, preprocessor=None):
         self.hierarchy_, self.shape = TREE, X.shape[1:]
         return self
 
@@ -90,9 +90,6 @@ class QuickModel:
     def inverse_transform(self, codes):
         direction = weights(int(np.prod(self.shape)))
         return (codes[:, :1] * direction / (direction @ direction)).reshape(len(codes), *self.shape)
-
-    def with_units(self, units):
-        return self
 
     def in_features(self):
         return self
