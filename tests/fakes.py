@@ -118,9 +118,6 @@ class FakeModel:
             out[rows] = mean + codes[rows][:, list(path.continuous)] @ basis
         return out.reshape(len(codes), *self.shape)
 
-    def with_units(self, units):
-        return self
-
     def in_features(self):
         return self
 

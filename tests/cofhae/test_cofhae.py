@@ -1,5 +1,5 @@
 """COFHAE as a whole: what it reaches, what it does not depend on, and how it behaves while training;
-covers `estimator.py`, `fitting.py`, `defaults.py`, `structure.py` and `resumable.py`."""
+covers `estimator.py`, `stages.py`, `defaults.py`, `structure.py` and `resumable.py`."""
 
 import json
 import sys

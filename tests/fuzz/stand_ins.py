@@ -91,9 +91,6 @@ class QuickModel:
         direction = weights(int(np.prod(self.shape)))
         return (codes[:, :1] * direction / (direction @ direction)).reshape(len(codes), *self.shape)
 
-    def with_units(self, units):
-        return self
-
     def in_features(self):
         return self
 

@@ -16,9 +16,8 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
+from disentree.cofhae import constants
 from disentree.hierarchy import Hierarchy
-
-_LOG_ZERO = -80.0  # the logarithm of a probability that float32 cannot tell from 0 beside 1
 
 
 class Encoding(NamedTuple):
@@ -105,7 +104,9 @@ class HierarchicalMask(nn.Module):
         z, logits = z_pre[:, : self.n_continuous], z_pre[:, self.n_continuous :]
         if not self.n_options:
             return Encoding(logits, z, torch.ones_like(z), z_pre, logits)
-        log_p = self._spread(logits / tau).log_softmax(dim=2).flatten(1)[:, self.place].clamp(min=_LOG_ZERO)
+        log_p = (
+            self._spread(logits / tau).log_softmax(dim=2).flatten(1)[:, self.place].clamp(min=constants.LOG_ZERO)
+        )
         mask = (log_p @ self.above_continuous).exp()
         a = (log_p @ self.above_options).exp()
         return Encoding(a, z * mask, mask, z_pre, log_p)

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
+from disentree.cofhae import constants
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder
 from disentree.cofhae.checks import check_structure
 from disentree.cofhae.inputs import InputLayer, fit_input_layer
@@ -31,9 +32,6 @@ from disentree.training.batches import StreamedBatches, TensorBatches, batches_o
 from disentree.training.data import ArraySource, BlockSource, Source, as_numeric, is_blocks, sample_rows
 from disentree.training.networks import CONVOLUTIONAL, build_decoder, build_encoder
 from disentree.utils.dask import is_dask, over_blocks
-
-_ROWS_AT_A_TIME = 8192  # rows that are encoded or decoded at once: a bound on memory
-_ROWS_FOR_STATISTICS = 3000  # training rows whose codes `code_statistics_` describes: enough for a histogram
 
 
 def paper_training(images: bool) -> dict[str, Any]:
@@ -142,8 +140,8 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
     def _encode(self, block: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n v"]:
         self.autoencoder_.eval()
         codes = []
-        for start in range(0, len(block), _ROWS_AT_A_TIME):
-            a, z = self._encode_hard(self.input_.prepare(block[start : start + _ROWS_AT_A_TIME]))
+        for start in range(0, len(block), constants.ROWS_AT_A_TIME):
+            a, z = self._encode_hard(self.input_.prepare(block[start : start + constants.ROWS_AT_A_TIME]))
             codes.append(self.autoencoder_.mask.to_codes(a, z))
         return np.concatenate(codes)
 
@@ -172,7 +170,9 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         out = [np.empty((0, *self.input_.shape))]
         self.autoencoder_.eval()
         with torch.no_grad():
-            for some, values in zip(a.split(_ROWS_AT_A_TIME), z.split(_ROWS_AT_A_TIME), strict=True):
+            for some, values in zip(
+                a.split(constants.ROWS_AT_A_TIME), z.split(constants.ROWS_AT_A_TIME), strict=True
+            ):
                 out.append(self._images(torch.cat([some, values], dim=1)))
         return np.concatenate(out[1:] or out)
 
@@ -352,5 +352,5 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         return batches_of(source, self.input_.prepare, n_numbers, self.batch_size, labels)
 
     def _describe_codes(self, source: Source) -> None:
-        rows = sample_rows(source, _ROWS_FOR_STATISTICS, np.random.default_rng(self.seed_))
+        rows = sample_rows(source, constants.STATISTICS_ROWS, np.random.default_rng(self.seed_))
         self.code_statistics_ = code_statistics(self.hierarchy_, self._encode(rows))

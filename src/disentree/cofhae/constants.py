@@ -86,3 +86,23 @@ SHARP_SMALLEST = 8  # pixels of a side; smaller images have no edges to speak of
 SHARP_BLOCK = 512  # rows that are encoded or decoded at once
 SHARP_BYTES = 2e9  # of images that are kept in memory; of more, a sample
 BINARY_SHARE = 0.5  # of the variance of pixels of 0 and 1, from which pixels are Bernoulli
+
+# ------------------------------------------------------------ what variables do to columns (explain.py)
+
+PERCENTILES = (10, 90)  # that a variable is moved between
+EXPLAINED_PATHS = 30  # that have a variable, of which it is told what it moves there
+MOVED = 0.05  # of a column's deviation, for it to be told that a variable moves it
+OTHER_CATEGORY = 0.5  # deviations that another category counts as: it may be one that was as likely before
+NAMED_MOVE, NAMED_COLUMNS = (
+    0.3,
+    4,
+)  # of the largest move, for a column to be named in the sentence; at most so many
+ALIKE_MOVES = 0.9  # of the largest move, for a column to be in the name too
+CHANGED_PIXEL = 0.05  # of the range of an image's pixels
+SHOWN_DIGITS = 4  # of decoded numbers, which are no measurements
+
+# ------------------------------------------------------------ codes and decoding (base.py, algorithm8.py)
+
+ROWS_AT_A_TIME = 8192  # that are encoded or decoded at once: a bound on memory
+STATISTICS_ROWS = 3000  # training rows whose codes `code_statistics_` describes: enough for a histogram
+LOG_ZERO = -80.0  # the logarithm of a probability that float32 cannot tell from 0 beside 1

@@ -217,7 +217,7 @@ def fit_pixels(
     )
     mask = hae.mask
     with torch.no_grad():
-        inputs = map(layer.from_components, images.inputs.split(8192))
+        inputs = map(layer.from_components, images.inputs.split(constants.ROWS_AT_A_TIME))
         a, z = (torch.cat(parts) for parts in zip(*map(hae.encode_hard, inputs), strict=True))
     on = a @ mask.above_continuous == mask.above_continuous.sum(0)
     target = torch.where(on, z, torch.nan)
