@@ -20,18 +20,11 @@ from disentree.mimosa.mixed.constants import MIXED
 
 @dataclass(frozen=True)
 class Answers:
-    """Categories as features.
+    """Categories as features."""
 
-    Attributes
-    ----------
-    features : array of shape (n, f)
-        A block of columns for each column of categories, with a one for its value; zeros where a cell is empty.
-    edges : tuple of int
-        Where blocks begin, and the end of the last.
-    """
-
+    # A block of columns for each column of categories, with a one for its value; zeros where a cell is empty.
     features: Float[np.ndarray, "n f"]
-    edges: tuple[int, ...]
+    edges: tuple[int, ...]  # where blocks begin, and the end of the last
 
     @classmethod
     def of(cls, columns: Sequence[Int[np.ndarray, " n"]], n_levels: Sequence[int]) -> Answers:
@@ -70,17 +63,10 @@ class Answers:
 
 @dataclass(frozen=True)
 class Classes:
-    """Groups of rows in each of which columns are independent, or places along a trait.
-
-    Attributes
-    ----------
-    log_shares : array of shape (k,)
-    log_tables : array of shape (k, f)
-        Of the share of each value in each group.
-    """
+    """Groups of rows in each of which columns are independent, or places along a trait."""
 
     log_shares: Float[np.ndarray, " k"]
-    log_tables: Float[np.ndarray, "k f"]
+    log_tables: Float[np.ndarray, "k f"]  # of the share of each value in each group
 
     def log_joint(self, answers: Answers) -> Float[np.ndarray, "n k"]:
         return answers.features @ self.log_tables.T + self.log_shares
@@ -104,13 +90,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Network:
-    """Columns that depend on each other.
-
-    Attributes
-    ----------
-    n_levels : tuple of int
-    families : list of Family
-    """
+    """Columns that depend on each other."""
 
     n_levels: tuple[int, ...]
     families: list[Family]
