@@ -1,3 +1,5 @@
+"""Figures of a fitted MIMOSA."""
+
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt

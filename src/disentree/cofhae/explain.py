@@ -10,9 +10,11 @@ from jaxtyping import Float, Num
 
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.hierarchy import Variable
-from disentree.mimosa.explain.columns import Columns, level_text, listed, number_text
-from disentree.mimosa.explain.naming import GENERIC_VARIABLE, LONGEST
-from disentree.mimosa.explain.words import shortened, unique
+from disentree.mimosa.explain.column_names import shortened, unique
+from disentree.mimosa.explain.columns import Columns
+from disentree.mimosa.explain.constants import EXPLAIN
+from disentree.mimosa.explain.formatting import category_text, listed, number_text
+from disentree.mimosa.explain.names import GENERIC_VARIABLE
 
 LOW, HIGH = 10, 90  # percentiles that a variable is moved between
 MOST_PATHS = 30  # that have a variable, of which it is told what it moves there
@@ -35,24 +37,10 @@ def explain_variables(
 ) -> list[dict[str, Any]]:
     """What each continuous variable does from its 10th to its 90th percentile, the others at their medians.
 
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-    codes : array of shape (n, v)
-        Of some rows.
-    decode : callable
-        From codes to rows.
-    columns : Columns or None
-        Of the rows, for the spread of each column; None for images.
-    read : callable
-        From decoded rows to their columns.
-
-    Returns
-    -------
-    list of dict
-        `name`, `label`, `group` (the options that lead to the variable), `text` and `moves`, on the path that most
-        of its rows are on; and `on`, of a variable that rows of several paths of a table have: `path`, `text` and
-        `moves` for each of them.
+    `codes` are those of some rows, of which `columns` give the spread of each column (None for images); `decode`
+    gives rows for codes, `read` their columns. A variable has `name`, `label`, `group` (the options that lead to
+    it), `text` and `moves` (`column`, `from`, `to`, the largest first) on the path that most of its rows are on;
+    and `on`, if rows of several paths of a table have it: `path`, `text` and `moves` for each of them.
     """
     paths = hierarchy.path_of(codes)
     found = [v for v in hierarchy.variables if v.kind == "continuous"]
@@ -69,9 +57,8 @@ def explain_variables(
         elif columns is None or seen is None:
             about["text"] = f"{v.name}: {_pixels(np.asarray(decoded)[2 * done : 2 * done + 2])}"
         else:
-            by_path = [
-                _moves(columns, seen.take(np.array([2 * i, 2 * i + 1]))) for i in range(done, done + len(own))
-            ]
+            ends = (np.array([2 * i, 2 * i + 1]) for i in range(done, done + len(own)))
+            by_path = [_moves(columns, seen.take(pair)) for pair in ends]
             moves = by_path[0]
             about["moves"] = [move for _, move in moves]
             if columns.are_named and moves and GENERIC_VARIABLE.fullmatch(v.name):
@@ -139,9 +126,9 @@ def _moves(columns: Columns, ends: Columns) -> list[tuple[float, dict[str, Any]]
 def _label(moves: list[tuple[float, dict[str, Any]]]) -> str:
     """The column that moves most, or the two if they are alike."""
     alike = [move["column"] for size, move in moves[:3] if size >= ALIKE * moves[0][0]]
-    if len(alike) == 2 and len(both := ", ".join(alike)) <= LONGEST:
+    if len(alike) == 2 and len(both := ", ".join(alike)) <= EXPLAIN.longest_name:
         return both
-    return shortened(alike[0], LONGEST - 3)
+    return shortened(alike[0], EXPLAIN.longest_name - 3)
 
 
 def _sentence(moves: list[tuple[float, dict[str, Any]]]) -> str:
@@ -155,7 +142,7 @@ def _sentence(moves: list[tuple[float, dict[str, Any]]]) -> str:
 
 
 def _shown(value: Any) -> str:
-    return level_text(value) if isinstance(value, str) else number_text(value)
+    return category_text(value) if isinstance(value, str) else number_text(value)
 
 
 def _pixels(images: Num[np.ndarray, "2 ..."]) -> str:

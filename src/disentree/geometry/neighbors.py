@@ -1,4 +1,4 @@
-"""Neighborhood graphs."""
+"""Nearest neighbors, the dimension that they show, and samples of rows."""
 
 from __future__ import annotations
 
@@ -10,21 +10,7 @@ from scipy.spatial import KDTree
 def nearest_neighbors(
     Z: Float[np.ndarray, "n d"], k: int, n_jobs: int = -1
 ) -> tuple[Float[np.ndarray, "n k"], Int[np.ndarray, "n k"]]:
-    """The nearest other points of every point.
-
-    Parameters
-    ----------
-    Z : array of shape (n, d)
-    k : int
-        Number of neighbors.
-    n_jobs : int, default=-1
-        Threads, -1 for all cores.
-
-    Returns
-    -------
-    distances, indices : arrays of shape (n, k)
-        Nearest first.
-    """
+    """Distances and indices of the k nearest other points of every point, nearest first."""
     distances, indices = map(np.asarray, KDTree(Z).query(Z, k + 1, workers=n_jobs))
     # The point itself comes first, except among duplicates, where any of them may.
     itself = indices == np.arange(len(Z))[:, None]

@@ -14,7 +14,6 @@ from disentree.geometry.pca import EXACT_COLUMNS, principal_axes
 from disentree.mimosa.coordinates.columns import Columns
 from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.coordinates.noise import Decomposed
-from disentree.mimosa.coordinates.noise import white_noise as white_noise
 from disentree.mimosa.coordinates.precision import precision_of
 from disentree.mimosa.coordinates.representation import Representation, as_float, as_rows
 from disentree.utils.extras import needing

@@ -117,7 +117,7 @@ class Candidate(Protocol):
         ...
 
     @property
-    def makes_needless(self) -> tuple[str, ...]:
+    def makes_needless(self) -> Sequence[str]:
         """Finders that can only describe the same in more pieces, if this saves bits beyond doubt."""
         ...
 
@@ -151,7 +151,7 @@ class LeafCandidate:
     shares: Float[np.ndarray, " k"]
     is_exact: bool = False
     has_valleys: bool = False
-    makes_needless: tuple[str, ...] = ()
+    makes_needless: Sequence[str] = ()
     needless_bits: float = 0.0
 
     product = None

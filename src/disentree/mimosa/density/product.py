@@ -82,7 +82,7 @@ class ProductCandidate:
     shares: Float[np.ndarray, " k"]
     space: ProductSpace
     product: Product
-    makes_needless: tuple[str, ...] = ()
+    makes_needless: Sequence[str] = ()
 
     is_exact = False
     has_valleys = False

@@ -26,18 +26,19 @@ from disentree.mimosa.density.structureless import Gaussian, MarginsGaussian
 from disentree.mimosa.density.tiles import Along, Leaf, Tile
 from disentree.mimosa.finders.flats.sheets import SheetLeaf
 from disentree.mimosa.mixed.branches import Branch, Names
-from disentree.mimosa.mixed.imputation import Filling
+from disentree.mimosa.mixed.imputation import Imputation
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.mixed.nesting import Switch
-from disentree.mimosa.mixed.presence import Existence
+from disentree.mimosa.mixed.presence import Presence
 from disentree.mimosa.saving.model_card import write_card
 from disentree.mimosa.saving.state import from_state, to_state
 from disentree.mimosa.stability.stability import Stability
 from disentree.mimosa.tree.component import Component
+from disentree.tables import Codec
 from disentree.utils.files import atomic_path, json_text, sha256_of
 from disentree.utils.versions import build_commit
 
-FORMAT = 2  # of a saved MIMOSA
+FORMAT = 3  # of a saved MIMOSA
 CLASSES = ("MIMOSA", "PaperMIMOSA")  # that can be saved
 ABOUT, NUMBERS, REPRESENTATION = "mimosa.json", "mimosa.safetensors", "representation.safetensors"
 # What a fitted model is made of; nothing else is made from a file.
@@ -60,7 +61,7 @@ PARTS = {
         ),
         *(Columns, Gaussian, MarginsGaussian, SheetLeaf, Sheet, Frame, InnerLeaf),
         *(NoLeaf, ProductCandidate, ProductSpace, Cell, Product, Choice),
-        *(TableModel, Filling, Existence, Switch, Branch, Names, Stability),
+        *(TableModel, Codec, Hierarchy, Imputation, Presence, Switch, Branch, Names, Stability),
     )
 }
 
@@ -116,9 +117,9 @@ def load_mimosa(folder: Path, classes: Sequence[type[Any]]) -> Any:
     try:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
         if about["format"] != FORMAT:
-            how = "that is new to" if about["format"] > FORMAT else "that is too old for"
-            saved = f"was saved by disentree {about.get('version')}, in a format {how} this {__version__}"
-            raise ValueError(f"{folder} {saved}")
+            which = "is new to" if about["format"] > FORMAT else "was dropped before"
+            by = f"was saved by disentree {about.get('version')}, in a format that {which} this {__version__}"
+            raise ValueError(f"{folder} {by}: fit the model again")
         for name in (NUMBERS, REPRESENTATION):
             if sha256_of(folder / name) != about["sha256"][name]:
                 raise ValueError(f"{folder / name} is cut short or damaged: its checksum differs")
@@ -126,7 +127,8 @@ def load_mimosa(folder: Path, classes: Sequence[type[Any]]) -> Any:
         if about["class"] not in by_name:
             raise ValueError(f"{folder} holds a {about['class']}, not a {classes[0].__name__}")
         arrays = load_file(folder / NUMBERS)
-        return _restore(by_name[about["class"]], about, _fitted(about, arrays), folder / REPRESENTATION)
+        fitted = _fitted(about, arrays)
+        return _restore(by_name[about["class"]], about, fitted, folder / REPRESENTATION)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{folder / ABOUT} is cut short or damaged ({error})") from None
     except (KeyError, TypeError, AttributeError) as error:
@@ -196,9 +198,8 @@ def _restore(cls: type[Any], about: Mapping[str, Any], fitted: dict[str, Any], r
         model.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
     model.representation_ = cls._load_representation(representation)
     model.hierarchy_ = Hierarchy.from_dict(about["hierarchy"])
-    model.plain_hierarchy_ = Hierarchy.from_dict(about.get("plain_hierarchy", about["hierarchy"]))
+    model.plain_hierarchy_ = Hierarchy.from_dict(about["plain_hierarchy"])
     components = fitted.pop("components")
-    model.matches_ = []  # of a model that an earlier version saved
     for name, value in fitted.items():
         setattr(model, name, value)
     model.components_ = [
@@ -209,14 +210,8 @@ def _restore(cls: type[Any], about: Mapping[str, Any], fitted: dict[str, Any], r
             component["parent"],
             component["center"],
             component["spread"],
-            _parents(component),
+            tuple(component["parents"]),
         )
         for c, component in enumerate(components)
     ]
     return model
-
-
-def _parents(component: Mapping[str, Any]) -> tuple[int, ...]:
-    """All parents of a component; a model of an earlier version has saved the one that its tree follows."""
-    own = [] if component["parent"] is None else [component["parent"]]
-    return tuple(component.get("parents", own))
