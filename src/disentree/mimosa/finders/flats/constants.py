@@ -11,17 +11,19 @@ class FlatsConstants:
     flat_tolerances: tuple[float, ...] = (1e-6, 1e-4, 1e-2, 0.03, 0.06, 0.1, 0.15, 0.2)
     # The same for a quadratic sheet, whose residuals are judged by leave-one-out.
     sheet_tolerances: tuple[float, ...] = (0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.14, 0.18, 0.22, 0.26, 0.3)
+    fine: float = 0.03  # residuals below half of it are by chance, unless the tolerance itself is lower
     min_share: float = 0.003  # of the rows, that a component has at least
     trials: int = 12  # random tuples tried for a d-flat: this many times d
     chance: float = 1e-4  # how often chance may put the required number of points on a flat, per trial
     # Neighbors on a flat beyond those that it was drawn through, at least; a point spreads its component only with
     # this many links of its own.
     min_links: int = 3
-    # Nearest points of a component that links lead to, and from which density in noise is estimated; closest pairs
-    # that decide whether two pieces continue one another; neighbors that connect rows without a gap.
+    # Nearest points of a component that links lead to, and from which density in noise is estimated; neighbors that
+    # connect rows without a gap.
     nearby: int = 15
+    seam_pairs: int = 50  # closest pairs of points that decide whether two pieces continue one another
     sample_rows: int = 500  # that tell whether there is a subspace, whether rows fill it, or pieces are one
-    model_rows: int = 2000  # that the saving of a local model is estimated from
+    model_rows: int = 2000  # that the saving of a local model is estimated from, and that stand for a piece
     achieved: float = 0.8  # components achieve at least this fraction of an estimated saving
     # Share of rows that counts: on exact subspaces, to look for them among all rows; in one piece of a leaf, to be
     # apart; on no leaf, for the search to go on.

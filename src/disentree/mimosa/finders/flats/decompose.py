@@ -37,8 +37,8 @@ class Local:
         left = np.full(len(d), self.tolerance)
         if self.residuals is not None:  # curvature differs from place to place: each point by its own sheet
             found = np.flatnonzero(d < n_dims)
-            # what is less than half as far off as the tolerance is so by chance
-            left[found] = np.clip(self.residuals[found, d[found] - 1], self.tolerance / 2, self.tolerance)
+            least = min(FLATS.fine, self.tolerance) / 2
+            left[found] = np.clip(self.residuals[found, d[found] - 1], least, self.tolerance)
         return float(np.mean(np.where(held, n_dims - d, 0) * -np.log(left)))
 
 

@@ -26,7 +26,7 @@ def merge_over_seams(
     labels = drop_small(labels, min_size)
     pieces = rows_of(labels)
     dims = [int(tangents.dimensions[rows[0]]) for rows in pieces]
-    few = [thinned(rows, FLATS.sample_rows) for rows in pieces]
+    few = [thinned(rows, FLATS.model_rows) for rows in pieces]
     trees = [KDTree(Z[rows]) for rows in few]
     joined = []
     for a in range(len(pieces)):
@@ -48,8 +48,9 @@ def _continue_each_other(
 ) -> bool:
     if d == Z.shape[1]:
         return True
+    A = thinned(A, FLATS.sample_rows)
     distances, nearest = map(np.asarray, tree_b.query(Z[A]))
-    order = np.argsort(distances, kind="stable")[: FLATS.nearby]
+    order = np.argsort(distances, kind="stable")[: FLATS.seam_pairs]
     a, b = A[order], B[nearest[order]]
     if d == 0:
         return bool((distances[order] == 0).all())
