@@ -121,7 +121,7 @@ def _part_of(
         near = order[: max(size, int(np.searchsorted(np.cumsum(order >= len(part)), fewest)) + 1)]
         mine = near[near < len(part)]
         unseen[mine] = False
-        if len(near) > ATLAS.medium * size or len(near) - len(mine) < fewest:
+        if len(near) > ATLAS.far * size or len(near) - len(mine) < fewest:
             continue  # too far from the leaf
         chart, _ = chart_of(Z, rows, near, d, rng)
         if chart.width >= ATLAS.narrow:

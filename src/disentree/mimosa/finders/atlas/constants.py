@@ -34,13 +34,14 @@ class AtlasConstants:
     # deviations of chance by which a chart stands out; times the residual of its neighbors that is clearly more
     clear: float = 4.0
     similar: float = 1.4  # ratio of two lengths that count as equal; growth of a radius per step
+    rough: float = 1.15  # residuals of a chart relative to the tolerance, at most: a larger one is too large
     bridged: float = 1.25  # residual of a bridge relative to those of what it joins, at most
     border_rows: int = 240  # rows that a chart over a border is fitted to, of all in its ball
     growth: float = 1.5  # of the number of rows in such a chart, per step
     side: float = 0.15  # share of its rows on either side; twice that of a leaf that a piece may be a part of
+    far: float = 6.0  # rows of a chart over such a piece relative to those of the leaf's charts, at most
     narrow: float = 3.0  # width of a chart that tells leaves side by side; of any chart, at least
-    # width of one that tells leaves that cross; how far from a leaf a row is no part of it, in residuals of the
-    # leaf's charts, or in rows of a chart over both relative to theirs
+    # width of one that tells leaves that cross; residuals of a leaf's charts by which a row is off it
     medium: float = 5.0
 
     @property

@@ -198,7 +198,7 @@ def _placed(chart: LocalChart, H: Float[np.ndarray, "h q"], own: float) -> Local
 
 def _excess(chart: LocalChart, near: Float[np.ndarray, "m q"], r: float) -> int | None:
     """By how many more rows a chart holds than lie around it; None if that may be chance, if it is narrow, or if
-    its anchor is off it."""
+    its rows or its anchor are too far off it."""
     off = chart.off(near)
     held = off <= r
     n_held = int(held.sum())
@@ -210,7 +210,10 @@ def _excess(chart: LocalChart, near: Float[np.ndarray, "m q"], r: float) -> int 
     W = (members - members.mean(0)) @ chart.frame[:d].T
     if np.linalg.eigvalsh(W.T @ W / len(W))[0] < ATLAS.narrow**2:
         return None
-    return n_held - around if float(chart.off(chart.anchor[None])[0]) <= r else None
+    rms = np.sqrt((off[held] ** 2).sum() / ((near.shape[1] - d) * max(n_held - n_terms, 1)))
+    if rms > ATLAS.rough or float(chart.off(chart.anchor[None])[0]) > r:
+        return None
+    return n_held - around
 
 
 @njit(cache=True)
