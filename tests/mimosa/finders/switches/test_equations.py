@@ -50,6 +50,16 @@ def test_an_equation_is_found_at_any_place_and_slope():
     assert all(np.mean(e.holds(mixed) == ~on[:, e.size - 1]) > 0.999 for e in found)
 
 
+def test_an_equation_of_few_rows_is_found_among_the_rows_of_others():
+    rng = np.random.default_rng(0)
+    on = rng.random((4000, 3)) < (0.5, 0.6, 0.9)
+    Y = rng.uniform(-1.7, 1.7, (4000, 6))
+    Y[:, 1:5] *= on[:, [0, 1, 1, 2]]
+    found = find_equations(Y @ np.linalg.qr(rng.standard_normal((6, 6)))[0], np.random.default_rng(0))
+    assert [e.size for e in found] == [1, 2, 1]
+    assert found[-1].share == pytest.approx(0.1, abs=0.01)
+
+
 @pytest.mark.parametrize("kind", ["gaussian", "cube", "heavy", "peaked", "skewed"])
 def test_no_equations_where_nothing_is_fixed(kind):
     rng = np.random.default_rng(5)

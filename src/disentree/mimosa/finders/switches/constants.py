@@ -15,7 +15,9 @@ class SwitchesConstants:
     fewest_inside: int = 100  # rows of a combination that tell whether they fill its dimensions
 
     # ---- hyperplanes
-    rows: int = 2000  # that equations are sought on
+    checked: int = 6000  # rows that equations are fitted to
+    rows: int = 2000  # of these, rows that hyperplanes are sought on
+    rows_per_axis: int = 4  # on a hyperplane, at least
     starts: int = 600  # hyperplanes through random rows that the search begins with
     widest: float = 0.3  # scatter around a hyperplane, in deviations of the data, from which it is halved
     narrowest: float = 1e-8  # down to this one
@@ -25,14 +27,15 @@ class SwitchesConstants:
     denser: float = 8.0  # how many times denser rows are on a hyperplane than beside it
     # how much denser rows are on the shoulder than further out: the others are no slope around it
     steepest: float = 1.5
-    some: float = 0.05  # share of the rows that an equation holds in, at least
-    free: float = 0.01  # share in which it does not
+    some: float = 0.02  # share of the rows that an equation holds in, and does not hold in, at least
 
     # ---- equations
     same: float = 0.9  # of the rows of two equations in common, if they are one
     apart: float = 0.3  # sine of the angle between directions that are not the same
     # least singular value of the directions of all equations, and eigenvalue of the correlations of variables
     independent: float = 0.02
+    # sets of known equations, in whose rows others are sought, and hyperplanes that are tried in each
+    deeper: int = 5
 
 
 SWITCHES = SwitchesConstants()

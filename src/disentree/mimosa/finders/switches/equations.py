@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from disentree.mimosa.finders.switches.constants import SWITCHES
-from disentree.mimosa.finders.switches.hyperplanes import gains, hyperplanes, thinnest_hyperplane
+from disentree.mimosa.finders.switches.hyperplanes import gains, hyperplanes, refined, thinnest_hyperplane
 
 
 @dataclass(frozen=True)
@@ -48,19 +49,36 @@ def find_equations(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> lis
     """The equations that hold in a part of the rows and do not follow from each other, commonest first; rows are
     in coordinates with deviations near 1."""
     n = len(Y)
-    some = Y if n <= SWITCHES.rows else Y[np.sort(rng.choice(n, SWITCHES.rows, replace=False))]
+    some = Y if n <= SWITCHES.checked else Y[np.sort(rng.choice(n, SWITCHES.checked, replace=False))]
     found: list[Equation] = []
     rows: list[np.ndarray] = []
-    for w, scatter in _distinct(some, *hyperplanes(some, rng, SWITCHES.starts)):
-        whole = _whole_equation(some, w, scatter)
-        if whole is None or _beside(whole, _wider(whole.holds(some), found, rows)) is None:
+    known: list[Equation] = []
+    planes = hyperplanes(some, rng, SWITCHES.starts)
+    while True:
+        _look(some, planes, rng, found, rows)
+        before, known = known, _independent(found, rows)
+        if len(known) <= len(before):
+            return [_refitted(Y, e.holds(Y), e.size, 2) or e for e in known]
+        planes = refined(some, rng, _deeper(some, known, rng))
+
+
+def _look(
+    Y: Float[np.ndarray, "n D"],
+    planes: tuple[Float[np.ndarray, "h D1"], Float[np.ndarray, " h"]],
+    rng: np.random.Generator,
+    found: list[Equation],
+    rows: list[Bool[np.ndarray, " n"]],
+) -> None:
+    """Add equations that some hyperplanes lead to, and that do not follow from those which are known."""
+    for w, scatter in _distinct(Y, *planes):
+        whole = _whole_equation(Y, w, scatter)
+        if whole is None or _beside(whole, _wider(whole.holds(Y), found, rows)) is None:
             continue
-        for equation in [*_parts(some, whole, rng), whole]:
-            held = equation.holds(some)
+        for equation in [*_parts(Y, whole, rng), whole]:
+            held = equation.holds(Y)
             if not _is_known(held, rows):
                 found.append(equation)
                 rows.append(held)
-    return [_refitted(Y, e.holds(Y), e.size, 2) or e for e in _independent(found, rows)]
 
 
 def _distinct(
@@ -78,6 +96,56 @@ def _distinct(
 def _is_known(held: Bool[np.ndarray, " n"], others: list[Bool[np.ndarray, " n"]]) -> bool:
     """Whether others hold the same rows (by Jaccard's index)."""
     return any((held & other).sum() >= SWITCHES.same * max((held | other).sum(), 1) for other in others)
+
+
+def _deeper(
+    Y: Float[np.ndarray, "n D"], known: list[Equation], rng: np.random.Generator
+) -> Float[np.ndarray, "s D1"]:
+    """Hyperplanes that hold many of the rows in which known equations hold: there are fewer dimensions there, and
+    what holds in few rows is easier to see."""
+    D = Y.shape[1]
+    held = np.stack([e.holds(Y) for e in known], axis=1)
+    sizes = np.array([e.size for e in known])
+    patterns, counts = np.unique(held, axis=0, return_counts=True)
+    out = [np.zeros((0, D + 1))]
+    for i in sorted(range(len(patterns)), key=lambda i: -(patterns[i] @ sizes))[: SWITCHES.deeper]:
+        fixed = [e.directions for e, holds in zip(known, patterns[i], strict=True) if holds]
+        if counts[i] < SWITCHES.rows_per_axis * D or not 0 < patterns[i] @ sizes < D - 1:
+            continue
+        rest = np.linalg.svd(np.concatenate(fixed, axis=1))[0][:, patterns[i] @ sizes :]
+        own = Y[(held == patterns[i]).all(axis=1)] @ rest
+        for v, _ in islice(_distinct(own, *hyperplanes(own, rng, SWITCHES.starts // 4)), SWITCHES.deeper):
+            out.append(_extended(Y, np.append(rest @ v[:-1], v[-1]), known, held, patterns[i], rng)[None])
+    return np.concatenate(out)
+
+
+def _extended(
+    Y: Float[np.ndarray, "n D"],
+    w: Float[np.ndarray, " D1"],
+    known: list[Equation],
+    held: Bool[np.ndarray, "n k"],
+    pattern: Bool[np.ndarray, " k"],
+    rng: np.random.Generator,
+) -> Float[np.ndarray, " D1"]:
+    """A hyperplane of the rows of a pattern, tilted so that it holds where one of the equations of the pattern
+    does not: each of these adds a multiple of its own values, which is seen in rows that lack nothing else."""
+    out = w.copy()
+    for j in np.flatnonzero(pattern):
+        lacking = pattern.copy()
+        lacking[j] = False
+        rows = Y[(held == lacking).all(axis=1)]
+        e = known[j]
+        if len(rows) < SWITCHES.rows_per_axis * (e.size + 1):
+            continue
+        lengths = np.linalg.norm(e.weights, axis=0)
+        U = np.column_stack([rows @ w[:-1] + w[-1], e(rows) / lengths])
+        found = hyperplanes(U, rng, SWITCHES.starts // 20)[0]
+        found = found[np.abs(found[:, 0]) > SWITCHES.apart]
+        if len(found):
+            tilt = found[0, 1:-1] / found[0, 0] / lengths
+            out[:-1] += e.weights @ tilt
+            out[-1] += e.offset @ tilt + found[0, -1] / found[0, 0]
+    return out / np.linalg.norm(out[:-1])
 
 
 def _parts(Y: Float[np.ndarray, "n D"], whole: Equation, rng: np.random.Generator) -> Iterator[Equation]:
@@ -112,7 +180,7 @@ def _whole_equation(Y: Float[np.ndarray, "n D"], w: Float[np.ndarray, " D1"], sc
     D = Y.shape[1]
     normals = w[:D, None]
     held = np.abs(Y @ w[:D] + w[D]) <= SWITCHES.reach * scatter
-    while normals.shape[1] < D and held.sum() > 4 * D:
+    while normals.shape[1] < D and held.sum() > SWITCHES.rows_per_axis * D:
         rest = np.linalg.svd(normals)[0][:, normals.shape[1] :]
         own = Y[held] @ rest
         more = thinnest_hyperplane(own, scatter)
@@ -128,7 +196,7 @@ def _refitted(
     Y: Float[np.ndarray, "n D"], held: Bool[np.ndarray, " n"], size: int, rounds: int
 ) -> Equation | None:
     """The equations of some rows, by least squares among those that they turn out to hold in."""
-    fewest = 4 * Y.shape[1]
+    fewest = SWITCHES.rows_per_axis * Y.shape[1]
     center = middle = deviation = np.zeros(0)
     normals = residual = np.zeros((0, 0))
     for _ in range(rounds):

@@ -14,11 +14,27 @@ def hyperplanes(
 ) -> tuple[Float[np.ndarray, "h D1"], Float[np.ndarray, " h"]]:
     """Hyperplanes (normal and offset) that hold many rows within little scatter, and that scatter, the best first.
 
-    Each of many random starts is refitted with weights 1 / (distance^2 + scatter^2) while the scatter shrinks:
-    rows far off count less and less. Of its way it keeps the place where rows are densest, beside the others.
+    They start from random rows: anywhere, or near each other, where a switch that is off for one row is likelier
+    to be off for the others.
     """
     n, D = Y.shape
-    w, scatter = _random_hyperplanes(Y, rng, n_starts), SWITCHES.widest
+    near = np.asarray(KDTree(Y).query(Y[rng.choice(n, n_starts // 2)], min(n, 2 * D))[1])
+    rows = [rng.choice(n, D, replace=False) for _ in range(n_starts // 2)]
+    rows += [rng.choice(around, D, replace=False) for around in near]
+    points = Y[np.stack(rows)]
+    w = np.linalg.svd(np.concatenate([points, np.ones((len(points), D, 1))], axis=2))[2][:, -1]
+    length = np.linalg.norm(w[:, :D], axis=1, keepdims=True)
+    return refined(Y, rng, (w / np.maximum(length, 1e-12))[length[:, 0] > 1e-6])
+
+
+def refined(
+    Y: Float[np.ndarray, "n D"], rng: np.random.Generator, w: Float[np.ndarray, "s D1"]
+) -> tuple[Float[np.ndarray, "h D1"], Float[np.ndarray, " h"]]:
+    """Hyperplanes from starts, each refitted with weights 1 / (distance^2 + scatter^2) while the scatter shrinks:
+    rows far off count less and less. Each keeps the scatter at which rows are densest relative to those beside."""
+    Y = Y[rng.choice(len(Y), min(len(Y), SWITCHES.rows), replace=False)]
+    n, D = Y.shape
+    scatter = SWITCHES.widest
     outer = np.einsum("ni,nj->nij", Y, Y).reshape(n, D * D)
     best, best_gain, best_scatter = w.copy(), np.full(len(w), -np.inf), np.full(len(w), scatter)
     while scatter > SWITCHES.narrowest and len(w):
@@ -29,28 +45,13 @@ def hyperplanes(
             C = (W.T @ outer).reshape(-1, D, D) - mean[:, :, None] * mean[:, None]
             normal = np.linalg.eigh(C)[1][:, :, 0]
             w = np.concatenate([normal, -(normal * mean).sum(axis=1, keepdims=True)], axis=1)
-        gain = gains(np.abs(Y @ w[:, :D].T + w[:, D]) / scatter, 1, 4 * D)[0]
+        gain = gains(np.abs(Y @ w[:, :D].T + w[:, D]) / scatter, 1, SWITCHES.rows_per_axis * D)[0]
         better = gain > best_gain
         best[better], best_gain[better], best_scatter[better] = w[better], gain[better], scatter
         scatter /= 2
     order = np.argsort(-best_gain, kind="stable")
     order = order[np.isfinite(best_gain[order])]
     return best[order], best_scatter[order]
-
-
-def _random_hyperplanes(
-    Y: Float[np.ndarray, "n D"], rng: np.random.Generator, n_starts: int
-) -> Float[np.ndarray, "s D1"]:
-    """Hyperplanes through random rows: anywhere, or near each other, where a switch that is off for one row is
-    likelier to be off for the others."""
-    n, D = Y.shape
-    near = np.asarray(KDTree(Y).query(Y[rng.choice(n, n_starts // 2)], min(n, 2 * D))[1])
-    rows = [rng.choice(n, D, replace=False) for _ in range(n_starts // 2)]
-    rows += [rng.choice(around, D, replace=False) for around in near]
-    points = Y[np.stack(rows)]
-    w = np.linalg.svd(np.concatenate([points, np.ones((len(points), D, 1))], axis=2))[2][:, -1]
-    length = np.linalg.norm(w[:, :D], axis=1, keepdims=True)
-    return (w / np.maximum(length, 1e-12))[length[:, 0] > 1e-6]
 
 
 def thinnest_hyperplane(Y: Float[np.ndarray, "n q"], scatter: float) -> Float[np.ndarray, " q1"]:
@@ -80,6 +81,6 @@ def gains(
     slope = SWITCHES.steepest * ring / ((2 * shoulder) ** size - shoulder**size)
     falling = beside > slope * further + 3 * np.sqrt(beside)
     denser = inside / np.maximum(beside * reach**size / ring, 0.5)
-    enough = (inside >= max(fewest, SWITCHES.some * n)) & (n - near >= SWITCHES.free * n)
+    enough = (inside >= max(fewest, SWITCHES.some * n)) & (n - near >= SWITCHES.some * n)
     gain = inside * np.log2(np.maximum(denser, 1))
     return np.where(enough & ~falling & (denser >= SWITCHES.denser), gain, -np.inf), inside / n
