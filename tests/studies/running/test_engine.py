@@ -331,16 +331,6 @@ def test_a_damaged_result_is_made_again(tmp_path):
     assert json.loads(path.read_text())["values"] == json.loads(whole)["values"]
 
 
-def test_results_of_older_versions_are_finished_and_tell_what_diverged(inline, tmp_path):
-    run = tmp_path / "runs" / plan(ONE)[1].name
-    shutil.copytree(inline / "runs" / run.name, run)
-    for name, changes in (("result", {"values": {"r4c": 0.5}}), ("model", {"diverged": True})):
-        path = run / f"{name}.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-    found = collect(ONE, tmp_path, planned(STUDY, ONE)).found
-    assert found[1]["values"] == {"r4c": 0.5, "diverged": True}
-
-
 def test_some_runs_only(tmp_path):
     run_study(STUDY, OPTIONS, tmp_path, jobs=0, only=[3])
     assert set(finished(tmp_path)) == {

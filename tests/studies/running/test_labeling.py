@@ -1,5 +1,7 @@
 """Labels by MIMOSA and its rivals (`labeling.py`, `rivals.py`), and the two studies that are made of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -40,7 +42,7 @@ def test_two_clouds(method):
 
 
 def test_a_rival_that_needs_too_much_memory_is_left_out(monkeypatch):
-    monkeypatch.setitem(RIVALS, "ward", RIVALS["ward"].__class__("Ward", True, RIVALS["ward"].run, 10))
+    monkeypatch.setitem(RIVALS, "ward", replace(RIVALS["ward"], most_rows=10))
     assert cluster("ward", np.zeros((11, 2)), 2, 0) is None
     values, _ = label_rows(task("ward"))
     assert values["note"].startswith("not run on 300 rows")

@@ -13,28 +13,14 @@ from typing import Any
 from disentree.studies.running.progress import Progress
 from disentree.studies.running.task import Task
 from disentree.studies.running.worker import execute
-from disentree.utils.jobs import run_jobs
-from disentree.utils.pools import Pool
-
-ATTEMPTS = 2
 
 
-def run_all(
-    tasks: Sequence[Task], todo: Sequence[int], folder: Path, pool: Pool, progress: Progress, patience: float
-) -> dict[int, str]:
-    """Run `todo`, each at most twice.
+class Runs:
+    """The runs that are left, as jobs of a pool; `failures` has those that failed, with their errors.
 
     The longest run starts first, so that none is left alone at the end. A run waits for the one whose structure or
-    representation it shares, and `patience` seconds for another process that is at the same run. Returns the runs
-    that failed, with their errors.
+    representation it shares, and `patience` seconds for another process that is at the same run.
     """
-    runs = _Runs(tasks, todo, folder, progress, patience)
-    run_jobs(pool, runs, ATTEMPTS)
-    return runs.failures
-
-
-class _Runs:
-    """The runs that are left, as jobs of a pool."""
 
     def __init__(
         self, tasks: Sequence[Task], todo: Sequence[int], folder: Path, progress: Progress, patience: float
@@ -42,8 +28,10 @@ class _Runs:
         self._tasks, self._folder, self._progress, self._patience = tasks, folder, progress, patience
         self._index_of = {task.name: i for i, task in enumerate(tasks)}
         self._waiting = sorted(todo, key=lambda i: (-progress.estimates[i], i))
-        self._open = set(todo)  # neither finished nor given up
         self.failures: dict[int, str] = {}
+        self.started, self.done, self.retried, self.tick = (
+            progress.started, progress.done, progress.retried, progress.tick,
+        )  # fmt: skip
 
     def _needs(self, i: int) -> int | None:
         shared = self._tasks[i].needs
@@ -53,7 +41,7 @@ class _Runs:
         for i in [i for i in self._waiting if self._needs(i) in self.failures]:
             self._waiting.remove(i)
             self.failed(i, f"it needs {self._tasks[self._index_of[str(self._tasks[i].needs)]]}, which failed")
-        ready = next((i for i in self._waiting if self._needs(i) not in self._open), None)
+        ready = next((i for i in self._waiting if self._needs(i) not in self._progress.left), None)
         if ready is not None:
             self._waiting.remove(ready)
         return ready
@@ -72,20 +60,6 @@ class _Runs:
             raise KeyboardInterrupt
         return result.get("error")
 
-    def started(self, key: int) -> None:
-        self._progress.started(key)
-
-    def done(self, key: int, result: dict[str, Any]) -> None:
-        self._open.discard(key)
-        self._progress.done(key, result)
-
-    def retried(self, key: int, problem: str) -> None:
-        self._progress.retried(key, problem)
-
     def failed(self, key: int, problem: str) -> None:
         self.failures[key] = problem
-        self._open.discard(key)
         self._progress.failed(key, problem)
-
-    def tick(self) -> None:
-        self._progress.tick()

@@ -47,26 +47,26 @@ class Progress:
 
     # ---------------------------------------------------------------- what happened
 
-    def started(self, i: int) -> None:
-        self._since[i] = time.monotonic()
+    def started(self, key: int) -> None:
+        self._since[key] = time.monotonic()
 
-    def done(self, i: int, result: Mapping[str, Any]) -> None:
-        self.seconds[i] = time.monotonic() - self._since.pop(i)
-        self.left.discard(i)
+    def done(self, key: int, result: Mapping[str, Any]) -> None:
+        self.seconds[key] = time.monotonic() - self._since.pop(key)
+        self.left.discard(key)
         self.n_done += 1
         values = result["values"]
         scores = ", ".join(f"{name} {values[name]:.4g}" for name in SHOWN if values.get(name) is not None)
-        self._say(f"{i} {self.tasks[i]}: {scores} ({self.seconds[i]:.1f} s)")
+        self._say(f"{key} {self.tasks[key]}: {scores} ({self.seconds[key]:.1f} s)")
 
-    def retried(self, i: int, why: str) -> None:
-        del self._since[i]
-        log.warning("%d %s failed, trying once more: %s", i, self.tasks[i], why)
+    def retried(self, key: int, problem: str) -> None:
+        del self._since[key]
+        log.warning("%d %s failed, trying once more: %s", key, self.tasks[key], problem)
 
-    def failed(self, i: int, why: str) -> None:
-        self._since.pop(i, None)
-        self.left.discard(i)
+    def failed(self, key: int, problem: str) -> None:
+        self._since.pop(key, None)
+        self.left.discard(key)
         self.n_failed += 1
-        log.error("%d %s failed: %s", i, self.tasks[i], why)
+        log.error("%d %s failed: %s", key, self.tasks[key], problem)
 
     def tick(self) -> None:
         if self._update is not None:

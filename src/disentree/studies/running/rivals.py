@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -23,10 +24,9 @@ Rows = Float[np.ndarray, "n p"]
 
 @dataclass(frozen=True)
 class Rival:
-    """A method, whether it is told the true number of clusters, and how it is run."""
+    """A method, and how it is run with the true number of clusters and a seed."""
 
     title: str
-    told: bool
     run: Callable[[Rows, int, int], Labels]
     most_rows: int | None = None
 
@@ -41,28 +41,15 @@ def cluster(name: str, X: Rows, true_k: int, seed: int) -> Labels | None:
     return np.asarray(rival.run(X, true_k, seed), dtype=np.int64)
 
 
-def _k_means(X: Rows, true_k: int, seed: int) -> Labels:
-    from sklearn.cluster import KMeans
+def _sklearn(name: str, X: Rows, **parameters: Any) -> Labels:
+    from sklearn import cluster as methods
 
-    return KMeans(true_k, random_state=seed).set_params(n_init=10).fit_predict(X)
-
-
-def _ward(X: Rows, true_k: int, seed: int) -> Labels:
-    from sklearn.cluster import AgglomerativeClustering
-
-    return AgglomerativeClustering(true_k).fit_predict(X)
+    return getattr(methods, name)(**parameters).fit_predict(X)
 
 
-def _hdbscan(X: Rows, true_k: int, seed: int) -> Labels:
-    from sklearn.cluster import HDBSCAN
-
-    return HDBSCAN(min_cluster_size=max(5, len(X) // 100)).set_params(copy=True).fit_predict(X)
-
-
-def _optics(X: Rows, true_k: int, seed: int) -> Labels:
-    from sklearn.cluster import OPTICS
-
-    return OPTICS(min_samples=max(5, len(X) // 100)).fit_predict(X)
+def _fewest(X: Rows) -> int:
+    """Rows of a cluster."""
+    return max(5, len(X) // 100)
 
 
 def _gaussian_mixture(X: Rows, true_k: int, seed: int) -> Labels:
@@ -83,9 +70,22 @@ def _gaussian_mixture(X: Rows, true_k: int, seed: int) -> Labels:
 
 
 RIVALS = {
-    "k-means": Rival("k-means, told the number", True, _k_means),
-    "ward": Rival("Ward, told the number", True, _ward, QUADRATIC_ROWS),
-    "gmm": Rival("Gaussian mixture, BIC", False, _gaussian_mixture, 2 * QUADRATIC_ROWS),
-    "hdbscan": Rival("HDBSCAN", False, _hdbscan, QUADRATIC_ROWS),
-    "optics": Rival("OPTICS", False, _optics, QUADRATIC_ROWS // 2),
+    "k-means": Rival(
+        "k-means, told the number",
+        lambda X, k, seed: _sklearn("KMeans", X, n_clusters=k, n_init=10, random_state=seed),
+    ),
+    "ward": Rival(
+        "Ward, told the number",
+        lambda X, k, seed: _sklearn("AgglomerativeClustering", X, n_clusters=k),
+        QUADRATIC_ROWS,
+    ),
+    "gmm": Rival("Gaussian mixture, BIC", _gaussian_mixture, 2 * QUADRATIC_ROWS),
+    "hdbscan": Rival(
+        "HDBSCAN",
+        lambda X, k, seed: _sklearn("HDBSCAN", X, min_cluster_size=_fewest(X), copy=True),
+        QUADRATIC_ROWS,
+    ),
+    "optics": Rival(
+        "OPTICS", lambda X, k, seed: _sklearn("OPTICS", X, min_samples=_fewest(X)), QUADRATIC_ROWS // 2
+    ),
 }

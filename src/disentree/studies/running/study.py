@@ -10,7 +10,7 @@ from pathlib import Path
 from disentree._version import __version__
 from disentree.errors import UserError
 from disentree.studies.running.cost import estimate
-from disentree.studies.running.engine import run_all
+from disentree.studies.running.engine import Runs
 from disentree.studies.running.folder import check_folder, write_study
 from disentree.studies.running.options import Options
 from disentree.studies.running.page import write_report
@@ -19,10 +19,13 @@ from disentree.studies.running.results import Results, write_tables
 from disentree.studies.running.task import Study, Task
 from disentree.studies.running.worker import PATIENCE, forget, read_result
 from disentree.utils.files import locked, remove_temporaries
+from disentree.utils.jobs import run_jobs
 from disentree.utils.pools import open_pool
 from disentree.utils.progress import duration
 
 log = logging.getLogger(__name__)
+
+ATTEMPTS = 2  # at each run
 
 
 def planned(study: Study, options: Options) -> list[Task]:
@@ -82,7 +85,12 @@ def run_study(
         if len(todo) < len(asked):
             log.info("%d of %d runs are finished already", len(asked) - len(todo), len(asked))
         patience = PATIENCE if only is None else math.inf
-        failed = _run(tasks, asked, todo, folder, patience, engine, jobs, address) if todo else {}
+        failed: dict[int, str] = {}
+        if todo:
+            with open_pool(engine, jobs, address) as pool, _progress(tasks, asked, todo, pool.room()) as progress:
+                runs = Runs(tasks, todo, folder, progress, patience)
+                run_jobs(pool, runs, ATTEMPTS)
+                failed = runs.failures
         after = collect(options, folder, tasks, failed)
         if only is None:
             write_tables(after, folder)
@@ -90,34 +98,19 @@ def run_study(
     return after
 
 
-def _run(
-    tasks: Sequence[Task],
-    asked: Sequence[int],
-    todo: Sequence[int],
-    folder: Path,
-    patience: float,
-    engine: str,
-    jobs: int,
-    address: str | None,
-) -> dict[int, str]:
+def _progress(tasks: Sequence[Task], asked: Sequence[int], todo: Sequence[int], room: int) -> Progress:
     estimates = [estimate(task) for task in tasks]
-    with open_pool(engine, jobs, address) as pool:
-        room = pool.room()
-        total = time_for([estimates[i] for i in todo], room)
-        what = f"{len(todo)} run{'s' * (len(todo) != 1)} to do"
-        log.info("%s, about %s with %d at a time", what, duration(total), room)
-        with Progress(tasks, len(asked), todo, estimates, room) as progress:
-            return run_all(tasks, todo, folder, pool, progress, patience)
+    total = time_for([estimates[i] for i in todo], room)
+    what = f"{len(todo)} run{'s' * (len(todo) != 1)} to do"
+    log.info("%s, about %s with %d at a time", what, duration(total), room)
+    return Progress(tasks, len(asked), todo, estimates, room)
 
 
 def _with_needed(tasks: Sequence[Task], only: Sequence[int]) -> list[int]:
     """These runs, and those whose results they share."""
     index_of = {task.name: i for i, task in enumerate(tasks)}
-    out = set(only)
-    for i in only:
-        if (shared := tasks[i].needs) is not None:
-            out.add(index_of[shared])
-    return sorted(out)
+    needed = (tasks[i].needs for i in only)
+    return sorted({*only, *(index_of[name] for name in needed if name is not None)})
 
 
 def _warn_of_other_versions(results: Results) -> None:

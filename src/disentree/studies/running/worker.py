@@ -10,7 +10,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,8 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 30  # seconds: a process whose study was killed needs a moment to notice, and to let go of its run
 LOCK = ".worker.lock"  # that of the run, .lock, is held from stage to stage
-OWN_FILES = (
-    "result.json",
-    "failure.json",
-    "embedding.npz",
-    "representation.npz",
-)  # in addition to those of the run
+# in addition to those of the run
+OWN_FILES = ("result.json", "failure.json", "embedding.npz", "representation.npz")
 MORE_METRICS = ("mig", "sap", "factor_vae", "dci")  # than every run has
 SHOWN_POINTS = 6000  # of an embedding that are kept for pictures
 
@@ -74,13 +70,8 @@ def read_result(folder: Path, task: Task) -> dict[str, Any] | None:
         result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError, json.JSONDecodeError):
         return None
-    if not isinstance(result, dict) or result.get("task") != task.model_dump(mode="json"):
-        return None
-    if "diverged" not in result["values"]:  # results did not always say so; models did
-        with suppress(OSError, ValueError, KeyError):
-            model = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-            result["values"]["diverged"] = model["diverged"]
-    return result
+    same = isinstance(result, dict) and result.get("task") == task.model_dump(mode="json")
+    return result if same else None
 
 
 def forget(folder: Path) -> None:
@@ -102,8 +93,11 @@ def _do(task: Task, folder: Path, study: Path) -> dict[str, Any]:
 
     from disentree.runs import Run, finish_run, start_run
 
-    if task.method is not None:
-        return _label(task)
+    if task.method is not None:  # it only labels rows
+        from disentree.studies.running.labeling import label_rows
+
+        values, cpu_seconds = label_rows(task)
+        return _result(task, values, {"structure": round(cpu_seconds, 3)}, {})
     matplotlib.use("Agg")
     began = time.perf_counter()
     (folder / "result.json").unlink(missing_ok=True)
@@ -131,15 +125,8 @@ def _do(task: Task, folder: Path, study: Path) -> dict[str, Any]:
             raise
         values = _nothing_found(run)
         stages, cpu = {"structure": round(time.perf_counter() - began, 3)}, {}
-    return _result(task, values, stages, _structure_timings(run), cpu)
-
-
-def _label(task: Task) -> dict[str, Any]:
-    """Of a task that labels rows and is no run: the same as of a run."""
-    from disentree.studies.running.labeling import label_rows
-
-    values, seconds = label_rows(task)
-    return _result(task, values, {"structure": round(seconds, 3)}, {})
+    steps = run.structure.get("timings", {}) if (folder / "structure.json").is_file() else {}
+    return _result(task, values, stages, steps, cpu)
 
 
 def _result(
@@ -215,11 +202,6 @@ def _nothing_found(run: Any) -> dict[str, Any]:
 
     error = h_error(run.data.hierarchy, Hierarchy.flat(0))
     return {"h_error": error, "purity": None, "coverage": 0.0, "purity_all_rows": None, "components": 0}
-
-
-def _structure_timings(run: Any) -> dict[str, float]:
-    path = run.folder / "structure.json"
-    return run.structure.get("timings", {}) if path.is_file() else {}
 
 
 def _keep_mimosa(run: Any, mimosa: Any, task: Task) -> None:
