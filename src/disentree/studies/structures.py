@@ -35,11 +35,14 @@ def mimosa_task(
     data_options: dict[str, Any] | None = None,
     settings: dict[str, Any] | None = None,
     extras: Sequence[Extra] = (),
+    embedded: bool = False,
     shared: Task | None = None,
 ) -> Task:
     """MIMOSA on a benchmark: `method` is "default", or "paper" with the paper's settings for it. It can share the
-    initial representation of another run."""
+    initial representation of another run. `embedded` keeps points of it for figures, which show the first seed."""
     more: dict[str, Any] = {}
+    if embedded and seed == options.seeds[0]:
+        extras = ("embedding",)
     if method == "paper":
         own = {**mimosa_settings(dataset), "epochs": EPOCHS[options.scale], **(settings or {})}
         more = {"structure": "mimosa-paper", "structure_settings": own}
@@ -54,11 +57,6 @@ def mimosa_task(
         embedding_from=shared,
         **more,
     )
-
-
-def first_embedding(options: Options, seed: int) -> tuple[Extra, ...]:
-    """Points of the embedding are kept for the first seed, which figures show."""
-    return ("embedding",) if seed == options.seeds[0] else ()
 
 
 def score_cells(results: Results, **columns: Any) -> list[str]:

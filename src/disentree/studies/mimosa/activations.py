@@ -7,31 +7,17 @@ from itertools import product
 from disentree.studies.running.options import Options
 from disentree.studies.running.results import Picture, Results, Section
 from disentree.studies.running.task import Study, Task
-from disentree.studies.structures import (
-    NAMES,
-    STEPS_MEAN,
-    draw_embeddings,
-    first_embedding,
-    mimosa_task,
-    score_cells,
-)
+from disentree.studies.structures import NAMES, STEPS_MEAN, draw_embeddings, mimosa_task, score_cells
 
 ACTIVATIONS = ("relu", "softplus")
 
 
 def plan(options: Options) -> list[Task]:
-    return [
-        mimosa_task(
-            options,
-            dataset,
-            seed,
-            "paper",
-            {"activation": activation},
-            settings={"activation": activation},
-            extras=first_embedding(options, seed),
-        )
-        for dataset, activation, seed in product(options.datasets, ACTIVATIONS, options.seeds)
-    ]
+    tasks = []
+    for dataset, activation, seed in product(options.datasets, ACTIVATIONS, options.seeds):
+        own = {"activation": activation}
+        tasks.append(mimosa_task(options, dataset, seed, "paper", own, settings=own, embedded=True))
+    return tasks
 
 
 def report(results: Results) -> list[Section]:

@@ -9,14 +9,7 @@ from disentree.studies.models import model_task
 from disentree.studies.running.options import Options
 from disentree.studies.running.results import Picture, Results, Section
 from disentree.studies.running.task import Study, Task
-from disentree.studies.structures import (
-    NAMES,
-    STEPS_MEAN,
-    draw_embeddings,
-    first_embedding,
-    mimosa_task,
-    score_cells,
-)
+from disentree.studies.structures import NAMES, STEPS_MEAN, draw_embeddings, mimosa_task, score_cells
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "usual": {},
@@ -33,15 +26,7 @@ def plan(options: Options) -> list[Task]:
         for variant, seed in product(variants_of(dataset), options.seeds):
             own, columns = VARIANTS[variant], {"variant": variant}
             shared, of_paper = (
-                mimosa_task(
-                    options,
-                    dataset,
-                    seed,
-                    method,
-                    columns,
-                    data_options=own,
-                    extras=first_embedding(options, seed),
-                )
+                mimosa_task(options, dataset, seed, method, columns, data_options=own, embedded=True)
                 for method in ("default", "paper")
             )
             columns = {"dataset": dataset, "method": "cofhae", **columns}

@@ -9,15 +9,7 @@ from disentree.studies.published import short
 from disentree.studies.running.options import Options
 from disentree.studies.running.results import Picture, Results, Row, Section
 from disentree.studies.running.task import Study, Task
-from disentree.studies.structures import (
-    EPOCHS,
-    NAMES,
-    STEPS_MEAN,
-    draw_embeddings,
-    first_embedding,
-    mimosa_task,
-    score_cells,
-)
+from disentree.studies.structures import EPOCHS, NAMES, STEPS_MEAN, draw_embeddings, mimosa_task, score_cells
 
 LEVELS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1)  # standard deviation; intercepts lie within ±.2
 
@@ -35,7 +27,7 @@ def plan(options: Options) -> list[Task]:
             {"noise": level, "method": method},
             data_options={"noise": level},
             settings={"whiten": 0.5} if method == HALF else None,
-            extras=first_embedding(options, seed),
+            embedded=True,
         )
         for dataset, method, level, seed in product(options.datasets, methods, LEVELS, options.seeds)
     ]

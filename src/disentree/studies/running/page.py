@@ -64,14 +64,8 @@ def _drawn(section: Section, folder: Path) -> dict[str, Any]:
             log.warning("%s could not be drawn", path, exc_info=log.isEnabledFor(logging.DEBUG))
             continue
         pictures.append({"name": picture.name, "caption": picture.caption})
-    return {
-        "title": section.title,
-        "text": list(section.text),
-        "header": list(section.header),
-        "rows": [list(row) for row in section.rows],
-        "numbers": list(section.numbers),
-        "pictures": pictures,
-    }
+    lists = {name: list(getattr(section, name)) for name in ("text", "header", "rows", "numbers")}
+    return {"title": section.title, **lists, "pictures": pictures}
 
 
 def _save(draw: Callable[[], Any] | Path, path: Path) -> None:
