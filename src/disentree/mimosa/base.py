@@ -20,6 +20,7 @@ from disentree.mimosa.explain.explanation import Explanation
 from disentree.mimosa.explain.factors import factors_of
 from disentree.mimosa.explain.reasons import explain_tree, with_lost
 from disentree.mimosa.explain.sentences import lost_sentences
+from disentree.mimosa.explain.verdict import verdict
 from disentree.mimosa.inputs import as_observations
 from disentree.mimosa.saving.folder import load_mimosa, save_mimosa
 from disentree.mimosa.stability.stability import Stability, in_words
@@ -206,6 +207,27 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         self.hierarchy_ = renamed(self.hierarchy_, names)
         return self
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the variables of `hierarchy_`.
+
+        Parameters
+        ----------
+        input_features : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        array of str
+        """
+        check_is_fitted(self)
+        return np.array([v.name for v in self.hierarchy_.variables], dtype=object)
+
+    @property
+    def verdict_(self) -> str:
+        """What was found and how sure it is, in a sentence."""
+        check_is_fitted(self)
+        return verdict(self.hierarchy_) if self.stability_ is None else self.stability_.verdict
 
     # ---------------------------------------------------------------- saving
 

@@ -18,14 +18,13 @@ from disentree.mimosa.coordinates.choosing import REPRESENTATIONS, latent_coordi
 from disentree.mimosa.coordinates.loading import load_representation
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate
-from disentree.mimosa.density.structureless import Background
 from disentree.mimosa.explain.factors import factor_columns
-from disentree.mimosa.explain.verdict import verdict, what_it_saves
-from disentree.mimosa.fit import fit
+from disentree.mimosa.explain.verdict import what_it_saves
+from disentree.mimosa.fit import Fit, fit
 from disentree.mimosa.inputs import check_common_settings, check_one_of, check_whole, is_frame, remember_columns
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.paper.algorithm1_mimosa import PaperMIMOSA
-from disentree.mimosa.search.judge import STRUCTURELESS
+from disentree.mimosa.search.judge import STRUCTURELESS, log2_density
 from disentree.mimosa.search.structure import Settings
 from disentree.mimosa.stability.comparing import Found
 from disentree.mimosa.stability.resampling import resample
@@ -34,6 +33,8 @@ from disentree.mimosa.tree.codes import Encode, leaf_maps
 from disentree.tables import Codec
 from disentree.tables.frames import as_pandas
 from disentree.utils.dask import is_dask, over_blocks
+
+SAVED_APART = ("hierarchy", "plain_hierarchy", "components", "representation")  # of the fields of a fit
 
 
 class MIMOSA(TransformerMixin, TreeEstimator):
@@ -71,9 +72,6 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         The same for rows whose path is nearly certain, -1 for the others.
     components_ : list of Component
         One for each path.
-    lost_ : list of dict
-        Enclosures that `hierarchy_` does not hold, since a branch of it follows one parent: `component` encloses
-        `parent`, whose `variables` (columns of `hierarchy_`) it does not have in the tree.
     matches_ : list of list of int
         Columns of `hierarchy_.variables` that are the same variable on different branches: one of a leaf that
         encloses others, then those of leaves that the tree does not put above it.
@@ -101,8 +99,6 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         What `stability` measured last.
     interrupted_ : bool
         Whether Ctrl-C ended the search: it then chose among what had been found.
-    verdict_ : str
-        What was found and how sure it is, in a sentence.
     timings_ : dict of float
         Seconds of each step; their sum is the time of `fit`.
 
@@ -154,22 +150,8 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         return PaperMIMOSA(**settings)
 
     _saved = (
-        "embedding_",
-        "labels_",
-        "core_labels_",
-        "local_dimensions_",
-        "candidate_",
-        "candidates_",
-        "description_length_",
-        "matches_",
-        "saved_bits_",
-        "saved_bits_doubt_",
-        "table_",
-        "features_",
-        "stability_",
-        "silent_",
-        "interrupted_",
-        "timings_",
+        *(f"{one.name}_" for one in fields(Fit) if one.name not in SAVED_APART),
+        *("local_dimensions_", "stability_"),
     )
     candidate_: Candidate
     candidates_: list[dict[str, Any]]
@@ -221,8 +203,7 @@ class MIMOSA(TransformerMixin, TreeEstimator):
 
     @property
     def _settings(self) -> Settings:
-        own = ("n_neighbors", "representation", "max_landmarks")
-        given = {name: getattr(self, name) for name in own}
+        given = {name: getattr(self, name) for name in ("n_neighbors", "representation", "max_landmarks")}
         return Settings(**given, n_jobs=self._workers, verbose=bool(self.verbose))
 
     def predict(self, X: Any) -> Any:
@@ -302,21 +283,6 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         codec = self.table_.codec
         return self._maps(codec.features(codec.read(X)), paths)
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names of the variables of `hierarchy_`.
-
-        Parameters
-        ----------
-        input_features : None, default=None
-            Ignored.
-
-        Returns
-        -------
-        array of str
-        """
-        check_is_fitted(self)
-        return np.array([v.name for v in self.hierarchy_.variables], dtype=object)
-
     def score(self, X: Any, y: Any = None) -> float:
         """How well the model describes rows: minus the bits per row, in the units of X. `GridSearchCV` can choose
         by it. Of a data frame with columns of other kinds, the numbers count that leaves were looked for in.
@@ -333,15 +299,8 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         float
             Higher is better; only differences mean something.
         """
-        Z = self._transform(X)
-        # with the broad background that the judge gives to every candidate, so that one strange row does not
-        # decide
-        broad = Background.fit(self.embedding_, np.full(Z.shape[1], np.finfo(float).tiny))
-        bits = float(broad.mixed(self.candidate_.log_density(Z), Z).mean()) / np.log(2)
-        if self.representation_.kind != "linear" or not Z.shape[1]:
-            return bits
-        back = np.linalg.pinv(np.asarray(self.representation_.weights, dtype=np.float64))
-        return float(bits - 0.5 * np.linalg.slogdet(back @ back.T)[1] / np.log(2))
+        bits = log2_density(self.candidate_, self.representation_, self.embedding_, self._transform(X))
+        return float(bits.mean())
 
     def _transform(self, X: Any) -> Float[np.ndarray, "n D"]:
         check_is_fitted(self)
@@ -400,12 +359,6 @@ class MIMOSA(TransformerMixin, TreeEstimator):
             seconds=sum(self.timings_.values()),
         )
         return self.stability_
-
-    @property
-    def verdict_(self) -> str:
-        """What was found and how sure it is, in a sentence."""
-        check_is_fitted(self)
-        return verdict(self.hierarchy_) if self.stability_ is None else self.stability_.verdict
 
     def summary(self) -> str:
         """The tree with sizes and dimensions, how it was found, and what it saves, as text.

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disentree.mimosa.density.chart_constants import CHART
 from disentree.mimosa.density.chart_mixture import Background, ChartCandidate, settle
+from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.tiles import fit_flat_leaf
 
 
@@ -51,8 +51,8 @@ def test_densities_are_sums_over_leaves_and_the_background(seed, share):
     found = replace(candidate_of(Z, truth, [1, 1], rng), shares=np.array([share, 1 - share]))
     leaves = share * np.exp(found.components[0].log_density(Z))
     leaves += (1 - share) * np.exp(found.components[1].log_density(Z))
-    faint = CHART.background * np.exp(found.background.log_density(Z))
-    np.testing.assert_allclose(2.0 ** -found.bits(Z), (1 - CHART.background) * leaves + faint)
+    faint = DENSITY.background * np.exp(found.background.log_density(Z))
+    np.testing.assert_allclose(2.0 ** -found.bits(Z), (1 - DENSITY.background) * leaves + faint)
 
 
 def test_a_row_far_from_all_leaves_costs_finitely_many_bits():

@@ -11,8 +11,7 @@ from jaxtyping import Float
 from scipy.special import logsumexp
 
 from disentree.mimosa.density.choices import Product
-
-ROWS_AT_A_TIME = 20_000
+from disentree.mimosa.density.constants import DENSITY
 
 
 @runtime_checkable
@@ -163,8 +162,8 @@ class LeafCandidate:
     def log_joint(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n k"]:
         shares = np.log(np.maximum(self.shares, 1e-300))
         out = np.empty((len(Z), len(self.components)))
-        for start in range(0, len(Z), ROWS_AT_A_TIME):
-            some = Z[start : start + ROWS_AT_A_TIME]
+        for start in range(0, len(Z), DENSITY.rows_at_a_time):
+            some = Z[start : start + DENSITY.rows_at_a_time]
             for k, leaf in enumerate(self.components):
                 out[start : start + len(some), k] = shares[k] + leaf.log_density(some)
         return out

@@ -16,7 +16,7 @@ from numba import njit
 from scipy import stats
 
 from disentree.geometry.charts import QuadraticGraph, fit_graph, n_quadratic_terms
-from disentree.mimosa.density.chart_constants import CHART
+from disentree.mimosa.density.constants import DENSITY
 
 # The precision of each coordinate, or a matrix whose rows are independent errors of the coordinates.
 Errors = Float[np.ndarray, "p D"] | Float[np.ndarray, " D"] | float
@@ -46,7 +46,7 @@ class Chart(QuadraticGraph):
 
 def rows_needed(d: int) -> int:
     """By a quadratic chart of dimension d."""
-    return CHART.rows_per_term * n_quadratic_terms(d)
+    return DENSITY.rows_per_term * n_quadratic_terms(d)
 
 
 def degree_for(n: int, d: int) -> int:
@@ -101,7 +101,7 @@ def shrunk_coefficients(A: Float[np.ndarray, "m t"], V: Float[np.ndarray, "m c"]
     noise = np.sqrt(((V - Q @ B) ** 2).sum(axis=0) / (m - t))
     noise = np.maximum(noise, max(1e-14 * float(np.abs(V).max()), np.finfo(float).tiny))
     left, s, right = np.linalg.svd(B / noise, full_matrices=False)
-    s = np.where(s > CHART.edge * (np.sqrt(t) + np.sqrt(V.shape[1])), s, 0.0)
+    s = np.where(s > DENSITY.edge * (np.sqrt(t) + np.sqrt(V.shape[1])), s, 0.0)
     return np.linalg.solve(triangle, (left * s) @ right * noise)
 
 
@@ -116,7 +116,7 @@ def _with_normals(graph: QuadraticGraph, R: Float[np.ndarray, "m c"], floor: np.
     both = np.concatenate([R / np.sqrt(dof), floor @ frame[d:].T])
     _, s, V = np.linalg.svd(both, full_matrices=False)
     # the spread of a leaf without dimensions is its own shape, not noise
-    s = pooled(s, dof, CHART.edge) if d else s
+    s = pooled(s, dof, DENSITY.edge) if d else s
     sigma = np.maximum(s * trim_factor(kept, R.shape[1]), np.finfo(float).tiny)
     return Chart(graph.center, np.concatenate([frame[:d], V @ frame[d:]]), graph.scale, C @ V.T, sigma)
 

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from disentree.mimosa.density.chart import Errors, fit_chart
-from disentree.mimosa.density.chart_constants import CHART
+from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.logs import log_sum
 from disentree.mimosa.density.tiles import Along, Leaf, Tile, n_tiles_along
 
@@ -47,8 +47,8 @@ class ChartCandidate:
         )
 
     def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
-        J = self.log_joint(Z) + np.log(1 - CHART.background)
-        return np.logaddexp(log_sum(J), np.log(CHART.background) + self.background.log_density(Z))
+        J = self.log_joint(Z) + np.log(1 - DENSITY.background)
+        return np.logaddexp(log_sum(J), np.log(DENSITY.background) + self.background.log_density(Z))
 
     def labels(self, Z: Float[np.ndarray, "n D"]) -> Int[np.ndarray, " n"]:
         return self.log_joint(Z).argmax(axis=1)
@@ -79,7 +79,7 @@ def settle(
             rows = np.flatnonzero(owner == i)
             d = tile.chart.dimension
             if enough_rows(len(rows), d):
-                trim, share = CHART.trims[min(turn, 2)], len(rows) / counts[c]
+                trim, share = DENSITY.trims[min(turn, 2)], len(rows) / counts[c]
                 new[c].append(refit(Z[rows], d, errors, rng, share, len(leaves[c].tiles), trim))
         kept = [c for c in range(len(new)) if counts[c] >= fewest and new[c]]
         if not kept:
@@ -91,7 +91,7 @@ def settle(
         )
         if len(kept) < len(leaves):
             before = None
-        elif before is not None and np.mean(now != before) < CHART.settled:
+        elif before is not None and np.mean(now != before) < DENSITY.settled:
             break
         else:
             before = now
@@ -105,7 +105,9 @@ def _likeliest(candidate: ChartCandidate, Z: Points, tiles: list[tuple[int, Tile
         value = np.log(candidate.shares[c]) + tile.log_share + tile.log_density(Z)
         better = value > best
         best[better], owner[better] = value[better], i
-    stray = best + np.log(1 - CHART.background) < np.log(CHART.background) + candidate.background.log_density(Z)
+    stray = best + np.log(1 - DENSITY.background) < np.log(DENSITY.background) + candidate.background.log_density(
+        Z
+    )
     return np.where(stray, -1, owner)
 
 
@@ -118,7 +120,7 @@ def refit(
     Z: Points, d: int, errors: Errors, rng: np.random.Generator, share: float, n_siblings: int, trim: float
 ) -> Tile:
     """A chart fitted to the rows it explains; a leaf of few charts gets a finer density along each."""
-    some = Z if len(Z) <= CHART.fit_rows else Z[rng.choice(len(Z), CHART.fit_rows, replace=False)]
+    some = Z if len(Z) <= DENSITY.fit_rows else Z[rng.choice(len(Z), DENSITY.fit_rows, replace=False)]
     chart = fit_chart(some, d, errors, trim=trim)
     along = Along.fit(chart.split(some)[0], n_tiles_along(len(some), d, n_siblings), rng)
     return Tile(chart, along, float(np.log(max(share, 1e-12))))

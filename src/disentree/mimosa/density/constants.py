@@ -6,22 +6,32 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class GaussiansConstants:
-    """Of the dimension of a Gaussian."""
+class DensityConstants:
+    """Of Gaussians, of columns with normal margins, and of leaves that charts tile."""
 
-    gap: float = (
-        10.0  # a direction is wide if its variance is so many times that of residual ones, which differ less
-    )
+    rows_at_a_time: int = 20_000  # that densities are computed of: a bound on memory
+    # a direction is wide if its variance is so many times that of residual ones, which differ less
+    gap: float = 10.0
 
-
-@dataclass(frozen=True)
-class MarginsConstants:
-    """Of columns with normal margins."""
-
+    # normal margins
     knots: tuple[int, ...] = (0, 3, 6, 12, 24)  # tried for each column; none is a straight line (normal as it is)
     folds: int = 4  # that the number of knots is chosen by
     choosing: int = 4000  # rows that it is chosen on
+    score_floor: float = 1e-3  # standard deviation of normal scores in any direction, at least
+
+    # charts
+    rows_per_term: int = 4  # a quadratic needs so many rows per coefficient; with fewer rows the chart is flat
+    edge: float = 1.1  # the edge of what noise gives is blurred
+    background: float = 0.005  # share of the background
+    # of rows, round by round: at first many rows near a meeting are on the wrong leaf
+    trims: tuple[float, ...] = (0.05, 0.02, 0.01)
+    settled: float = 0.002  # share of rows that change leaf when that may end
+    fit_rows: int = 2400  # rows that a chart is fitted to, at most: more do not change it
+    rows_per_tile: int = 25  # rows behind each tile of the density along a chart
+    max_tiles: int = 24
+    # Times the covariance within a cell, of which the likeliest is taken: Gaussians as narrow as their cells leave
+    # ripples of .1 to .3 bits per row.
+    wider: tuple[float, ...] = (1.5, 2.0, 3.0)
 
 
-GAUSSIANS = GaussiansConstants()
-MARGINS = MarginsConstants()
+DENSITY = DensityConstants()

@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Float
 
 from disentree.mimosa.density import em_kernels as kernels
-from disentree.mimosa.density.constants import GAUSSIANS
+from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.logs import LOG_2PI, log_sum
 
 
@@ -139,7 +139,7 @@ def dimension_of(covariance: Float[np.ndarray, "D D"], floor: Float[np.ndarray, 
     for d in range(1, D):
         rest = values[d:]
         ratio = min(np.sqrt(len(rest) / max(count, 1.0)), 0.9)
-        gap = GAUSSIANS.gap * ((1 + ratio) / (1 - ratio)) ** 2  # beside what few rows make of equal variances
+        gap = DENSITY.gap * ((1 + ratio) / (1 - ratio)) ** 2  # beside what few rows make of equal variances
         if values[d - 1] >= gap * rest.max() and rest.max() <= gap * rest.min():
             return d
     return D

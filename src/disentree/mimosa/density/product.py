@@ -9,8 +9,9 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.special import logsumexp
 
-from disentree.mimosa.density.candidate import ROWS_AT_A_TIME, Undirected, posteriors_of
+from disentree.mimosa.density.candidate import Undirected, posteriors_of
 from disentree.mimosa.density.choices import Product
+from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.logs import LOG_2PI
 from disentree.mimosa.density.margins import Margins
 
@@ -98,7 +99,8 @@ class ProductCandidate:
 
     def log_joint(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n k"]:
         shares = np.log(np.maximum(self.shares, 1e-300))
-        blocks = [Z[start : start + ROWS_AT_A_TIME] for start in range(0, max(len(Z), 1), ROWS_AT_A_TIME)]
+        step = DENSITY.rows_at_a_time
+        blocks = [Z[start : start + step] for start in range(0, max(len(Z), 1), step)]
         return np.concatenate([shares + self.space.log_densities(b, self.cells) for b in blocks])
 
     def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:

@@ -10,10 +10,9 @@ from scipy.special import gammaln
 
 from disentree.mimosa.coordinates.columns import Columns
 from disentree.mimosa.density.candidate import Undirected
+from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.gaussians import dimension_of, log_gaussians, not_below
 from disentree.mimosa.density.margins import Margins
-
-SCORE_FLOOR = 1e-3  # standard deviation of normal scores in any direction, at least
 
 
 def shrunk_covariance(Z: Float[np.ndarray, "n D"], floor: Float[np.ndarray, " D"]) -> Float[np.ndarray, "D D"]:
@@ -88,7 +87,7 @@ def fit_margins(Z, columns: Columns, margins: Margins | None = None) -> MarginsG
     S, _ = margins(X)
     D = S.shape[1]
     dimension = dimension_of(np.atleast_2d(np.cov(Z.T, bias=True)), np.zeros(D), len(Z))
-    return MarginsGaussian(columns, margins, fit_gaussian(S, np.full(D, SCORE_FLOOR)), dimension)
+    return MarginsGaussian(columns, margins, fit_gaussian(S, np.full(D, DENSITY.score_floor)), dimension)
 
 
 @dataclass(frozen=True)

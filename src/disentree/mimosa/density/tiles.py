@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from scipy.cluster.vq import kmeans2
 
 from disentree.mimosa.density.chart import Chart, fit_chart, rows_needed
-from disentree.mimosa.density.chart_constants import CHART
+from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.logs import log_sum
 
 
@@ -61,14 +61,14 @@ class Along:
         if len(full) == 1:
             return one
         wider = [
-            cls(centers, log_shares, root / np.sqrt(w), log_volume + 0.5 * d * np.log(w)) for w in CHART.wider
+            cls(centers, log_shares, root / np.sqrt(w), log_volume + 0.5 * d * np.log(w)) for w in DENSITY.wider
         ]
         return max([one, *wider], key=lambda along: float(along.log_density(U).mean()))
 
 
 def n_tiles_along(n: int, d: int, n_charts: int) -> int:
     """Cells of the density along a chart of a leaf that has `n_charts`."""
-    return int(np.clip(n // (CHART.rows_per_tile * (d + 1)), 1, max(1, CHART.max_tiles // n_charts)))
+    return int(np.clip(n // (DENSITY.rows_per_tile * (d + 1)), 1, max(1, DENSITY.max_tiles // n_charts)))
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def fit_flat_leaf(
     Z: Float[np.ndarray, "m D"], d: int, precision: Float[np.ndarray, " D"] | float, rng: np.random.Generator
 ) -> Leaf:
     """The density of a leaf on a subspace of dimension d, from its rows."""
-    some = Z if len(Z) <= CHART.fit_rows else Z[rng.choice(len(Z), CHART.fit_rows, replace=False)]
+    some = Z if len(Z) <= DENSITY.fit_rows else Z[rng.choice(len(Z), DENSITY.fit_rows, replace=False)]
     chart = fit_chart(some, d, precision, degree=1)
     along = Along.fit(chart.split(some)[0], n_tiles_along(len(some), d, 1), rng)
     return Leaf(d, [Tile(chart, along, 0.0)])

@@ -33,6 +33,7 @@ class ExplainConstants:
     listed_short: int = 3  # categories or columns in one phrase of it
     directions: int = 8  # of a leaf that are described by a column each
     described_leaves: int = 64  # the largest
+    most_listed: int = 100  # columns, and lines of the tree, on a model card: more nobody reads
     printed_leaves: int = 5  # of those that no branch of the text ends in
     longest_name: int = 24  # letters, also of each of two conditions; a category in a sentence has twice as many
     shortest_word: int = 3  # letters of a word that columns may share

@@ -27,8 +27,6 @@ from disentree.training.networks import (
 from disentree.training.schedules import drops
 from disentree.training.session import flushed_denormals, generator_of, reporter, torch_threads
 
-SQUARED_ERROR_WEIGHT = 100.0  # of the sum over features, as in the published runs
-
 
 @dataclass(frozen=True)
 class Latent(Representation):
@@ -165,7 +163,8 @@ def reconstruction_loss(out: Float[Tensor, "b ..."], x: Float[Tensor, "b ..."], 
     """Summed over features, averaged over the batch."""
     if images:
         return nn.functional.binary_cross_entropy_with_logits(out, x, reduction="sum") / len(x)
-    return SQUARED_ERROR_WEIGHT * (out - x).square().sum() / len(x)
+    # the weight that the published runs give to the sum over features
+    return 100.0 * (out - x).square().sum() / len(x)
 
 
 def _networks(

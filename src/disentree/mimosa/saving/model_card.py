@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from disentree.hierarchy.sizes import with_sizes
+from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.utils.files import atomic_path
 from disentree.utils.versions import build_versions
 
 CARD = "MODEL_CARD.md"
-MOST_LISTED = 100  # columns, and lines of the tree: more nobody reads
 _TREE = re.compile(r"(?<=## Tree\n\n```\n).*?(?=\n```)", re.DOTALL)
 
 
@@ -69,8 +69,8 @@ def _tree(model: Any) -> str:
 
 def _cut(tree: str) -> str:
     lines = tree.splitlines()
-    more = [f"... {len(lines) - MOST_LISTED} more lines"] if len(lines) > MOST_LISTED else []
-    return "\n".join([*lines[:MOST_LISTED], *more])
+    more = [f"... {len(lines) - EXPLAIN.most_listed} more lines"] if len(lines) > EXPLAIN.most_listed else []
+    return "\n".join([*lines[: EXPLAIN.most_listed], *more])
 
 
 def _data(model: Any) -> str:
@@ -84,8 +84,8 @@ def _data(model: Any) -> str:
     if table is not None:
         names = [f"{column.name} ({column.kind})" for column in table.codec.schema.columns if column.used]
     if names:
-        more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
-        out.append(f"- columns: {', '.join(f'`{n}`' for n in names[:MOST_LISTED])}{more}")
+        more = f" and {len(names) - EXPLAIN.most_listed} more" if len(names) > EXPLAIN.most_listed else ""
+        out.append(f"- columns: {', '.join(f'`{n}`' for n in names[: EXPLAIN.most_listed])}{more}")
     return "\n".join(out) or "Not recorded."
 
 

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 
 from disentree.mimosa.coordinates.columns import Columns
 from disentree.mimosa.coordinates.precision import precision_of, rotated
+from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate, Leaf, LeafCandidate
 from disentree.mimosa.density.structureless import Background, fit_gaussian, fit_margins, fit_ppca
 from disentree.mimosa.finders.constants import FINDERS
@@ -127,3 +128,19 @@ def description_length(model_or_labels, X: Float[np.ndarray, "n p"], random_stat
         broad = Background.fit(Z[rest], floor)
         bits[rows] = -broad.mixed(fitted.log_density(Z[rows]), Z[rows]) / np.log(2)
     return float(np.nanmean(bits))
+
+
+def log2_density(
+    candidate: Candidate,
+    representation: Representation,
+    embedding: Float[np.ndarray, "n D"],
+    Z: Float[np.ndarray, "m D"],
+) -> Float[np.ndarray, " m"]:
+    """The log2 of the density of rows in the units of X, with the broad background of the training rows that every
+    candidate gets, so that one strange row does not decide."""
+    broad = Background.fit(embedding, np.full(Z.shape[1], np.finfo(float).tiny))
+    density = broad.mixed(candidate.log_density(Z), Z) / np.log(2)
+    if representation.kind != "linear" or not Z.shape[1]:
+        return density
+    back = np.linalg.pinv(np.asarray(representation.weights, dtype=np.float64))
+    return density - 0.5 * np.linalg.slogdet(back @ back.T)[1] / np.log(2)

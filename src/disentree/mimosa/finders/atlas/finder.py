@@ -17,8 +17,8 @@ from scipy.spatial import KDTree
 from disentree.geometry.neighbors import intrinsic_dimension
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
 from disentree.mimosa.density.chart import Errors
-from disentree.mimosa.density.chart_constants import CHART
 from disentree.mimosa.density.chart_mixture import Background, ChartCandidate, enough_rows, refit, settle
+from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.tiles import Leaf, celled
 from disentree.mimosa.finders.atlas.borders import telling_size
 from disentree.mimosa.finders.atlas.consolidate import consolidate
@@ -139,7 +139,7 @@ def describe(
         if not enough_rows(len(mine), d):
             continue
         pieces = celled(Z, mine, d, telling_size(Z, mine, d, rng)[0] if 0 < d < Z.shape[1] else 0)
-        tiles = [refit(Z[p], d, errors, rng, len(p) / len(mine), len(pieces), CHART.trims[0]) for p in pieces]
+        tiles = [refit(Z[p], d, errors, rng, len(p) / len(mine), len(pieces), DENSITY.trims[0]) for p in pieces]
         leaves.append(Leaf(d, tiles))
         counts.append(len(mine))
     shares = np.array(counts, dtype=float)

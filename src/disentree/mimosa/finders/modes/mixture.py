@@ -15,10 +15,11 @@ from jaxtyping import Float
 from threadpoolctl import threadpool_limits
 
 from disentree.mimosa.coordinates.columns import Columns
+from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.gaussians import Mixture, expectation_maximization, maximized
 from disentree.mimosa.density.margins import Margins
 from disentree.mimosa.density.mixture_leaf import GatedLeaf, MixtureCandidate, MixtureLeaf, Space, leaf_dimension
-from disentree.mimosa.density.structureless import SCORE_FLOOR, fit_gaussian, fit_margins
+from disentree.mimosa.density.structureless import fit_gaussian, fit_margins
 from disentree.mimosa.finders.modes.constants import MODES
 from disentree.mimosa.finders.modes.growth import grow
 from disentree.mimosa.finders.modes.valleys import merge_pieces
@@ -107,7 +108,7 @@ def in_margins(name, Z, columns, maps, rng, family, merged=True, rigor=1.0) -> M
     """A mixture of the columns' scores."""
     X = columns.of(Z)
     slopes = np.array([np.exp(np.median(m(X[:, j])[1])) for j, m in enumerate(maps.maps)])
-    floor = np.maximum(SCORE_FLOOR, slopes * columns.precision)
+    floor = np.maximum(DENSITY.score_floor, slopes * columns.precision)
     space = Space(Z.shape[1], np.ones(0), columns, maps)
     return fitted(name, Z, space, floor, rng, (family,), None, merged, rigor)
 
@@ -123,7 +124,7 @@ def with_margins(Z, columns, maps, found: MixtureCandidate) -> MixtureCandidate:
     S, _ = space(Z)
     groups, gate, gate_space = found.groups, found.mixture, found.space
     R = gate.posteriors(gate_space(Z)[0])
-    density = maximized(S, R, len(Z), np.full(S.shape[1], SCORE_FLOOR), "pooled")
+    density = maximized(S, R, len(Z), np.full(S.shape[1], DENSITY.score_floor), "pooled")
     shares = np.array([R[:, groups == g].sum() for g in range(groups.max() + 1)]) / len(Z)
     leaves = [
         GatedLeaf(space, density, gate_space, gate, groups == g, float(share), found.components[g].dimension)
