@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 DEMO := runs/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test chromium lint dist-check bench fuzz docs docs-check gallery clean
+.PHONY: help demo test chromium lint dist-check bench fuzz publish docs docs-check gallery clean
 
 help:
 	@echo "make demo    find the crystal systems in measured unit cells, with reasons, and write a report"
@@ -17,6 +17,7 @@ help:
 	@echo "make dist-check   build the distributions, and use them in fresh environments"
 	@echo "make bench   run the scripts in benchmarks/"
 	@echo "make fuzz    random files, run folders and requests, for SECONDS=60 and with fresh seeds"
+	@echo "make publish fill README and docs/ in from results/; ARGS=--check only looks whether they are"
 	@echo "make docs    build the site into build/site; make docs-check looks at its pages in Chromium"
 	@echo "make gallery execute the scripts of the gallery that have changed"
 	@echo "make clean   remove .venv, caches and the demo"
@@ -67,6 +68,10 @@ SECONDS ?= 60
 fuzz: $(READY)
 	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m fuzz --seconds $(SECONDS) $(ARGS)
 
+# Numbers, tables and verdicts of the documents: see "Documents from results" in docs/studies.md.
+publish: $(READY)
+	$(BIN)/python -m tools.publish $(ARGS)
+
 DOCS_READY := $(VENV)/.docs-ready
 $(DOCS_READY): $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements/constraints.txt -e '.[docs]'
@@ -84,4 +89,4 @@ gallery: $(READY)
 
 clean:
 	rm -rf $(VENV) $(DEMO) dist build/site .pytest_cache .ruff_cache .hypothesis
-	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+	find src tests tools benchmarks -name __pycache__ -prune -exec rm -rf {} +

@@ -13,17 +13,14 @@ import numpy as np
 
 from disentree import Hierarchy
 from disentree.cofhae import constants
+from disentree.cofhae.fitting.targets import Targets, leaf_targets
+from disentree.cofhae.fitting.unrolling import guides
 from disentree.cofhae.inputs import fit_input_layer
-from disentree.cofhae.targets import Targets, leaf_targets
-from disentree.cofhae.unrolling import guides
 from disentree.datasets import load_dataset
 from disentree.training.data import ArraySource
 
 FACTORS = (1 / 4, 4)
-FLAT = (
-    "OUTLYING", "LEAST_ON_FLAT", "FLAT_ROUNDING", "FLAT_REFITS", "THINNEST",
-    "RANK_TOLERANCE",
-)  # fmt: skip
+FLAT = ("THINNEST", "RANK_TOLERANCE")
 CURVED = (
     "LAID_OUT", "LANDMARKS", "NEIGHBORS", "FEWEST_POINTS", "CLEAR", "FIRM", "WINDOW", "NARROW", "OVERLAP",
     "INTERPOLATED_FROM", "NEAREST_PAIRS", "LEAST_CORRELATION",

@@ -19,7 +19,7 @@ class FakeMIMOSA:
         self.codec = codec
         two = [{"name": "low", "variables": []}, {"name": "high", "variables": [{"kind": "continuous"}]}]
         tree = [{"kind": "continuous"}, {"kind": "categorical", "options": two}]
-        self.hierarchy_ = Hierarchy.from_dict({"variables": tree})
+        self.hierarchy_ = self.plain_hierarchy_ = Hierarchy.from_dict({"variables": tree})
         self.labels_ = self.predict(X)
         self.core_labels_ = np.where(np.arange(len(X)) % 10 == 0, -1, self.labels_)
         sizes = np.bincount(self.labels_, minlength=2)
@@ -32,11 +32,45 @@ class FakeMIMOSA:
         return self
 
     def predict(self, X):
-        X = X if self.codec is None else self.codec.features(self.codec.read(X))
+        X = np.asarray(X) if self.codec is None else self.codec.features(self.codec.read(X))
         return (X.reshape(len(X), -1).mean(axis=1) > X.mean()).astype(np.int64)
 
     def summary(self):
         return "two leaves"
+
+    def set_params(self, **settings):
+        return self
+
+    def stability(self, n_resamples, *, X, checkpoint):
+        return FakeStability(self.hierarchy_, n_resamples)
+
+    def save(self, folder):
+        Path(folder).mkdir(exist_ok=True)
+        (Path(folder) / "mimosa.json").write_text(self.hierarchy_.to_json())
+        for name in ("mimosa", "representation"):
+            save_file({"nothing": np.zeros(1)}, Path(folder) / f"{name}.safetensors")
+
+    @classmethod
+    def load(cls, folder):
+        model = cls()
+        model.hierarchy_ = Hierarchy.from_json((Path(folder) / "mimosa.json").read_text())
+        model.plain_hierarchy_, model.matches_ = model.hierarchy_, []
+        return model
+
+
+class FakeStability:
+    """All came back."""
+
+    tree = 1.0
+
+    def __init__(self, hierarchy, n_resamples):
+        self.hierarchy, self.n_resamples = hierarchy, n_resamples
+
+    def to_dict(self):
+        branches = [{"support": 1.0} for v in self.hierarchy.variables for _ in v.options]
+        components = [{"path": p.index, "support": 1.0} for p in self.hierarchy.paths]
+        about = {"n_resamples": self.n_resamples, "tree": 1.0, "verdict": "A tree is well supported: 2 leaves."}
+        return {**about, "components": components, "branches": branches, "factors": []}
 
 
 class FakeModel:
@@ -48,7 +82,7 @@ class FakeModel:
 
     quick = paper = classmethod(lambda cls, images=False, **settings: cls(**settings))
 
-    def fit(self, X, hierarchy, paths):
+    def fit(self, X, hierarchy, paths, preprocessor=None):
         self.hierarchy_, self.shape = hierarchy, X.shape[1:]
         flat = X.reshape(len(X), -1).astype(np.float64)
         self.means, self.bases = [], []
@@ -83,6 +117,9 @@ class FakeModel:
             rows = paths == path.index
             out[rows] = mean + codes[rows][:, list(path.continuous)] @ basis
         return out.reshape(len(codes), *self.shape)
+
+    def in_features(self):
+        return self
 
     def save(self, folder):
         arrays = {f"mean{i}": m for i, m in enumerate(self.means)}

@@ -59,13 +59,15 @@ def test_importing_a_package_leaves_slow_libraries_alone(module, absent):
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
-TESTS = sorted(Path(__file__).parent.glob("*/test_*.py"))
+TESTS = Path(__file__).parent
+MIRRORED = sorted(path for path in TESTS.glob("*/**/test_*.py") if "tools" not in path.parts)
 
 
-@pytest.mark.parametrize("path", TESTS, ids=lambda path: str(path.relative_to(path.parents[1])))
+@pytest.mark.parametrize("path", MIRRORED, ids=lambda path: str(path.relative_to(TESTS)))
 def test_tests_mirror_the_packages(path):
-    """tests/PACKAGE/test_MODULE.py; a file that covers other modules names them, `so.py`, in its docstring."""
-    package = ROOT / path.parent.name
+    """tests/FOLDER/test_MODULE.py; a file that covers other modules names them, `so.py`, in its docstring."""
+    package = ROOT / path.parent.relative_to(TESTS)
+    assert package.is_dir()
     names = {module.name for module in package.rglob("*.py")} | {f"{sub.name}/" for sub in package.rglob("*/")}
     if f"{path.stem.removeprefix('test_')}.py" not in names:
         covered = re.findall(r"`([\w/]+(?:\.py)?)`", ast.get_docstring(ast.parse(path.read_text())) or "")

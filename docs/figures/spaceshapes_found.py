@@ -12,7 +12,6 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 
-from disentree.mimosa.coordinates.loading import load_representation
 from disentree.runs.run import Run
 from disentree.runs.steps.figures import figures
 
@@ -30,7 +29,7 @@ def draw_components(run: Run) -> Figure:
     """The initial representation of held-out images, colored by their leaf."""
     rows = run.read_npz("labels.npz", "test", "test_labels")
     labels = rows["test_labels"][:SHOWN]
-    Z = load_representation(run.folder / "representation.safetensors").transform(run.data.X[rows["test"][:SHOWN]])
+    Z = run.mimosa.representation_.transform(run.data.X[rows["test"][:SHOWN]])
     paths = run.hierarchy.paths
     figure = pyplot.figure(figsize=(3.2 * (1 + len(paths)), 3.4), layout="constrained")
     ax = figure.add_subplot(1, 1 + len(paths), 1, projection="3d")

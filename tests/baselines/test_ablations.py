@@ -71,7 +71,7 @@ def test_the_marginal_penalty_shuffles_all_rows(sticks, monkeypatch):
         seen.setdefault("on", []).append(bool(on.all()))
         return z
 
-    monkeypatch.setattr("disentree.cofhae.algorithm2.permute_active", spy)
+    monkeypatch.setattr("disentree.cofhae.fitting.algorithm2.permute_active", spy)
     for name in ("hier-a-tc", "hier-a-tcon"):
         seen["on"] = []
         ABLATIONS[name](**SMALL, discriminator=(8,)).fit(sticks.X, hierarchy=sticks.hierarchy, paths=sticks.paths)

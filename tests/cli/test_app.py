@@ -107,7 +107,7 @@ def test_ctrl_c_leaves_no_half_file(tmp_path):
     script = """
 import os, signal, time
 from disentree.cli import app as cli
-from disentree.datasets import files
+from disentree.datasets import saving
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite started in the background ignores it
 
@@ -115,7 +115,7 @@ def interrupted(path):  # the data is written, its name not yet given
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(10)
 
-files.sha256_of = interrupted
+saving.sha256_of = interrupted
 cli.main()
 """
     args = ["datasets", "chopsticks-depth2-both", "--n-samples", "10", "--out", tmp_path / "a.npz"]

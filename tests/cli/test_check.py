@@ -8,7 +8,7 @@ import pytest
 
 from disentree.cli import app as cli
 from disentree.cli.options import settings_from, types_from
-from disentree.datasets import sampling
+from disentree.datasets.files import sampling
 from disentree.errors import UserError
 from shell import invoke, is_one_sentence
 

@@ -94,7 +94,7 @@ def test_apply_never_overwrites_its_input(run, tmp_path, out):
 SLOW = """
 import sys, time
 from disentree.cli import main
-from disentree.runs.steps import apply
+from disentree.runs import apply
 
 def slow(*args):
     print("working", flush=True)
@@ -123,4 +123,4 @@ def test_told_to_end_it_leaves_nothing(run, tmp_path):
 def test_applied_counts(run, tmp_path):
     np.save(tmp_path / "x.npy", load_dataset(NAME, 300).X)
     done = apply_run(run, tmp_path / "x.npy", tmp_path / "z.csv", device="cpu")
-    assert (done.n_rows, done.n_without_path) == (300, 0)
+    assert (done.n_rows, done.without_path) == (300, {})

@@ -67,9 +67,9 @@ def test_rows_are_those_of_a_run(tmp_path, monkeypatch, n_samples):
     fitted = []
     real = MIMOSA.fit
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, *, codec=None):
         fitted.append(X)
-        return real(self, X)
+        return real(self, X, codec=codec)
 
     monkeypatch.setattr(MIMOSA, "fit", fit)
     assert invoke(*args, "--out", tmp_path / "a", "--no-figures").exit_code == 0

@@ -110,8 +110,6 @@ def test_paths_as_options():
     codes = TREE.sample(200, 0)
     a, _ = mask.from_codes(codes)
     assert torch.equal(table[TREE.path_of(codes)], a)
-    on = ~np.isnan(codes[:, mask.continuous])
-    assert np.array_equal(mask.path_continuous().numpy()[TREE.path_of(codes)], on)
 
 
 @given(coded(min_rows=1))

@@ -1,5 +1,5 @@
 """COFHAE as a whole: what it reaches, what it does not depend on, and how it behaves while training;
-covers `estimator.py`, `fitting.py`, `defaults.py`, `structure.py` and `resumable.py`."""
+covers `estimator.py`, `stages.py`, `defaults.py`, `structure.py` and `resumable.py`."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ import torch
 from sklearn.base import clone
 
 from disentree import COFHAE, Hierarchy
-from disentree.cofhae.defaults import wants_embedding
+from disentree.cofhae.fitting.defaults import wants_embedding
 from disentree.datasets import load_dataset
 from disentree.metrics import r4c_score
 from disentree.mimosa.coordinates.representation import Representation
@@ -278,7 +278,7 @@ def test_resuming_does_not_look_for_the_structure_again(tmp_path, monkeypatch):
     settings = {**SMALL, "epochs": 3, "checkpoint": tmp_path}
     with pytest.warns(RuntimeWarning, match="stopped"):
         first = COFHAE(**settings, callbacks=[StopAt(1)]).fit(ds.X)
-    monkeypatch.setattr("disentree.cofhae.fitting.find_structure", None)
+    monkeypatch.setattr("disentree.cofhae.fitting.stages.ask_mimosa", None)
     second = COFHAE(**settings).fit(ds.X)
     assert second.hierarchy_ == first.hierarchy_
     assert np.array_equal(second.paths_, first.paths_)

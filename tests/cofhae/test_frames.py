@@ -1,4 +1,4 @@
-"""COFHAE on data frames with columns of any kind: `additive.py`, `base.py`, `estimator.py`."""
+"""COFHAE on data frames with columns of any kind: `preprocessor.py`, `linear.py`, `base.py`, `estimator.py`."""
 
 import numpy as np
 import pandas as pd
@@ -74,6 +74,35 @@ def test_frames_of_numbers_come_back_as_frames():
     back = model.inverse_transform(model.transform(frame))
     assert list(back.columns) == list(frame.columns)
     assert (back.dtypes == frame.dtypes).all()
+
+
+def test_branches_of_a_frame_of_numbers_keep_their_names():
+    rng = np.random.default_rng(0)
+    far = rng.random(N) < 0.5
+    frame = pd.DataFrame({"distance": np.where(far, 900, 10) + rng.normal(size=N), "depth": rng.normal(size=N)})
+    model = COFHAE(device="cpu").fit(frame)
+    assert model.hierarchy_.to_dict() == model.mimosa_.hierarchy_.to_dict()
+    assert len(model.hierarchy_.paths) == 2
+    assert all("distance" in path.name for path in model.hierarchy_.paths)
+
+
+def test_resuming_on_a_frame_does_not_ask_mimosa_again(tmp_path, monkeypatch):
+    frame = people()
+    settings = {"epochs": 3, "hidden": (8,), "device": "cpu", "checkpoint": tmp_path}
+
+    def stop(record, model):
+        raise KeyboardInterrupt
+
+    with pytest.warns(RuntimeWarning, match="stopped"):
+        first = COFHAE(**settings, callbacks=[stop]).fit(frame)
+    monkeypatch.setattr("disentree.cofhae.fitting.stages.ask_mimosa", None)
+    second = COFHAE(**settings).fit(frame)
+    assert second.hierarchy_.to_dict() == first.hierarchy_.to_dict()
+    np.testing.assert_array_equal(second.paths_, first.paths_)
+    assert second.preprocessor_.to_dict() == first.preprocessor_.to_dict()
+    assert second.preprocessor_.table.branches  # "since" and "dose" are empty together
+    back = second.inverse_transform(second.transform(frame))
+    assert back["since"].isna().any()
 
 
 def test_a_structure_of_ones_own():

@@ -9,7 +9,7 @@ import pytest
 
 from disentree import COFHAE
 from disentree.explorer import Page, explore, from_run
-from disentree.explorer.content import from_model
+from disentree.explorer.loading import from_model
 from disentree.explorer.rows import shares
 from disentree.hierarchy import Hierarchy
 
@@ -266,7 +266,7 @@ def test_a_model_of_a_frame_with_text_and_empty_cells():
     )
     assert "house" in explore(model, frame).html
     assert "house" in explore(model).html
-    assert model.table_ is not None  # it still takes frames
+    assert model.preprocessor_.table is not None  # it still takes frames
 
 
 def test_dates_in_another_form_are_refused(browse, exported):

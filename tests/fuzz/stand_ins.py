@@ -11,6 +11,7 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from disentree import Hierarchy
+from disentree.runs import run
 from disentree.runs.models import MODELS, Model
 from disentree.runs.steps import figures, structure
 
@@ -36,7 +37,8 @@ class QuickMIMOSA:
 
     def fit(self, X, codec=None):
         self.codec = codec
-        self.hierarchy_, self.labels_ = TREE, self.predict(X)
+        self.hierarchy_ = self.plain_hierarchy_ = TREE
+        self.labels_ = self.predict(X)
         self.core_labels_ = self.labels_
         sizes = np.bincount(self.labels_, minlength=2)
         self.components_ = [SimpleNamespace(dimension=1, size=int(n), parent=None, parents=()) for n in sizes]
@@ -45,11 +47,28 @@ class QuickMIMOSA:
         return self
 
     def predict(self, X):
-        X = X if self.codec is None else self.codec.features(self.codec.read(X))
+        X = np.asarray(X) if self.codec is None else self.codec.features(self.codec.read(X))
         return (X.reshape(len(X), -1) @ weights(int(np.prod(X.shape[1:]))) > 0).astype(np.int64)
 
     def summary(self):
         return "two halves"
+
+    def set_params(self, **settings):
+        return self
+
+    def save(self, folder):
+        Path(folder).mkdir(exist_ok=True)
+        (Path(folder) / "mimosa.json").write_text("{}")
+        for name in ("mimosa", "representation"):
+            save_file({"nothing": np.zeros(1)}, Path(folder) / f"{name}.safetensors")
+
+    @classmethod
+    def load(cls, folder):
+        model = cls()
+        for name in ("mimosa", "representation"):
+            load_file(Path(folder) / f"{name}.safetensors")
+        model.hierarchy_, model.plain_hierarchy_, model.matches_ = TREE, TREE, []
+        return model
 
 
 class QuickModel:
@@ -60,7 +79,7 @@ class QuickModel:
 
     quick = paper = classmethod(lambda cls, images=False, **settings: cls(**settings))
 
-    def fit(self, X, hierarchy, paths):
+    def fit(self, X, hierarchy, paths, preprocessor=None):
         self.hierarchy_, self.shape = TREE, X.shape[1:]
         return self
 
@@ -71,6 +90,9 @@ class QuickModel:
     def inverse_transform(self, codes):
         direction = weights(int(np.prod(self.shape)))
         return (codes[:, :1] * direction / (direction @ direction)).reshape(len(codes), *self.shape)
+
+    def in_features(self):
+        return self
 
     def save(self, folder):
         save_file({"nothing": np.zeros(1)}, Path(folder) / "model.safetensors")
@@ -107,6 +129,7 @@ def quick_models():
     with (
         replaced(MODELS, "cofhae", Model("quick", __name__, "QuickModel", "cofhae")),
         replaced(structure, "make_mimosa", lambda config, options: QuickMIMOSA()),
+        replaced(run, "load_mimosa", QuickMIMOSA.load),
     ):
         yield
 

@@ -8,6 +8,7 @@ from disentree.geometry.charts import (
     chart_offsets,
     chart_residuals,
     curved_tangents,
+    fit_graph,
     n_quadratic_terms,
     quadratic_terms,
 )
@@ -23,6 +24,25 @@ def test_quadratic_terms_by_hand():
     np.testing.assert_array_equal(quadratic_terms(np.array([[2.0, 3.0]])), [[1, 2, 3, 4, 6, 9]])
     assert quadratic_terms(np.ones((4, 5, 3))).shape == (4, 5, n_quadratic_terms(3))
     assert [n_quadratic_terms(d) for d in (1, 2, 3)] == [3, 6, 10]
+    np.testing.assert_array_equal(quadratic_terms(np.array([[2.0, 3.0]]), 1), [[1, 2, 3]])
+    assert n_quadratic_terms(3, 1) == 4
+
+
+def test_a_graph_over_given_axes_by_hand():
+    u = np.linspace(-3, 3, 41)
+    Z = np.column_stack([u, 1 + u**2, 5 - 2 * u])
+    center = Z.mean(axis=0)
+
+    def solve(A, V):
+        return np.linalg.lstsq(A, V, rcond=None)[0]
+
+    graph, residuals = fit_graph(Z - center, center, np.eye(3), 1, 2, solve)
+    assert (graph.dimension, graph.degree) == (1, 2)
+    np.testing.assert_allclose(residuals, 0, atol=1e-12)
+    U, off = graph.split(np.array([[2.0, 6.0, 1.0]]))  # (2, 5, 1) is on it
+    np.testing.assert_allclose(U * u.std(), [[2]])
+    np.testing.assert_allclose(off, [[1, 0]], atol=1e-12)
+    assert fit_graph(Z - center, center, np.eye(3), 1, 1, solve)[0].degree == 1
 
 
 def test_a_quadratic_surface_leaves_nothing_to_its_own_chart():

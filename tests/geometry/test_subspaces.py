@@ -7,6 +7,9 @@ from hypothesis import strategies as st
 
 from disentree.geometry.subspaces import (
     AffineSubspace,
+    gram_schmidt,
+    plane_cosine,
+    reach,
     relative_distances,
     small_determinant,
     subspace_cosines,
@@ -61,3 +64,32 @@ def test_cosines_are_products_over_principal_angles():
 def test_determinants(seed, n):
     A = np.random.default_rng(seed).standard_normal((n, n))
     assert small_determinant(A.copy()) == pytest.approx(np.linalg.det(A), abs=1e-10)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 4))
+def test_compiled_cosines_are_those_of_the_formula(seed, d):
+    rng = np.random.default_rng(seed)
+    U, V = (np.linalg.qr(rng.standard_normal((5, d)))[0].T.copy() for _ in range(2))
+    assert plane_cosine(U, V) == pytest.approx(subspace_cosines(U[None], V[None])[0], abs=1e-12)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 4))
+def test_gram_schmidt_spans_its_rows(seed, d):
+    Y = np.random.default_rng(seed).standard_normal((8, 5))
+    rows, B = np.arange(d)[::-1].copy(), np.empty((5, 5))
+    assert gram_schmidt(Y, rows, d, 0.0, B)
+    np.testing.assert_allclose(B[:d] @ B[:d].T, np.eye(d), atol=1e-10)
+    np.testing.assert_allclose(Y[rows] @ B[:d].T @ B[:d], Y[rows], atol=1e-8)
+
+
+def test_gram_schmidt_refuses_rows_that_depend_on_each_other():
+    Y = np.array([[1.0, 0, 0], [2, 0, 0], [1, 0.1, 0]])
+    B = np.empty((3, 3))
+    assert not gram_schmidt(Y, np.array([0, 1]), 2, 0.0, B)
+    assert not gram_schmidt(Y, np.array([0, 2]), 2, 0.02, B)
+    assert gram_schmidt(Y, np.array([0, 2]), 2, 0.009, B)
+
+
+def test_reach_by_hand():
+    assert reach(1) == pytest.approx(1.96, abs=0.001)
+    assert reach(2) == pytest.approx(np.sqrt(-2 * np.log(0.05)))

@@ -14,7 +14,7 @@ from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.metrics import coverage_score, h_error, purity_score
 from disentree.mimosa.coordinates.autoencoder import autoencoder_representation
-from disentree.mimosa.coordinates.linear import linear_representation
+from disentree.mimosa.coordinates.choosing import choose_coordinates
 from disentree.mimosa.coordinates.loading import load_representation
 
 VARIANTS = [f"chopsticks-depth{d}-{v}" for d in (2, 3) for v in ("inter", "slope", "both", "either")]
@@ -119,7 +119,7 @@ def test_the_type_of_a_table_does_not_matter(representation):
     X = X if representation == "autoencoder" else X[:, [0, 1]] @ np.array([[1, 0, 1], [0, 1, 1]])
     seed = np.random.SeedSequence(0)
     settings = {} if representation == "linear" else {"steps": 20}
-    make = {"linear": lambda X: linear_representation(X)}
+    make = {"linear": lambda X: choose_coordinates(X, "linear", seed).representation}
     make["autoencoder"] = lambda X: autoencoder_representation(X, seed, **settings)
     whole, bytes_ = make[representation](X.astype(np.int64)), make[representation](X.astype(np.uint8))
     for found in (whole, bytes_):
@@ -129,7 +129,7 @@ def test_the_type_of_a_table_does_not_matter(representation):
 
 def test_images_of_bytes_are_fractions_whatever_the_type_of_new_ones(tmp_path):
     images = np.random.default_rng(0).integers(0, 256, (40, 3, 2), dtype=np.uint8)
-    found = linear_representation(images)
+    found = autoencoder_representation(images, np.random.SeedSequence(0), steps=2)
     assert found.pixel_scale == 255
     assert found.mean.max() <= 1
     found.save(tmp_path / "representation")

@@ -1,3 +1,5 @@
+"""Equivalent hierarchies side by side."""
+
 from matplotlib import pyplot as plt
 
 from disentree.datasets import dataset_info

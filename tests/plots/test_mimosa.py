@@ -1,10 +1,12 @@
+"""Figures of a fitted MIMOSA."""
+
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
-from disentree.mimosa.coordinates.linear import linear_representation
+from disentree.geometry.pca import principal_axes
 from disentree.plots import (
     draw_embedding,
     draw_found_hierarchy,
@@ -33,7 +35,7 @@ def test_three_parts_side_by_side(either):
 
 def test_the_papers_pieces_are_shown_before_merging():
     ds = load_dataset("chopsticks-depth2-slope", n_samples=3000)
-    Z = linear_representation(ds.X).transform(ds.X)
+    Z = (ds.X - ds.X.mean(axis=0)) @ principal_axes(ds.X - ds.X.mean(axis=0)).whitening(2)
     m = MIMOSA.paper(representation="given", min_size_init=20).fit(Z)
     assert m.pieces_.shape == (3000,)
     assert m.pieces_.max() + 1 == m.n_pieces_

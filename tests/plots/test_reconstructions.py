@@ -1,21 +1,34 @@
-"""Observations and their reconstructions."""
+"""Observations and their reconstructions: `reconstructions.py` and `cells.py`."""
 
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection, PatchCollection
 
 from disentree.plots import draw_reconstructions
 from disentree.plots.cells import CellStyle
 
 
 def test_images_stand_above_their_reconstructions(ships):
-    again = ships.X.astype(np.float32) + 0.4
+    again = 255 - ships.X.astype(np.float32) + 0.4
     ax = draw_reconstructions(ships.X, again, ships.paths, path_names=["m", "s", "n", "j"], n_examples=2)
     assert [t.get_text() for t in ax.texts] == ["m", "s", "n", "j"]
-    images = [image.get_array() for image in ax.images]
-    assert len(images) == 4 * 2 * 2
-    for k in range(0, len(images), 2):
-        np.testing.assert_array_equal(images[k], images[k + 1])
-    np.testing.assert_array_equal(images[0], ships.X[np.flatnonzero(ships.paths == 0)[0]])
+    shown = [np.flatnonzero(ships.paths == path)[k] for path in range(4) for k in range(2)]
+    # An image and the one below it: the left, right and upper edge of the second are edges of the first.
+    places = {
+        (round(left, 6), round(bottom, 6)): image
+        for image in ax.images
+        for left, _, bottom, _ in [image.get_extent()]
+    }
+    assert len(places) == len(ax.images) == 4 * 2 * 2
+    rows = sorted({bottom for _, bottom in places}, reverse=True)
+    pairs = [
+        (places[left, above], places[left, below])
+        for above, below in zip(rows[::2], rows[1::2], strict=True)
+        for left in sorted({x for x, y in places if y == above})
+    ]
+    for row, (image, below) in zip(shown, pairs, strict=True):
+        np.testing.assert_array_equal(image.get_array(), ships.X[row])
+        np.testing.assert_array_equal(below.get_array(), 255 - ships.X[row])
 
 
 def test_color_images():
@@ -32,9 +45,26 @@ def test_rows_without_a_path_say_so(sticks):
 
 
 def test_reconstructed_tables_have_marks_at_their_bars():
+    """By hand: a mark is as far from the middle of its cell as a bar of the reconstructed value would be long."""
     X = np.array([[1.0, -1.0], [0.5, 0.2]])
-    ax = draw_reconstructions(X, X * 0.5, feature_names=["a", "b"])
+    again = np.array([[0.5, -1.0], [-0.25, 0.1]])
+    ax = draw_reconstructions(X, again, feature_names=["a", "b"])
     assert [t.get_text() for t in ax.texts] == ["a", "b"]
+    bars = [path.get_extents() for c in ax.collections if isinstance(c, PatchCollection) for path in c.get_paths()]
+    marks = [
+        s
+        for c in ax.collections
+        if isinstance(c, LineCollection)
+        for s in c.get_segments()
+        if len(c.get_segments()) == 2
+    ]
+    assert len(bars) == len(marks) == X.size
+    for value, wanted, bar, mark in zip(X.ravel(), again.ravel(), bars, marks, strict=True):
+        middle = bar.x0 if value > 0 else bar.x1
+        per_unit = bar.width / abs(value)
+        assert mark[:, 0] == pytest.approx(middle + wanted * per_unit)
+        assert mark[:, 1].mean() == pytest.approx((bar.y0 + bar.y1) / 2)  # at the height of its bar
+        assert np.ptp(mark[:, 1]) > bar.height
 
 
 def test_reconstructions_refuse_what_does_not_fit(sticks):

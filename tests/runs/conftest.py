@@ -17,9 +17,14 @@ STICKS = ("chopsticks-depth2-inter", "--n-samples", 600)
 
 
 @pytest.fixture
-def fakes(monkeypatch):
+def fake_model(monkeypatch):
     monkeypatch.setitem(MODELS, "cofhae", FAKE)
+
+
+@pytest.fixture
+def fakes(monkeypatch, fake_model):
     monkeypatch.setattr(structure, "make_mimosa", lambda config, options: FakeMIMOSA())
+    monkeypatch.setattr("disentree.runs.run.load_mimosa", FakeMIMOSA.load)
 
 
 @pytest.fixture
@@ -72,16 +77,14 @@ def real(tmp_path_factory):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """`disentree apply` reads 300 rows at a time."""
-    for module in ("disentree.runs.files.reading", "disentree.runs.steps.apply"):
+    for module in ("disentree.runs.files.reading", "disentree.runs.apply"):
         monkeypatch.setattr(f"{module}.rows_per_block", lambda shape: 300)
 
 
 @pytest.fixture
 def inline(monkeypatch):
     """What a cluster would do, in this process; `tests/utils/test_jobs.py` has the processes."""
-    monkeypatch.setattr(
-        "disentree.runs.steps.apply.in_processes", lambda f, calls, *_: [f(*call) for call in calls]
-    )
+    monkeypatch.setattr("disentree.runs.apply.in_processes", lambda f, calls, *_: [f(*call) for call in calls])
 
 
 def starts(folder):

@@ -11,6 +11,7 @@ from disentree.errors import UserError
 from disentree.runs import Run, RunConfig, finish_run, start_run
 from disentree.runs.files.reading import read_blocks
 from disentree.runs.report.findings import read_findings
+from disentree.utils.files import sha256_of
 from shell import invoke, is_one_sentence
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
@@ -196,16 +197,18 @@ def test_a_value_that_is_new_is_empty_and_said_once(colored_run, colored, tmp_pa
     assert "has no column 'color', which the run was made from" in result.stderr
 
 
-def test_a_run_that_did_not_keep_the_values_of_text(colored_run, colored, tmp_path):
-    old = Run.open(shutil.copytree(colored_run.folder, tmp_path / "old"))
-    about = old.read_json("data.json")
+def test_a_run_that_does_not_know_its_columns(colored_run, colored, tmp_path):
+    run = Run.open(shutil.copytree(colored_run.folder, tmp_path / "copy"))
+    about = run.read_json("data.json")
     del about["table"]
-    old.write_json("data.json", about)
-    old.write_json("stages.json", {name: {"seconds": 1.0} for name in old.stages})  # no checksums then either
+    run.write_json("data.json", about)
+    stages = run.stages
+    stages["data"]["files"]["data.json"] = sha256_of(run.folder / "data.json")
+    run.write_sealed("stages.json", stages)
     colored.to_csv(tmp_path / "t.csv", index=False)
-    result = invoke("apply", old.folder, tmp_path / "t.csv", "--out", tmp_path / "z.npy")
+    result = invoke("apply", run.folder, tmp_path / "t.csv", "--out", tmp_path / "z.npy")
     assert (result.exit_code, is_one_sentence(result)) == (2, True)
-    assert "too old to know what its columns are" in result.stderr
+    assert "it does not say what the columns are" in result.stderr
 
 
 # ------------------------------------------------------------------ what a table says about its rows

@@ -10,7 +10,7 @@ import pytest
 
 from disentree.datasets import load_dataset, save_dataset
 from disentree.errors import UserError
-from disentree.runs import Run, RunConfig, finish_run, start_run, starting
+from disentree.runs import Run, RunConfig, finish_run, start, start_run
 from fakes import FakeMIMOSA
 from shell import invoke
 
@@ -53,9 +53,11 @@ def test_the_tree_is_found_in_the_units_of_the_columns(tmp_path, monkeypatch, fa
     frame = pd.DataFrame({"a": rng.normal(10, 3, 300), "b": rng.normal(20, 1, 300)})
     frame.to_csv(tmp_path / "t.csv", index=False)
     seen = []
-    monkeypatch.setattr(FakeMIMOSA, "fit", lambda self, X, fit=FakeMIMOSA.fit: (seen.append(X), fit(self, X))[1])
+    real = FakeMIMOSA.fit
+    monkeypatch.setattr(FakeMIMOSA, "fit", lambda self, X, codec: seen.append(X) or real(self, X))
     finish_run(start_run(RunConfig.of(str(tmp_path / "t.csv")), tmp_path / "r"), until="structure")
-    assert np.isin(seen[0], frame.to_numpy()).all()
+    assert list(seen[0].columns) == ["a", "b"]
+    assert np.isin(seen[0].to_numpy(), frame.to_numpy()).all()
 
 
 def test_images_and_truth_from_a_written_benchmark(tmp_path, fakes):
@@ -94,11 +96,11 @@ def test_the_command_repeats_the_run(args, tmp_path, monkeypatch):
     pd.DataFrame(np.eye(3), columns=list("abc")).to_csv("t.csv", index=False)
     configs = []
 
-    def start(config, out, force):
+    def stop(config, out, force):
         configs.append((config, config.command(out)))
         raise UserError("enough")
 
-    monkeypatch.setattr(starting, "start_run", start)
+    monkeypatch.setattr(start, "start_run", stop)
     invoke("run", *shlex.split(args))
     invoke(*shlex.split(configs[0][1])[1:])
     assert configs[0] == configs[1]

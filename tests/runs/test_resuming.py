@@ -163,7 +163,7 @@ def test_a_search_that_was_cut_short_is_not_kept(tmp_path, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:interrupted")
-def test_resamples_that_were_stopped_go_on(tmp_path, fakes, one_picture, monkeypatch):
+def test_resamples_that_were_stopped_go_on(tmp_path, fake_model, one_picture, monkeypatch):
     from disentree.mimosa.stability import stability
 
     ask = ("run", *STICKS, "--out", tmp_path / "r", "--n-jobs", "1", "--resamples", "3")

@@ -14,16 +14,19 @@ import pytest
 from disentree.cofhae.search import PAPER_GRID
 from disentree.datasets import dataset_info
 from disentree.errors import UserError
-from disentree.studies import STUDIES, get_study, published, structures
-from disentree.studies.cost import estimate
-from disentree.studies.folder import command_of, read_study, write_study
-from disentree.studies.page import describe_seeds, join_reports, write_report
-from disentree.studies.paper_grid import GRID
-from disentree.studies.progress import time_for
+from disentree.studies import STUDIES, get_study, structures
+from disentree.studies.cofhae.paper_grid import GRID
+from disentree.studies.mimosa.mimosa_defaults import with_changes
+from disentree.studies.mimosa.noise import with_least_dimension
 from disentree.studies.published import BENCHMARKS, MIMOSA_SETTINGS, TABLE1
-from disentree.studies.results import Results, change, deviation, mean, rise, spread, write_tables
-from disentree.studies.study import planned
-from disentree.studies.task import Task
+from disentree.studies.running import options as scales
+from disentree.studies.running.cost import estimate
+from disentree.studies.running.folder import command_of, read_study, write_study
+from disentree.studies.running.page import describe_seeds, join_reports, write_report
+from disentree.studies.running.progress import time_for
+from disentree.studies.running.results import Results, change, deviation, mean, rise, spread, write_tables
+from disentree.studies.running.study import planned
+from disentree.studies.running.task import Task
 from shell import invoke
 
 
@@ -267,6 +270,23 @@ def test_the_papers_trainings_count_in_full(tmp_path):
     assert measured == {25_000: 2, 50_000: 2, 100_000: 50}
 
 
+def test_the_least_dimension_that_was_found():
+    rows = [{"dimensions": "2 1 3"}, {"dimensions": 4}, {"dimensions": None}]
+    assert [row["least_dimension"] for row in with_least_dimension(rows)] == [1, 4, None]
+
+
+def test_constants_whose_change_changes_what_is_found():
+    rows = [
+        {"dataset": "a", "seed": 1, "constant": "none", "components": 2, "ari": 0.9},
+        {"dataset": "a", "seed": 1, "constant": "x", "components": 2, "ari": 0.85},
+        {"dataset": "a", "seed": 1, "constant": "y", "components": 3, "ari": 0.9},
+        {"dataset": "a", "seed": 1, "constant": "z", "components": 2, "ari": 0.7},
+        {"dataset": "b", "seed": 1, "constant": "none", "components": 1, "ari": None},
+        {"dataset": "b", "seed": 1, "constant": "x", "components": 1, "ari": None},
+    ]
+    assert [row["changed"] for row in with_changes(rows)] == [0, 0, 1, 1, 0, 0]
+
+
 # ------------------------------------------------------------------ reports
 
 
@@ -291,7 +311,7 @@ class Checker(html.parser.HTMLParser):
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_study_reports(name, tmp_path):
     study = get_study(name)
-    datasets = study.datasets["quick"][:2]
+    datasets = study.options("quick").datasets[:2]
     results = made_up(study, study.options("quick", 2, datasets), tmp_path)
     write_tables(results, tmp_path)
     write_report(study, results)
@@ -452,7 +472,7 @@ def test_mistakes_are_one_sentence(args, sentence, tmp_path, monkeypatch):
 
 def test_a_real_one_from_the_command_line(tmp_path, monkeypatch):
     """With few samples and one epoch; resumed by name only."""
-    monkeypatch.setitem(published.N_SAMPLES, "quick", 600)
+    monkeypatch.setitem(scales.N_SAMPLES, "quick", 600)
     monkeypatch.setitem(structures.EPOCHS, "quick", 1)
     out = tmp_path / "a"
     args = ["study", "activations", "--scale", "quick", "--datasets", "chopsticks-depth1-either", "--n-jobs", 0]

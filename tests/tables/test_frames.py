@@ -1,3 +1,5 @@
+"""Data frames of polars."""
+
 import datetime
 import decimal
 

@@ -109,7 +109,7 @@ def test_a_full_disk_leaves_neither_file(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("disentree.datasets.files.sha256_of", full)
+    monkeypatch.setattr("disentree.datasets.saving.sha256_of", full)
     with pytest.raises(OSError, match="No space left"):
         save_dataset(load_dataset("chopsticks-depth2-inter", n_samples=5), tmp_path / "a.npz")
     assert os.listdir(tmp_path) == []

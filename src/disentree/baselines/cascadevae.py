@@ -91,10 +91,8 @@ class CascadeVAE(FlatEstimator):
         given = check_categories(self.categories)
         if given is not None and len(given) > 1:
             raise ValueError(f"CascadeVAE has one categorical; got categories={self.categories!r}")
-        for name in ("beta_low", "beta_high", "crowding", "weight_decay"):
-            check_at_least_0(self, name)
-        check_fraction(self, "stage")
-        check_fraction(self, "warm_up")
+        check_at_least_0(self, "beta_low", "beta_high", "crowding", "weight_decay")
+        check_fraction(self, "stage", "warm_up")
 
     def _layout(self, n_continuous: int, hierarchy: Hierarchy | None) -> Hierarchy:
         given = check_categories(self.categories)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from disentree.baselines.flat import FlatEstimator, Minibatch
 from disentree.cofhae.checks import check_adversary, check_at_least_0
-from disentree.cofhae.losses import (
+from disentree.cofhae.fitting.losses import (
     discriminator,
     discriminator_loss,
     frozen,

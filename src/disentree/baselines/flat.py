@@ -6,9 +6,7 @@ likelihoods, minibatches, schedules, checkpoints and files.
 
 from __future__ import annotations
 
-import inspect
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -20,10 +18,10 @@ from torch import Tensor, nn
 
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
 from disentree.cofhae.base import AutoencoderEstimator, paper_training
-from disentree.cofhae.checks import check_training
-from disentree.cofhae.resumable import find_checkpoint, identity_of, start_training, train_model
+from disentree.cofhae.checks import check_training, is_whole
+from disentree.cofhae.fitting.resumable import find_checkpoint, identity_of, train_model
+from disentree.cofhae.preprocessor import Preprocessor
 from disentree.hierarchy import Hierarchy
-from disentree.training.checkpoints import restore_checkpoint
 from disentree.training.loop import State, Step
 from disentree.training.session import pick_device, pick_seed
 
@@ -110,56 +108,12 @@ class FlatEstimator(AutoencoderEstimator):
         self,
         *,
         n_continuous: int | None = None,
-        epochs: int | None = None,
         steps: int = 4000,
-        batch_size: int = 256,
-        learning_rate: float = 2e-3,
-        schedule: str = "one-cycle",
-        encoder: str | nn.Module = "auto",
-        decoder: str | nn.Module = "auto",
-        hidden: Sequence[int] = (256, 256),
-        activation: str = "silu",
-        input: str = "auto",
-        likelihood: str = "auto",
         sigma: float | None = 0.5**0.5 / 10,
-        device: str = "auto",
-        random_state: Any = 0,
-        verbose: bool = False,
-        checkpoint: str | os.PathLike[str] | None = None,
-        events: str | os.PathLike[str] | None = None,
-        tensorboard: str | os.PathLike[str] | None = None,
-        callbacks: Sequence[Callable[[dict[str, Any], Any], None]] = (),
+        **common: Any,
     ):
+        super().__init__(steps=steps, sigma=sigma, **common)
         self.n_continuous = n_continuous
-        self.epochs = epochs
-        self.steps = steps
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.encoder = encoder
-        self.decoder = decoder
-        self.hidden = hidden
-        self.activation = activation
-        self.input = input
-        self.likelihood = likelihood
-        self.sigma = sigma
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.events = events
-        self.tensorboard = tensorboard
-        self.callbacks = callbacks
-
-    def __init_subclass__(cls, **more: Any) -> None:
-        """Let scikit-learn and help() see the parameters of the base beside the model's own."""
-        super().__init_subclass__(**more)
-        if "__init__" in vars(cls):
-            own = [p for p in inspect.signature(cls.__init__).parameters.values() if p.kind != p.VAR_KEYWORD]
-            shared = inspect.signature(FlatEstimator.__init__).parameters.values()
-            names = {p.name for p in own}
-            merged = inspect.Signature([*own, *(p for p in shared if p.name not in names)])
-            setattr(cls.__init__, "__signature__", merged)  # noqa: B010
 
     @classmethod
     def quick(cls, **parameters: Any) -> Any:
@@ -226,6 +180,7 @@ class FlatEstimator(AutoencoderEstimator):
         *,
         hierarchy: Hierarchy | Mapping[str, Any] | None = None,
         paths: ArrayLike | None = None,
+        preprocessor: Preprocessor | None = None,
     ) -> Any:
         """Train on X.
 
@@ -238,6 +193,9 @@ class FlatEstimator(AutoencoderEstimator):
             Flat models learn nothing about the path of a row.
         hierarchy : Hierarchy or dict, default=None
             Only the numbers of its variables are used, where the parameters do not set them.
+        preprocessor : Preprocessor, default=None
+            What made X of the rows of a user, by `preprocessor.to_features(rows)`: the fitted model takes such
+            rows, and decodes to such rows. None: X is as its user has it.
 
         Returns
         -------
@@ -245,14 +203,14 @@ class FlatEstimator(AutoencoderEstimator):
         """
         check_training(self)
         n = self.n_continuous
-        if n is not None and (not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0):
+        if n is not None and not is_whole(n, least=0):
             raise ValueError(f"n_continuous must be None or a whole number, 0 or more; got {n!r}")
         self._check()
         if isinstance(y, Hierarchy):
             raise TypeError("give the hierarchy by name: fit(X, hierarchy=...)")
         if hierarchy is not None and not isinstance(hierarchy, Hierarchy):
             hierarchy = Hierarchy.from_dict(hierarchy)
-        source = self._read(X)
+        source, self.preprocessor_ = self._read(X), preprocessor or Preprocessor()
         if n is None:
             n = N_CONTINUOUS if hierarchy is None else int((~hierarchy.is_categorical).sum())
         self.hierarchy_ = self._layout(int(n), hierarchy)
@@ -265,13 +223,11 @@ class FlatEstimator(AutoencoderEstimator):
 
         first, second = (int(s) for s in seeds[1].generate_state(2))
         self.autoencoder_, D = self._build(first)
-        steps, generator = self._n_steps(source.n_rows), torch.Generator().manual_seed(second)
-        betas = getattr(self, "discriminator_betas", (0.9, 0.999))
-        state = start_training(self, D, steps, generator, betas)
-        if saved:
-            restore_checkpoint(state, *saved)
-        step, about = self._make_step(source.n_rows), {**identity, "seed": self.seed_}
-        train_model(self, state, source, self._batches(source), step, steps, about=about, tensors={})
+        step, steps = self._make_step(source.n_rows), self._n_steps(source.n_rows)
+        batches, about = self._batches(source), {**identity, "seed": self.seed_}
+        train_model(
+            self, source, batches, step, steps, seed=second, adversary=D, saved=saved, about=about, tensors={}
+        )
         return self
 
     def _make_step(self, n_rows: int) -> Step:

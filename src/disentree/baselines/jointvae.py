@@ -81,8 +81,7 @@ class JointVAE(FlatEstimator):
         check_categories(self.categories)
         check_positive(self, "tau")
         check_fraction(self, "ramp")
-        for name in ("gamma", "continuous_capacity", "categorical_capacity"):
-            check_at_least_0(self, name)
+        check_at_least_0(self, "gamma", "continuous_capacity", "categorical_capacity")
 
     def _layout(self, n_continuous: int, hierarchy: Hierarchy | None) -> Hierarchy:
         given = check_categories(self.categories)

@@ -36,9 +36,9 @@ def apply(
     A table gets the path, the name of its leaf, its probability, the error of the reconstruction and the codes. A
     .npy gets the codes, and a second one ending in .paths.npy the paths. Memory does not grow with the file.
     """
+    from disentree.runs.apply import apply_run
     from disentree.runs.files.writing import out_files
     from disentree.runs.run import Run
-    from disentree.runs.steps.apply import apply_run
 
     existing = [path for path in out_files(out) if path.exists()]
     if existing and not force:

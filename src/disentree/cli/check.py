@@ -28,8 +28,8 @@ def check(
 
     Takes seconds, whatever the size: of a large file, the first rows. Nothing is written.
     """
-    from disentree.datasets.sampling import check_file
-    from disentree.datasets.user_files import options_of
+    from disentree.datasets.files.sampling import check_file
+    from disentree.datasets.files.user_files import options_of
 
     if file.exists():
         what, known = options_of(file)

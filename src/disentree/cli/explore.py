@@ -25,8 +25,8 @@ def explore(
     device: Device = "auto",
 ) -> None:
     """Move through what a run has learned: sliders for variables, radio buttons for branches."""
-    from disentree.explorer.content import from_run
     from disentree.explorer.export import Page
+    from disentree.explorer.loading import from_run
     from disentree.runs.run import Run
 
     if export is not None and export.suffix.lower() not in (".html", ".htm"):

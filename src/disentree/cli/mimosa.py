@@ -20,7 +20,6 @@ from disentree.cli.options import (
     settings_from,
     with_data_options,
 )
-from disentree.cli.run import print_times
 from disentree.errors import UserError
 
 if TYPE_CHECKING:
@@ -76,6 +75,7 @@ def mimosa(
 
 def _print_tree(run: Run) -> None:
     from disentree.hierarchy.sizes import with_sizes
+    from disentree.runs.report.text import time_line
     from disentree.runs.steps.reasons import explain_structure
     from disentree.runs.steps.scores import structure_scores
 
@@ -94,7 +94,7 @@ def _print_tree(run: Run) -> None:
         true_paths = data.hierarchy.path_of(data.codes[rows["train"]])
         for name, value in structure_scores(true_paths, rows).items():
             print(f"{name.replace('_', ' ')}: {value:.4f}")
-    print_times(run)
+    print(time_line(run))
     print(f"written: {run.folder}")
 
 

@@ -80,7 +80,7 @@ def run(
     import matplotlib
 
     from disentree.runs import RunConfig, finish_run, start_run
-    from disentree.runs.starting import remove_unstarted
+    from disentree.runs.start import remove_unstarted
 
     matplotlib.use("Agg")
     if structure not in (None, "mimosa", "mimosa-paper", "true"):
@@ -136,52 +136,6 @@ def run(
 
 def print_summary(run: Run) -> None:
     """Print the tree, the scores and how long it took."""
-    from disentree.hierarchy.sizes import with_sizes
-    from disentree.mimosa.explain.explanation import Explanation
-    from disentree.runs.report.findings import read_findings
-    from disentree.runs.report.first_screen import how_sure, verdict
-    from disentree.runs.report.report import SCORES
-    from disentree.runs.steps.figures import learned_tree
-    from disentree.runs.steps.reasons import EXPLANATION
+    from disentree.runs.report.text import summary_lines
 
-    metrics = run.metrics
-    for sentence in metrics.get("warnings", []):
-        print(sentence)
-    tree, labels = learned_tree(run)
-    findings = read_findings(run, tree)
-    n_leaves = len(set(labels[labels >= 0].tolist()))
-    print(verdict(run.structure, findings, n_leaves), *how_sure(run.structure, findings), "", sep="\n")
-    print(with_sizes(findings.shown_hierarchy(), labels))
-    if (run.folder / EXPLANATION).is_file():
-        found = Explanation.from_dict(run.read_json(EXPLANATION))
-        if reasons := found.in_brief():
-            print("\nwhy:", *reasons, sep="\n")
-    shown = {**metrics["scores"], **metrics["scores_without_truth"]}
-    print()
-    for name in (
-        "r4c",
-        "h_error",
-        "class_agreement",
-        "purity",
-        "coverage",
-        "reconstruction_r2",
-        "reconstruction_overlap",
-        "pca_r2",
-        "dependence",
-    ):
-        if shown.get(name) is not None:
-            title, what, places = SCORES[name]
-            print(f"{title} {shown[name]:.{places}f} ({what})")
-    for note in metrics["notes"]:
-        print(note)
-    print_times(run)
-    if run.report_path.is_file():
-        print(f"report: {run.report_path}")
-
-
-def print_times(run: Run) -> None:
-    """Print how long the finished stages took."""
-    stages = run.stages
-    total = sum(stage["seconds"] for stage in stages.values())
-    parts = ", ".join(f"{name} {stage['seconds']:.1f} s" for name, stage in stages.items())
-    print(f"time {total:.1f} s ({parts})")
+    print(*summary_lines(run), sep="\n")

@@ -14,9 +14,9 @@ from disentree.errors import UserError
 from disentree.utils.progress import duration
 
 if TYPE_CHECKING:
-    from disentree.studies.options import Options
-    from disentree.studies.results import Results
-    from disentree.studies.task import Study
+    from disentree.studies.running.options import Options
+    from disentree.studies.running.results import Results
+    from disentree.studies.running.task import Study
 
 
 def study(
@@ -24,8 +24,7 @@ def study(
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            help="A study; `report` joins finished ones, `publish` fills documents in from results/; none lists "
-            "them.",
+            help="A study; `report` joins finished ones; none lists them.",
         ),
     ] = None,
     scale: Annotated[
@@ -49,25 +48,17 @@ def study(
         str | None, typer.Option(help="Do only these runs of the list, as 0-9,12, and write no report.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Do finished runs again.")] = False,
-    check: Annotated[
-        bool, typer.Option("--check", help="With publish: change nothing, and fail if anything would change.")
-    ] = False,
     out: Annotated[Path | None, typer.Option(help="The folder (runs/studies/NAME-SCALE).")] = None,
 ) -> None:
     """Compute a table or figure of the paper and write a report.
 
     A study that was stopped goes on with the same command, or with --resume; finished runs are not repeated.
     """
-    if name == "publish":
-        refuse("is not an option of `disentree study publish`", *(set(given_options()) - {"name", "check"}))
-        print_published(check)
-        return
-    refuse("is an option of `disentree study publish`", "check")
     import matplotlib
 
     from disentree.studies import get_study
-    from disentree.studies.folder import HOME, default_folder, resumed_options
-    from disentree.studies.study import run_study
+    from disentree.studies.running.folder import HOME, default_folder, resumed_options
+    from disentree.studies.running.study import run_study
 
     matplotlib.use("Agg")
     if name is None:
@@ -77,7 +68,7 @@ def study(
         return
     if name == "report":
         refuse("is not an option of `disentree study report`", *(set(given_options()) - {"name", "out"}))
-        from disentree.studies.page import join_reports
+        from disentree.studies.running.page import join_reports
 
         print(f"report: {join_reports(out or HOME)}")
         return
@@ -129,23 +120,12 @@ def print_list() -> None:
         described = get_study(name)
         print(f"{name:20} {described.reproduces}: {described.title}")
     print(f"{'report':20} all finished studies on one page")
-    print(f"{'publish':20} documents of a checkout, filled in from its results/")
-
-
-def print_published(check: bool) -> None:
-    from disentree.studies.publish import publish
-
-    changed = publish(Path(), check=check)
-    for path in changed:
-        print(f"written: {path}")
-    if not changed:
-        print("the documents are what the results say")
 
 
 def print_plan(study: Study, options: Options, folder: Path, jobs: int) -> None:
-    from disentree.studies.cost import estimate
-    from disentree.studies.progress import time_for
-    from disentree.studies.study import collect, planned
+    from disentree.studies.running.cost import estimate
+    from disentree.studies.running.progress import time_for
+    from disentree.studies.running.study import collect, planned
 
     tasks = planned(study, options)
     done = collect(options, folder, tasks).found
@@ -160,7 +140,7 @@ def print_plan(study: Study, options: Options, folder: Path, jobs: int) -> None:
 
 def print_results(results: Results) -> None:
     """The tables of the report, for people."""
-    from disentree.studies.folder import read_study
+    from disentree.studies.running.folder import read_study
 
     for section in read_study(results.folder)["sections"]:
         if section["rows"]:

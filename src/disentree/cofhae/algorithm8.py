@@ -16,9 +16,8 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
+from disentree.cofhae import constants
 from disentree.hierarchy import Hierarchy
-
-_LOG_ZERO = -80.0  # the logarithm of a probability that float32 cannot tell from 0 beside 1
 
 
 class Encoding(NamedTuple):
@@ -74,6 +73,8 @@ class HierarchicalMask(nn.Module):
         place[grid[grid < n_options]] = np.flatnonzero(grid < n_options)
 
         self.most_options = most
+        self.n_continuous, self.n_options = len(self.continuous), n_options
+        self.n_items = self.n_continuous + n_options
         for name, array in {
             "above_continuous": above_continuous,
             "above_options": above_options,
@@ -82,18 +83,6 @@ class HierarchicalMask(nn.Module):
             "first": np.array([self.option_of[c, 0] for c in self.categoricals], dtype=np.int64),
         }.items():
             self.register_buffer(name, torch.from_numpy(array), persistent=False)
-
-    @property
-    def n_continuous(self) -> int:
-        return len(self.continuous)
-
-    @property
-    def n_options(self) -> int:
-        return len(self.option_of)
-
-    @property
-    def n_items(self) -> int:
-        return self.n_continuous + self.n_options
 
     def options_above(self, column: int) -> list[int]:
         """Flat indices of the options that lead to a variable, root first."""
@@ -110,19 +99,14 @@ class HierarchicalMask(nn.Module):
             out[path.index, [self.option_of[choice] for choice in path.choices]] = 1
         return out
 
-    def path_continuous(self) -> Bool[Tensor, "paths continuous"]:
-        """Which continuous variables each path has."""
-        out = torch.zeros(len(self.hierarchy.paths), self.n_continuous, dtype=torch.bool)
-        for path in self.hierarchy.paths:
-            out[path.index] = torch.tensor([c in path.continuous for c in self.continuous], dtype=torch.bool)
-        return out
-
     def forward(self, z_pre: Float[Tensor, "batch items"], tau: float) -> Encoding:
         """Soft masks at temperature `tau`."""
         z, logits = z_pre[:, : self.n_continuous], z_pre[:, self.n_continuous :]
         if not self.n_options:
             return Encoding(logits, z, torch.ones_like(z), z_pre, logits)
-        log_p = self._log_softmax(logits / tau).clamp(min=_LOG_ZERO)
+        log_p = (
+            self._spread(logits / tau).log_softmax(dim=2).flatten(1)[:, self.place].clamp(min=constants.LOG_ZERO)
+        )
         mask = (log_p @ self.above_continuous).exp()
         a = (log_p @ self.above_options).exp()
         return Encoding(a, z * mask, mask, z_pre, log_p)
@@ -139,11 +123,10 @@ class HierarchicalMask(nn.Module):
         on = torch.where(known, a, likeliest) @ self.above_continuous == self.above_continuous.sum(0)
         return code._replace(a=hard, z=z * on, mask=on.to(z.dtype))
 
-    def _log_softmax(self, logits: Float[Tensor, "batch options"]) -> Float[Tensor, "batch options"]:
-        """The softmax of every categorical at once: logits spread over a grid with a row for each."""
+    def _spread(self, logits: Float[Tensor, "batch options"]) -> Float[Tensor, "batch categoricals most"]:
+        """Logits on a grid with a row for each categorical, so that all of them are treated at once."""
         blank = logits.new_full((len(logits), 1), -torch.inf)
-        grid = torch.cat([logits, blank], dim=1)[:, self.grid]
-        return grid.view(len(logits), -1, self.most_options).log_softmax(dim=2).flatten(1)[:, self.place]
+        return torch.cat([logits, blank], dim=1)[:, self.grid].view(len(logits), -1, self.most_options)
 
     def harden(
         self, z_pre: Float[Tensor, "batch items"]
@@ -153,10 +136,7 @@ class HierarchicalMask(nn.Module):
         logits = z_pre[:, self.n_continuous :]
         if not self.n_options:
             return logits, torch.ones(len(z_pre), self.n_continuous, dtype=torch.bool, device=z_pre.device)
-        chosen = torch.zeros_like(logits)
-        grid = torch.cat([logits, logits.new_full((len(logits), 1), -torch.inf)], dim=1)[:, self.grid]
-        best = grid.view(len(logits), -1, self.most_options).argmax(dim=2) + self.first
-        chosen.scatter_(1, best, 1.0)
+        chosen = torch.zeros_like(logits).scatter_(1, self._spread(logits).argmax(dim=2) + self.first, 1.0)
         on = chosen @ self.above_continuous == self.above_continuous.sum(0)
         a = chosen @ self.above_options == self.above_options.sum(0)
         return a.to(z_pre.dtype), on

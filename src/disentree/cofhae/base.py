@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -15,25 +16,22 @@ from jaxtyping import Float, Int, Shaped
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
-from torch import nn
+from torch import Tensor, nn
 
+from disentree.cofhae import constants
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder
 from disentree.cofhae.checks import check_structure
 from disentree.cofhae.inputs import InputLayer, fit_input_layer
 from disentree.cofhae.pixels import PixelDecoder
+from disentree.cofhae.preprocessor import Preprocessor
 from disentree.cofhae.saving import load_model, save_model
-from disentree.cofhae.units import Units
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.code_statistics import code_statistics
-from disentree.tables import Cells, Codec
 from disentree.tables.frames import as_pandas
 from disentree.training.batches import StreamedBatches, TensorBatches, batches_of
 from disentree.training.data import ArraySource, BlockSource, Source, as_numeric, is_blocks, sample_rows
 from disentree.training.networks import CONVOLUTIONAL, build_decoder, build_encoder
 from disentree.utils.dask import is_dask, over_blocks
-
-_ROWS_AT_A_TIME = 8192  # rows that are encoded or decoded at once: a bound on memory
-_ROWS_FOR_STATISTICS = 3000  # training rows whose codes `code_statistics_` describes: enough for a histogram
 
 
 def paper_training(images: bool) -> dict[str, Any]:
@@ -41,16 +39,9 @@ def paper_training(images: bool) -> dict[str, Any]:
     perceptrons of two layers of 256 (Burgess networks for images), and 100 times the squared error as in the
     authors' code (the text's sigma = .1 would make it 50)."""
     network = "burgess" if images else "plain-mlp"
-    return {
-        "epochs": 50,
-        "batch_size": 256,
-        "learning_rate": 1e-3,
-        "schedule": "steps",
-        "encoder": network,
-        "decoder": network,
-        "activation": "relu",
-        "sigma": 0.5**0.5 / 10,
-    }
+    training = {"epochs": 50, "batch_size": 256, "learning_rate": 1e-3, "schedule": "steps"}
+    networks = {"encoder": network, "decoder": network, "activation": "relu"}
+    return {**training, **networks, "sigma": 0.5**0.5 / 10}
 
 
 class AutoencoderEstimator(TransformerMixin, BaseEstimator):
@@ -58,26 +49,6 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
 
     _arrays: ClassVar[tuple[str, ...]] = ()  # fitted attributes, without the underscore, that are saved
     _too_strong: ClassVar[str] = "learning_rate"  # what to lower if training diverges
-
-    epochs: int | None
-    steps: int | None
-    batch_size: int
-    learning_rate: float
-    schedule: str
-    encoder: str | nn.Module
-    decoder: str | nn.Module
-    hidden: Sequence[int]
-    activation: str
-    input: str
-    likelihood: str
-    sigma: float | None
-    device: str
-    random_state: Any
-    verbose: bool
-    checkpoint: str | os.PathLike[str] | None
-    events: str | os.PathLike[str] | None
-    tensorboard: str | os.PathLike[str] | None
-    callbacks: Sequence[Callable[[dict[str, Any], Any], None]]
 
     hierarchy_: Hierarchy
     history_: list[dict[str, Any]]
@@ -87,12 +58,63 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
     interrupted_: bool
     diverged_: bool
     code_statistics_: dict[str, Any] | None
-    table_: Any = None  # the TableModel of a data frame with columns of other kinds, or with empty cells
-    codec_: Codec | None = None  # of a data frame of numbers
-    units_: Units | None = None  # of the data of a run
+    preprocessor_: Preprocessor = Preprocessor()
     maps_: str = "network"  # or "linear": what encoder and decoder are
     seed_: int
     device_: torch.device
+
+    def __init__(
+        self,
+        *,
+        epochs: int | None = None,
+        steps: int | None = None,
+        batch_size: int = 256,
+        learning_rate: float = 2e-3,
+        schedule: str = "one-cycle",
+        encoder: str | nn.Module = "auto",
+        decoder: str | nn.Module = "auto",
+        hidden: Sequence[int] = (256, 256),
+        activation: str = "silu",
+        input: str = "auto",
+        likelihood: str = "auto",
+        sigma: float | None = None,
+        device: str = "auto",
+        random_state: Any = 0,
+        verbose: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
+        events: str | os.PathLike[str] | None = None,
+        tensorboard: str | os.PathLike[str] | None = None,
+        callbacks: Sequence[Callable[[dict[str, Any], Any], None]] = (),
+    ):
+        self.epochs = epochs
+        self.steps = steps
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.encoder = encoder
+        self.decoder = decoder
+        self.hidden = hidden
+        self.activation = activation
+        self.input = input
+        self.likelihood = likelihood
+        self.sigma = sigma
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.events = events
+        self.tensorboard = tensorboard
+        self.callbacks = callbacks
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Let scikit-learn and help() see the parameters of the base classes beside the model's own."""
+        super().__init_subclass__(**more)
+        if "__init__" in vars(cls):
+            own = [p for p in inspect.signature(cls.__init__).parameters.values() if p.kind != p.VAR_KEYWORD]
+            names = {p.name for p in own}
+            shared = inspect.signature(super(cls, cls).__init__).parameters.values()
+            merged = inspect.Signature([*own, *(p for p in shared if p.name not in names)])
+            setattr(cls.__init__, "__signature__", merged)  # noqa: B010
 
     # ---------------------------------------------------------------- using
 
@@ -112,31 +134,19 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "autoencoder_")
         if is_dask(X):
             return over_blocks(X, self.transform, self.hierarchy_.n_variables, np.float64)
-        X = self._features(X)
-        return np.concatenate([self._encode(block) for block in self._read(X, reset=False).blocks()])
+        return np.concatenate([self._encode(block) for block in self._read_again(X).blocks()])
 
     @torch.no_grad()
     def _encode(self, block: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n v"]:
         self.autoencoder_.eval()
         codes = []
-        for start in range(0, len(block), _ROWS_AT_A_TIME):
-            a, z = self._encode_hard(self.input_.prepare(block[start : start + _ROWS_AT_A_TIME]))
+        for start in range(0, len(block), constants.ROWS_AT_A_TIME):
+            a, z = self._encode_hard(self.input_.prepare(block[start : start + constants.ROWS_AT_A_TIME]))
             codes.append(self.autoencoder_.mask.to_codes(a, z))
         return np.concatenate(codes)
 
-    def _encode_hard(
-        self, x: Float[torch.Tensor, "n ..."]
-    ) -> tuple[Float[torch.Tensor, "n options"], Float[torch.Tensor, "n continuous"]]:
+    def _encode_hard(self, x: Float[Tensor, "n ..."]) -> tuple[Float[Tensor, "n options"], Float[Tensor, "n z"]]:
         return self.autoencoder_.encode_hard(self.input_.to_input(x))
-
-    def _features(self, X: Any) -> Any:
-        """What the model takes, from rows in the units of its user; anything else as it is."""
-        if self.units_ is not None:
-            return self.units_.to_model(X)
-        if self.table_ is None:
-            return X
-        codec = self.table_.codec
-        return codec.features(codec.read(X))
 
     def inverse_transform(self, Z: ArrayLike) -> Any:
         """Decode any valid codes.
@@ -153,27 +163,20 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
             For a data frame one with the same columns and types, with empty cells where a column is not active.
         """
         check_is_fitted(self, "autoencoder_")
-        decoded = self._decode(Z)
-        if self.units_ is not None:
-            return self.units_.to_user(decoded)
-        if self.codec_ is not None:
-            numeric = [i for i, column in enumerate(self.codec_.schema.columns) if column.is_numeric]
-            numbers = decoded[:, numeric].astype(np.float64)
-            return self.codec_.frame(Cells(numbers, np.zeros((len(decoded), 0), np.int64)))
-        if self.table_ is None:
-            return decoded
-        return self.table_.frame(decoded.astype(np.float64), self.hierarchy_, self.hierarchy_.path_of(Z))
+        return self.preprocessor_.from_features(self._decode(Z), self.hierarchy_, Z)
 
     def _decode(self, Z: ArrayLike) -> Float[np.ndarray, "n ..."]:
         a, z = self.autoencoder_.mask.from_codes(Z)
         out = [np.empty((0, *self.input_.shape))]
         self.autoencoder_.eval()
         with torch.no_grad():
-            for some, values in zip(a.split(_ROWS_AT_A_TIME), z.split(_ROWS_AT_A_TIME), strict=True):
+            for some, values in zip(
+                a.split(constants.ROWS_AT_A_TIME), z.split(constants.ROWS_AT_A_TIME), strict=True
+            ):
                 out.append(self._images(torch.cat([some, values], dim=1)))
         return np.concatenate(out[1:] or out)
 
-    def _images(self, items: Float[torch.Tensor, "n items"]) -> Float[np.ndarray, "n ..."]:
+    def _images(self, items: Float[Tensor, "n items"]) -> Float[np.ndarray, "n ..."]:
         """X from options and continuous variables."""
         if self.pixels_ is not None:
             return self.pixels_.decode(items)
@@ -211,7 +214,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
             mean over rows of the squared error of the options; rows without a path count as 0.
         """
         check_is_fitted(self, "autoencoder_")
-        source = self._read(self._features(X), reset=False)
+        source = self._read_again(X)
         structure = check_structure(self.hierarchy_, paths, source.n_rows) if paths is not None else None
         table, start = self.autoencoder_.mask.path_options().numpy(), 0
         squares, wrong = 0.0, 0.0
@@ -242,6 +245,17 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "autoencoder_")
         return np.array([v.name for v in self.hierarchy_.variables], dtype=object)
+
+    def in_features(self) -> Any:
+        """The same model for the numbers that `preprocessor_` makes of rows: it takes those, and gives those.
+
+        Returns
+        -------
+        A copy that shares the networks.
+        """
+        plain = copy.copy(self)
+        plain.preprocessor_ = Preprocessor()
+        return plain
 
     # ---------------------------------------------------------------- saving
 
@@ -291,7 +305,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
     def _fit_input(self, source: Source, rng: np.random.Generator) -> InputLayer:
         """The fixed first layer, measured on X."""
         kind = "image" if self.input == "auto" and self.encoder in CONVOLUTIONAL else self.input
-        likelihood = self.likelihood if self.table_ is None else "gaussian"
+        likelihood = self.likelihood if self.preprocessor_.table is None else "gaussian"
         return fit_input_layer(source, kind, likelihood, rng)
 
     def _networks(self, n_encoded: int, n_decoded: int) -> tuple[nn.Module, nn.Module]:
@@ -322,6 +336,10 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
             raise ValueError(f"X has rows of shape {source.shape}; this model was fitted on {self.input_.shape}")
         return source
 
+    def _read_again(self, X: Any) -> Source:
+        """Rows of the same kind as in `fit`."""
+        return self._read(self.preprocessor_.to_features(X), reset=False)
+
     # ---------------------------------------------------------------- training
 
     def _n_steps(self, n_rows: int, longer: int = 1) -> int:
@@ -334,5 +352,5 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         return batches_of(source, self.input_.prepare, n_numbers, self.batch_size, labels)
 
     def _describe_codes(self, source: Source) -> None:
-        rows = sample_rows(source, _ROWS_FOR_STATISTICS, np.random.default_rng(self.seed_))
+        rows = sample_rows(source, constants.STATISTICS_ROWS, np.random.default_rng(self.seed_))
         self.code_statistics_ = code_statistics(self.hierarchy_, self._encode(rows))

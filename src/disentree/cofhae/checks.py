@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,8 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from torch import nn
 
+from disentree.cofhae.fitting.losses import ASSIGNMENT_LOSSES
 from disentree.cofhae.inputs import KINDS, LIKELIHOODS
-from disentree.cofhae.losses import ASSIGNMENT_LOSSES
 from disentree.hierarchy import Hierarchy
 from disentree.training.networks import ACTIVATIONS, CONVOLUTIONAL, NETWORKS
 from disentree.training.schedules import SCHEDULES
@@ -25,15 +25,16 @@ MAPS = ("auto", "linear", "network")
 def check_parameters(model: Any) -> None:
     check_training(model)
     check_positive(model, "tau")
-    for name in ("lambda1", "lambda2", "lambda3"):
-        check_at_least_0(model, name)
-    for name in ("warm_up", "guided"):
-        check_fraction(model, name)
-    check_one_of(model, "masks", MASKS)
-    check_one_of(model, "assignment", tuple(ASSIGNMENT_LOSSES))
-    check_one_of(model, "targets", TARGETS)
-    check_one_of(model, "penalty", PENALTIES)
-    check_one_of(model, "maps", MAPS)
+    check_at_least_0(model, "lambda1", "lambda2", "lambda3")
+    check_fraction(model, "warm_up", "guided")
+    for name, allowed in (
+        ("masks", MASKS),
+        ("assignment", tuple(ASSIGNMENT_LOSSES)),
+        ("targets", TARGETS),
+        ("penalty", PENALTIES),
+        ("maps", MAPS),
+    ):
+        check_one_of(model, name, allowed)
     check_adversary(model)
 
 
@@ -42,9 +43,7 @@ def check_training(model: Any) -> None:
     optional = ("epochs", "steps") if hasattr(model, "max_steps") else ("epochs",)
     for name in ("epochs", "steps", "max_steps", "batch_size"):
         value = getattr(model, name, 1)
-        if name in optional and value is None:
-            continue
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        if not (name in optional and value is None) and not is_whole(value, least=1):
             raise ValueError(f"{name} must be a whole number, 1 or more; got {value!r}")
     check_positive(model, "learning_rate")
     if model.sigma is not None and not (_is_number(model.sigma) and model.sigma > 0):
@@ -58,15 +57,12 @@ def check_training(model: Any) -> None:
         check_one_of(model, name, allowed)
     check_widths(model, "hidden")
     for name in ("encoder", "decoder"):
-        network = getattr(model, name)
-        if not isinstance(network, nn.Module):
+        if not isinstance(getattr(model, name), nn.Module):
             check_one_of(model, name, NETWORKS)
     by_name = isinstance(model.encoder, str) and isinstance(model.decoder, str)
     if by_name and (model.encoder in CONVOLUTIONAL) != (model.decoder in CONVOLUTIONAL):
-        raise ValueError(
-            f"encoder and decoder must both be convolutional or both not; "
-            f"got {model.encoder!r} and {model.decoder!r}"
-        )
+        both = f"{model.encoder!r} and {model.decoder!r}"
+        raise ValueError(f"encoder and decoder must both be convolutional or both not; got {both}")
     for callback in model.callbacks:
         if not callable(callback):
             raise ValueError(f"callbacks must be functions of (record, model); got {callback!r}")
@@ -94,9 +90,8 @@ def check_structure(
     n_paths = len(hierarchy.paths)
     if paths is None:
         if n_paths > 1:
-            raise ValueError(
-                f"hierarchy has {n_paths} paths, so fit needs paths too: one index per row, -1 where unknown"
-            )
+            needed = "so fit needs paths too: one index per row, -1 where unknown"
+            raise ValueError(f"hierarchy has {n_paths} paths, {needed}")
         return hierarchy, np.zeros(n_rows, dtype=np.int64)
     array = np.asarray(paths)
     if array.shape != (n_rows,):
@@ -115,7 +110,7 @@ def check_categories(categories: Any) -> tuple[int, ...] | None:
     if categories is None:
         return None
     given = categories if isinstance(categories, Sequence) else (categories,)
-    if not all(isinstance(k, int | np.integer) and not isinstance(k, bool) and k > 0 for k in given):
+    if not all(is_whole(k, least=1) for k in given):
         raise ValueError(f"categories must be whole numbers above 0; got {categories!r}")
     return tuple(int(k) for k in given)
 
@@ -159,26 +154,31 @@ def check_matches(matches: Sequence[Sequence[int]] | None, hierarchy: Hierarchy 
     return found
 
 
+def is_whole(value: Any, least: int) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
-def check_positive(model: Any, name: str) -> None:
-    value = getattr(model, name)
-    if not _is_number(value) or value <= 0:
-        raise ValueError(f"{name} must be a number above 0; got {value!r}")
+def _check_numbers(model: Any, names: Sequence[str], allowed: str, is_allowed: Callable[[Any], bool]) -> None:
+    for name in names:
+        value = getattr(model, name)
+        if not _is_number(value) or not is_allowed(value):
+            raise ValueError(f"{name} must be a {allowed}; got {value!r}")
 
 
-def check_at_least_0(model: Any, name: str) -> None:
-    value = getattr(model, name)
-    if not _is_number(value) or value < 0:
-        raise ValueError(f"{name} must be a number of at least 0; got {value!r}")
+def check_positive(model: Any, *names: str) -> None:
+    _check_numbers(model, names, "number above 0", lambda value: value > 0)
 
 
-def check_fraction(model: Any, name: str) -> None:
-    value = getattr(model, name)
-    if not _is_number(value) or not 0 <= value <= 1:
-        raise ValueError(f"{name} must be a fraction from 0 to 1; got {value!r}")
+def check_at_least_0(model: Any, *names: str) -> None:
+    _check_numbers(model, names, "number of at least 0", lambda value: value >= 0)
+
+
+def check_fraction(model: Any, *names: str) -> None:
+    _check_numbers(model, names, "fraction from 0 to 1", lambda value: 0 <= value <= 1)
 
 
 def check_one_of(model: Any, name: str, allowed: Sequence[str]) -> None:

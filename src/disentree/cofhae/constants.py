@@ -4,12 +4,12 @@ Numbers of rows and points bound time and memory. `python benchmarks/cofhae_cons
 one, to a quarter and to four times their value, and shows which of them matter on small data.
 """
 
-# ------------------------------------------------------------------ structure (structure.py, fitting.py)
+# ------------------------------------------------------------ structure (fitting/structure.py, stages.py)
 
 MIMOSA_ROWS = 100_000  # sampled from data read in blocks, to find its structure: as many as the benchmarks have
 CURVED_STEPS = 3  # times `steps` if leaves are curved: two fifths are guided, and the penalty needs as long again
 
-# ------------------------------------------------------------------ the fixed first layer (inputs.py)
+# ------------------------------------------------------------ the fixed first layer (inputs.py)
 
 MAX_COMPONENTS = 300  # principal components of images; a wider first layer costs time
 PCA_ROWS = 10_000  # sampled for the components of wide data, more than 30 for each component
@@ -20,16 +20,12 @@ NOISE_STEP, NOISE_EVENNESS, NOISE_SHARE, NOISE_COLUMNS = 4.0, 100.0, 0.05, 10
 NEAREST = 1e-3  # standard deviations from a subspace below which a point is on it, given float32
 PIXEL_PROBABILITY = 0.002  # least mean of a Bernoulli pixel: its logit, where the decoder starts, must be finite
 
-# ------------------------------------------------------------------ targets of flat leaves (targets.py)
+# ------------------------------------------------------------ targets of flat leaves (fitting/targets.py)
 
 TRUSTED, REFUSED = 0.98, 0.90  # explained fractions of a leaf's variance between which trust falls from 1 to 0
-# Rows farther off the subspace of their leaf than 5 times the median do not belong to it, unless they are more
-# than 30 %: then the leaf is not flat. Distances of 1e-4 of its extent are rounding.
-OUTLYING, LEAST_ON_FLAT, FLAT_ROUNDING = 5.0, 0.7, 1e-4
-FLAT_REFITS = 4  # without the rows that do not belong; one is enough on Chopsticks with 3 % of the paths wrong
 THINNEST = 1e-6  # extent of a leaf in its last dimension over that in its first; below, it has fewer dimensions
 
-# ------------------------------------------------------------------ guides of curved leaves (unrolling.py)
+# ------------------------------------------------------------ guides of curved leaves (fitting/unrolling.py)
 
 LAID_OUT = 6000  # points of a leaf that are laid out; the others are interpolated
 LANDMARKS = 400  # points from which distances are measured; 100 are too few
@@ -52,23 +48,19 @@ PATCH, ENCLOSED_ROWS, COMPARED_ROWS = 10, 12_000, 40_000
 TOLD_BY_OFFSET, LESS_TOLD = 0.5, 1.25
 PATCHES = 256  # that are fitted at once
 
-# ------------------------------------------------------------------ maps in closed form (linear.py)
+# ------------------------------------------------------------ maps in closed form (linear.py)
 
 MAP_NUMBERS, FEWEST_MAP_ROWS = 5e6, 5000  # of the rows that maps are fitted to: seconds at most
 UNIT_ROWS = 2000  # from which the ranges of the columns are taken
 # Part of the variance that quadratic terms explain on left-out rows, from which a leaf is curved: below it a
 # network could gain less than the hundredth that its own errors cost.
 BENT = 0.005
-TOLD_APART = (
-    0.95  # of left-out rows on their own path; below it a network may tell leaves apart that Gaussians do not
-)
-NETWORK_ROWS = (
-    500  # with fewer, networks of tens of thousands of weights fit noise (wine: R2 of -1.2 after 160 rows)
-)
-
+# Of left-out rows on their own path; below it a network may tell leaves apart that Gaussians do not.
+TOLD_APART = 0.95
+NETWORK_ROWS = 500  # with fewer, networks of tens of thousands of weights fit noise (wine: R2 of -1.2 at 160 rows)
 LESS_APART = 0.01  # of left-out rows; a network that puts so many more on another path has lost a leaf
 
-# ------------------------------------------------------------------ training (algorithm2.py)
+# ------------------------------------------------------------ training (fitting/algorithm2.py)
 
 MANY_ROWS = 20_000  # from which a training has a fixed length: its loss does not settle within `max_steps`
 MOST_EPOCHS = 200  # however few the rows: seen so often, they are known by heart
@@ -76,7 +68,7 @@ FEWEST_HELD_OUT, MOST_HELD_OUT = 200, 2000  # rows; a fifth of them where they a
 
 SLACK = 0.25  # standard deviations; codes that close to the layout of a curved leaf are not penalized
 
-# ------------------------------------------------------------------ sharp images (pixels.py)
+# ------------------------------------------------------------ sharp images (fitting/sharpening.py)
 
 # Small minibatches: what counts is the number of steps. On Spaceshapes 120,000 rows in minibatches of 64, 32 and
 # 16 end at an R2 of .972, .982 and .990 in about the same time.
@@ -94,3 +86,23 @@ SHARP_SMALLEST = 8  # pixels of a side; smaller images have no edges to speak of
 SHARP_BLOCK = 512  # rows that are encoded or decoded at once
 SHARP_BYTES = 2e9  # of images that are kept in memory; of more, a sample
 BINARY_SHARE = 0.5  # of the variance of pixels of 0 and 1, from which pixels are Bernoulli
+
+# ------------------------------------------------------------ what variables do to columns (explain.py)
+
+PERCENTILES = (10, 90)  # that a variable is moved between
+EXPLAINED_PATHS = 30  # that have a variable, of which it is told what it moves there
+MOVED = 0.05  # of a column's deviation, for it to be told that a variable moves it
+OTHER_CATEGORY = 0.5  # deviations that another category counts as: it may be one that was as likely before
+NAMED_MOVE, NAMED_COLUMNS = (
+    0.3,
+    4,
+)  # of the largest move, for a column to be named in the sentence; at most so many
+ALIKE_MOVES = 0.9  # of the largest move, for a column to be in the name too
+CHANGED_PIXEL = 0.05  # of the range of an image's pixels
+SHOWN_DIGITS = 4  # of decoded numbers, which are no measurements
+
+# ------------------------------------------------------------ codes and decoding (base.py, algorithm8.py)
+
+ROWS_AT_A_TIME = 8192  # that are encoded or decoded at once: a bound on memory
+STATISTICS_ROWS = 3000  # training rows whose codes `code_statistics_` describes: enough for a histogram
+LOG_ZERO = -80.0  # the logarithm of a probability that float32 cannot tell from 0 beside 1

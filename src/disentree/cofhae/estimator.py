@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -19,16 +18,17 @@ from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMas
 from disentree.cofhae.base import AutoencoderEstimator, paper_training
 from disentree.cofhae.checks import check_codes, check_matches, check_parameters, check_structure
 from disentree.cofhae.explain import explain_variables
-from disentree.cofhae.fitting import Fitting
-from disentree.cofhae.losses import discriminator
+from disentree.cofhae.fitting.losses import discriminator
+from disentree.cofhae.fitting.stages import Fitting
+from disentree.cofhae.fitting.structure import Structure
+from disentree.cofhae.preprocessor import Preprocessor
 from disentree.cofhae.shared_docs import documented
-from disentree.cofhae.structure import read_frame
 from disentree.hierarchy import Hierarchy
+from disentree.hierarchy.renaming import renamed
 from disentree.mimosa.explain.columns import read_columns
-from disentree.mimosa.explain.explanation import Explanation, explain_tree
-from disentree.mimosa.explain.naming import renamed
+from disentree.mimosa.explain.explanation import Explanation
+from disentree.mimosa.explain.reasons import explain_tree
 from disentree.mimosa.inputs import is_frame
-from disentree.mimosa.mixed.model import TableModel
 from disentree.tables.frames import as_pandas
 
 
@@ -38,7 +38,16 @@ class COFHAE(AutoencoderEstimator):
 
     Parameters
     ----------
-    {cofhae_parameters}
+    steps : int or None, default=None
+        Length of the training in minibatches, rounded up to whole epochs; not used if `epochs` is set. None: a
+        tenth of the rows is held out, and training ends some time after their loss has settled.
+    max_steps : int, default=4000
+        The most minibatches if neither `epochs` nor `steps` is set.
+    maps : {"auto", "linear", "network"}, default="auto"
+        What encoder and decoder are. "linear" fits an affine map to every leaf, in closed form. "auto" does so for
+        tables if leaves are flat and told apart, or if rows are few; otherwise it trains networks, and keeps the
+        maps if they explain more of the held-out rows. To set `epochs`, `steps` or a network asks for networks.
+    {training_parameters}
     tau : float, default=1.0
         Temperature of the softmax over options in training; codes are always hard.
     lambda1 : float, default=0.1
@@ -50,10 +59,9 @@ class COFHAE(AutoencoderEstimator):
     assignment : {"log", "squared"}, default="log"
         Assignment loss: minus the log probability of a row's path, or the paper's squared error.
     targets : {"ica", "codes", "none"}, default="ica"
-        Targets for the continuous variables: independent components of every leaf that is flat
-        (`disentree.cofhae.targets`) and of the layout of those that are curved (`disentree.cofhae.unrolling`);
-        the codes given to `fit` (supervision); or none. If leaves are curved, training is three times as long,
-        unless `epochs` is set.
+        Targets for the continuous variables: independent components of every leaf that is flat and of the layout
+        of those that are curved; the codes given to `fit` (supervision); or none. If leaves are curved, training
+        is three times as long, unless `epochs` is set.
     penalty : {"auto", "adversarial", "marginal", "hsic", "none"}, default="auto"
         Penalty on dependence between the variables of a leaf: the paper's conditional total correlation,
         FactorVAE's total correlation, which ignores where variables are active, or kernels without an adversary.
@@ -74,7 +82,7 @@ class COFHAE(AutoencoderEstimator):
     sharp : bool, default=True
         Whether images are decoded by a convolutional network from codes to pixels. It is trained when the codes
         are learned, which the encoder then refines, and kept if held-out images are closer to their originals than
-        without it (`disentree.cofhae.pixels`). Convolutional decoders are sharp without it.
+        without it (`disentree.cofhae.fitting.sharpening`). Convolutional decoders are sharp without it.
     sigma : float or None, default=None
         Standard deviation of the Gaussian likelihood in units of X. None measures reconstructions against the
         variance of the data.
@@ -125,13 +133,8 @@ class COFHAE(AutoencoderEstimator):
     def __init__(
         self,
         *,
-        epochs: int | None = None,
-        steps: int | None = None,
         max_steps: int = 4000,
         maps: str = "auto",
-        batch_size: int = 256,
-        learning_rate: float = 2e-3,
-        schedule: str = "one-cycle",
         tau: float = 1.0,
         lambda1: float = 0.1,
         lambda2: float = 0.1,
@@ -144,30 +147,13 @@ class COFHAE(AutoencoderEstimator):
         masks: str = "given",
         discriminator: Sequence[int] = (128, 128, 128),
         discriminator_betas: Sequence[float] = (0.5, 0.9),
-        encoder: str | nn.Module = "auto",
-        decoder: str | nn.Module = "auto",
-        hidden: Sequence[int] = (256, 256),
-        activation: str = "silu",
-        input: str = "auto",
-        likelihood: str = "auto",
         sharp: bool = True,
-        sigma: float | None = None,
         mimosa: Any = None,
-        device: str = "auto",
-        random_state: Any = 0,
-        verbose: bool = False,
-        checkpoint: str | os.PathLike[str] | None = None,
-        events: str | os.PathLike[str] | None = None,
-        tensorboard: str | os.PathLike[str] | None = None,
-        callbacks: Sequence[Callable[[dict[str, Any], COFHAE], None]] = (),
+        **common: Any,
     ):
-        self.epochs = epochs
-        self.steps = steps
+        super().__init__(**common)
         self.max_steps = max_steps
         self.maps = maps
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.schedule = schedule
         self.tau = tau
         self.lambda1 = lambda1
         self.lambda2 = lambda2
@@ -180,22 +166,8 @@ class COFHAE(AutoencoderEstimator):
         self.masks = masks
         self.discriminator = discriminator
         self.discriminator_betas = discriminator_betas
-        self.encoder = encoder
-        self.decoder = decoder
-        self.hidden = hidden
-        self.activation = activation
-        self.input = input
-        self.likelihood = likelihood
         self.sharp = sharp
-        self.sigma = sigma
         self.mimosa = mimosa
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.events = events
-        self.tensorboard = tensorboard
-        self.callbacks = callbacks
 
     @classmethod
     def quick(cls, **parameters: Any) -> COFHAE:
@@ -266,7 +238,7 @@ class COFHAE(AutoencoderEstimator):
         paths: ArrayLike | None = None,
         codes: ArrayLike | None = None,
         representation: Any = None,
-        table: TableModel | None = None,
+        preprocessor: Preprocessor | None = None,
         matches: Sequence[Sequence[int]] | None = None,
     ) -> COFHAE:
         """Find the structure of X with MIMOSA, or take the one given, and train the autoencoder.
@@ -287,8 +259,9 @@ class COFHAE(AutoencoderEstimator):
         representation : Representation, default=None
             A fitted MIMOSA's `representation_`. With ``input="embedding"`` it saves the time of training one; that
             MIMOSA took the principal components of many images says that the latter should be the input.
-        table : TableModel, default=None
-            With a data frame and its structure, the `table_` of the MIMOSA that found it.
+        preprocessor : Preprocessor, default=None
+            What made X of the rows of a user, by `preprocessor.to_features(rows)`: the fitted model takes such
+            rows, and decodes to such rows. None: X is as its user has it.
         matches : list of list of int, default=None
             With a structure, the `matches_` of the MIMOSA that found it: variables that are the same on different
             branches, and get the same zero, sign and unit.
@@ -302,17 +275,17 @@ class COFHAE(AutoencoderEstimator):
         if isinstance(y, Hierarchy):
             raise TypeError("give the hierarchy by name: fit(X, hierarchy=..., paths=...)")
         X = as_pandas(X)
-        self._rows = X if is_frame(X) or isinstance(X, np.ndarray) else None
-        X, hierarchy, paths = read_frame(self, X, hierarchy, paths, table)
-        source = self._read(X)
+        is_as_given = preprocessor is None and (is_frame(X) or isinstance(X, np.ndarray))
+        self._rows = X if is_as_given else None
+        prepared = preprocessor or Preprocessor.of(X)
+        source = self._read(X if preprocessor else prepared.to_features(X))
         codes, paths = check_codes(self.targets, hierarchy, paths, codes, source.n_rows)
-        given = check_structure(hierarchy, paths, source.n_rows)
-        self.matches_ = check_matches(matches, given[0] if given else None)
-        if matches is None and self.mimosa_ is not None:  # it was fitted to a data frame
-            self.matches_ = list(getattr(self.mimosa_, "matches_", []))
+        structure = check_structure(hierarchy, paths, source.n_rows)
+        matched = check_matches(matches, structure[0] if structure else None)
+        given = Structure(*structure, prepared, matched) if structure else None
 
         fitting = Fitting.start(self, source, given, codes, representation)
-        fitting.find_structure(given)
+        fitting.find_structure(X, prepared, given)
         fitting.fit_input()
         if not fitting.fit_closed_form():
             fitting.train()
@@ -340,8 +313,7 @@ class COFHAE(AutoencoderEstimator):
         X = self._rows if X is None else X
         if X is None:
             raise ValueError("a model that was loaded has no rows: give X, the rows to explain it by")
-        codec = self.codec_ if self.table_ is None else self.table_.codec
-        read = partial(read_columns, codec=codec)
+        read = partial(read_columns, codec=self.preprocessor_.frame_codec)
         columns = None if not is_frame(X) and np.ndim(X) > 2 else read(X)
         codes = self.transform(X)
         found = explain_tree(columns, self.hierarchy_, self.hierarchy_.path_of(codes))
@@ -388,7 +360,7 @@ class COFHAE(AutoencoderEstimator):
         self.autoencoder_.eval()
         choices = self.autoencoder_.mask.path_options().T
         out = []
-        for block in self._read(self._features(X), reset=False).blocks():
+        for block in self._read_again(X).blocks():
             code = self.autoencoder_.encode(self.input_.to_input(self.input_.prepare(block)))
             joint = (code.log_p.cpu().double() @ choices.double()).exp()
             out.append((joint / joint.sum(dim=1, keepdim=True)).numpy())

@@ -8,21 +8,14 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Num
 
+from disentree.cofhae import constants
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.hierarchy import Variable
-from disentree.mimosa.explain.columns import Columns, level_text, listed, number_text
-from disentree.mimosa.explain.naming import GENERIC_VARIABLE, LONGEST
-from disentree.mimosa.explain.words import shortened, unique
-
-LOW, HIGH = 10, 90  # percentiles that a variable is moved between
-MOST_PATHS = 30  # that have a variable, of which it is told what it moves there
-MOVES = 0.05  # of a column's deviation, for it to be told that a variable moves it
-CATEGORY = 0.5  # deviations that another category counts as: it may be one that was as likely before
-TOLD = 0.3  # of the largest move, for a column to be named in the sentence
-MOST_TOLD = 4  # columns in a sentence
-ALIKE = 0.9  # of the largest move, for a column to be in the name too
-PIXEL = 0.05  # of the range of an image's pixels, for one to count as changed
-DIGITS = 4  # of decoded numbers, which are no measurements
+from disentree.mimosa.explain.column_names import shortened, unique
+from disentree.mimosa.explain.columns import Columns
+from disentree.mimosa.explain.constants import EXPLAIN
+from disentree.mimosa.explain.formatting import category_text, listed, number_text
+from disentree.mimosa.explain.names import GENERIC_VARIABLE
 
 
 @np.errstate(over="ignore", invalid="ignore")  # numbers of 1e300 have no variance
@@ -35,28 +28,14 @@ def explain_variables(
 ) -> list[dict[str, Any]]:
     """What each continuous variable does from its 10th to its 90th percentile, the others at their medians.
 
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-    codes : array of shape (n, v)
-        Of some rows.
-    decode : callable
-        From codes to rows.
-    columns : Columns or None
-        Of the rows, for the spread of each column; None for images.
-    read : callable
-        From decoded rows to their columns.
-
-    Returns
-    -------
-    list of dict
-        `name`, `label`, `group` (the options that lead to the variable), `text` and `moves`, on the path that most
-        of its rows are on; and `on`, of a variable that rows of several paths of a table have: `path`, `text` and
-        `moves` for each of them.
+    `codes` are those of some rows, of which `columns` give the spread of each column (None for images); `decode`
+    gives rows for codes, `read` their columns. A variable has `name`, `label`, `group` (the options that lead to
+    it), `text` and `moves` (`column`, `from`, `to`, the largest first) on the path that most of its rows are on;
+    and `on`, if rows of several paths of a table have it: `path`, `text` and `moves` for each of them.
     """
     paths = hierarchy.path_of(codes)
     found = [v for v in hierarchy.variables if v.kind == "continuous"]
-    places = [_paths_of(codes, paths, v)[: 1 if columns is None else MOST_PATHS] for v in found]
+    places = [_paths_of(codes, paths, v)[: 1 if columns is None else constants.EXPLAINED_PATHS] for v in found]
     pairs = [_ends(hierarchy, codes, paths, v, path) for v, own in zip(found, places, strict=True) for path in own]
     decoded = decode(np.concatenate(pairs)) if pairs else None
     seen = None if decoded is None or columns is None else read(decoded)
@@ -69,9 +48,8 @@ def explain_variables(
         elif columns is None or seen is None:
             about["text"] = f"{v.name}: {_pixels(np.asarray(decoded)[2 * done : 2 * done + 2])}"
         else:
-            by_path = [
-                _moves(columns, seen.take(np.array([2 * i, 2 * i + 1]))) for i in range(done, done + len(own))
-            ]
+            ends = (np.array([2 * i, 2 * i + 1]) for i in range(done, done + len(own)))
+            by_path = [_moves(columns, seen.take(pair)) for pair in ends]
             moves = by_path[0]
             about["moves"] = [move for _, move in moves]
             if columns.are_named and moves and GENERIC_VARIABLE.fullmatch(v.name):
@@ -104,7 +82,7 @@ def _ends(
     for column, option in path.choices:
         out[:, column] = option
     out[:, list(path.continuous)] = np.median(here[:, list(path.continuous)], axis=0)
-    out[:, v.index] = np.percentile(here[:, v.index], [LOW, HIGH])
+    out[:, v.index] = np.percentile(here[:, v.index], constants.PERCENTILES)
     return out
 
 
@@ -125,29 +103,32 @@ def _moves(columns: Columns, ends: Columns) -> list[tuple[float, dict[str, Any]]
         x, (low, high) = columns.numbers[:, j], ends.numbers[:, j]
         spread = float(np.nanstd(x)) if (~np.isnan(x)).any() else 0.0
         size = abs(high - low) / spread if spread > 0 else 0.0
-        if np.isfinite(size) and size >= MOVES:
-            values = [columns.show(j, v) if j in columns.dates else float(f"{v:.{DIGITS}g}") for v in (low, high)]
+        if np.isfinite(size) and size >= constants.MOVED:
+            values = [
+                columns.show(j, v) if j in columns.dates else float(f"{v:.{constants.SHOWN_DIGITS}g}")
+                for v in (low, high)
+            ]
             out.append((float(size), {"column": name, "from": values[0], "to": values[1]}))
     for j, name in enumerate(columns.category_names):
         low, high = (int(k) for k in ends.categories[:, j])
         if low != high and min(low, high) >= 0:
             levels = columns.levels[j]
-            out.append((CATEGORY, {"column": name, "from": levels[low], "to": levels[high]}))
+            out.append((constants.OTHER_CATEGORY, {"column": name, "from": levels[low], "to": levels[high]}))
     return sorted(out, key=lambda move: (-round(move[0], 6), move[1]["column"]))
 
 
 def _label(moves: list[tuple[float, dict[str, Any]]]) -> str:
     """The column that moves most, or the two if they are alike."""
-    alike = [move["column"] for size, move in moves[:3] if size >= ALIKE * moves[0][0]]
-    if len(alike) == 2 and len(both := ", ".join(alike)) <= LONGEST:
+    alike = [move["column"] for size, move in moves[:3] if size >= constants.ALIKE_MOVES * moves[0][0]]
+    if len(alike) == 2 and len(both := ", ".join(alike)) <= EXPLAIN.longest_name:
         return both
-    return shortened(alike[0], LONGEST - 3)
+    return shortened(alike[0], EXPLAIN.longest_name - 3)
 
 
 def _sentence(moves: list[tuple[float, dict[str, Any]]]) -> str:
     if not moves:
-        return f"moves no column by more than {100 * MOVES:.0f} % of its standard deviation: noise"
-    told = [move for size, move in moves if size >= TOLD * moves[0][0]][:MOST_TOLD]
+        return f"moves no column by more than {100 * constants.MOVED:.0f} % of its standard deviation: noise"
+    told = [move for size, move in moves if size >= constants.NAMED_MOVE * moves[0][0]][: constants.NAMED_COLUMNS]
     texts = [f"{move['column']} from {_shown(move['from'])} to {_shown(move['to'])}" for move in told]
     left = len(moves) - len(told)
     more = f"; {left} other column{'s' * (left != 1)} less" if left else ""
@@ -155,10 +136,10 @@ def _sentence(moves: list[tuple[float, dict[str, Any]]]) -> str:
 
 
 def _shown(value: Any) -> str:
-    return level_text(value) if isinstance(value, str) else number_text(value)
+    return category_text(value) if isinstance(value, str) else number_text(value)
 
 
 def _pixels(images: Num[np.ndarray, "2 ..."]) -> str:
     images = images.reshape(2, -1).astype(np.float64)
     extent = float(np.ptp(images)) or 1.0
-    return f"changes {np.mean(np.abs(images[1] - images[0]) > PIXEL * extent):.0%} of the pixels"
+    return f"changes {np.mean(np.abs(images[1] - images[0]) > constants.CHANGED_PIXEL * extent):.0%} of the pixels"

@@ -165,9 +165,8 @@ class InputLayer(nn.Module):
         """The decoder's output in the shape and units of X."""
         if self.in_pixels:
             output = self._around_mean(output)
-            flat = (
-                (output.sigmoid() if self.likelihood == "bernoulli" else output).cpu().numpy().astype(np.float64)
-            )
+            output = output.sigmoid() if self.likelihood == "bernoulli" else output
+            flat = output.cpu().numpy().astype(np.float64)
         else:
             if self.network is not None:
                 output = self.network.decode(output * self.unit)
@@ -208,20 +207,16 @@ class InputLayer(nn.Module):
         a constant. With None it is measured against the variance of the data: 1 for a Gaussian model that
         always answers with the mean.
         """
+        around = self._around_mean
         if self.likelihood == "bernoulli":
             scale = 1.0 if sigma is not None else 1 / self.variance
             entropy = nn.functional.binary_cross_entropy_with_logits
-            around = self._around_mean
             return lambda output, x: entropy(around(output), x, reduction="none").flatten(1).sum(1) * scale
         if self.in_pixels:
             scale = 1 / self.variance if sigma is None else 0.5 / sigma**2
-            around = self._around_mean
             return lambda output, x: (around(output) - x).square().flatten(1).sum(1) * scale
-        if self.network is not None:  # relative to its variance as in the units of X
+        if self.network is not None or sigma is None:  # relative to its variance as in the units of X
             weights = self.weights * (1.0 if sigma is None else self.variance / (2 * sigma**2))
-            return lambda output, x: (output - x).square() @ weights
-        if sigma is None:
-            weights = self.weights
             return lambda output, x: (output - x).square() @ weights
         to_units = self.expansion * (0.5**0.5 / sigma)
         return lambda output, x: ((output - x) @ to_units).square().sum(1)
@@ -245,25 +240,15 @@ def embedding_layer(source: Source, representation: Representation) -> InputLaye
         features.append(representation.transform(flat))
     Z = np.concatenate(features)
     unit = float(Z.std())
-    config = {
-        "kind": "embedding",
-        "likelihood": "gaussian",
-        "shape": list(source.shape),
-        "dtype": str(source.dtype),
-        "pixel_scale": pixel_scale,
-        "variance": float(total.sum()),
-        "range": [low, high],
-        "unit": unit,
-    }
-    network = {f"network.{name}": value.numpy() for name, value in representation.network.state_dict().items()}
-    arrays = {
+    measured = {"pixel_scale": pixel_scale, "variance": float(total.sum()), "range": [low, high], "unit": unit}
+    arrays = {f"network.{name}": value.numpy() for name, value in representation.network.state_dict().items()}
+    arrays |= {
         "mean": mean,
-        "mean_rest": mean - mean.astype(np.float32),
         "components": weights,
         "expansion": np.linalg.pinv(weights),
         "weights": np.full(Z.shape[1], unit**2 / Z.var(axis=0).sum()),
     }
-    return InputLayer(config, arrays | network)
+    return _layer(source, "embedding", "gaussian", measured, arrays)
 
 
 def fit_input_layer(source: Source, kind: str, likelihood: str, rng: np.random.Generator) -> InputLayer:
@@ -317,26 +302,28 @@ def fit_input_layer(source: Source, kind: str, likelihood: str, rng: np.random.G
         components = np.eye(len(mean))[:, keep] / spread[:, None]
         expansion = np.eye(len(mean))[keep] * spread
         weights = np.full(len(keep), 1 / (len(keep) if by_column else variance.sum()))
-    config = {
-        "kind": kind,
-        "likelihood": likelihood,
-        "shape": list(source.shape),
-        "dtype": str(source.dtype),
+    measured = {
         "pixel_scale": pixel_scale,
         "variance": float(variance.sum()),
         "range": [min(low / pixel_scale, 0.0), 1.0],
     }
-    rest = mean - mean.astype(np.float32)
-    arrays = {
-        "mean": mean,
-        "mean_rest": rest,
-        "components": components,
-        "expansion": expansion,
-        "weights": weights,
-    }
+    arrays = {"mean": mean, "components": components, "expansion": expansion, "weights": weights}
     if kind == "image":  # pixels in, pixels out: only the mean is of use
         arrays |= {"components": np.zeros((0, 0)), "expansion": np.zeros((0, 0)), "weights": np.zeros(0)}
-    return InputLayer(config, arrays)
+    return _layer(source, kind, likelihood, measured, arrays)
+
+
+def _layer(
+    source: Source,
+    kind: str,
+    likelihood: str,
+    measured: dict[str, Any],
+    arrays: dict[str, Float[np.ndarray, "..."]],
+) -> InputLayer:
+    rest = arrays["mean"] - arrays["mean"].astype(np.float32)
+    rows = {"shape": list(source.shape), "dtype": str(source.dtype)}
+    config = {"kind": kind, "likelihood": likelihood, **rows, **measured}
+    return InputLayer(config, {"mean_rest": rest, **arrays})
 
 
 def _principal(

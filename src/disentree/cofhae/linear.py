@@ -1,7 +1,7 @@
 """Closed-form encoder and decoder as modules, and when they are enough.
 
-`disentree.geometry.maps.linear_maps` fits an affine map for every path. Here the maps become an autoencoder like any
-other: its encoder gives variables and logits, its decoder takes options and variables.
+`disentree.geometry.maps` fits an affine map for every path, or one that adds up. Here they become an autoencoder
+like any other: its encoder gives variables and logits, its decoder takes options and variables.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from disentree.cofhae import constants
-from disentree.cofhae.algorithm8 import HierarchicalAutoencoder
+from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
 from disentree.cofhae.inputs import InputLayer
+from disentree.geometry.maps.additive_maps import AdditiveMaps, fit_additive_maps
 from disentree.geometry.maps.linear_maps import HeldOut, LinearMaps, fit_linear_maps
 from disentree.geometry.maps.matched import aligned
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.coordinates.choosing import in_same_unit
+from disentree.training.checkpoints import below
 from disentree.training.data import Source, rows_of
 
 
@@ -87,6 +89,30 @@ class PathDecoder(nn.Module):
         return out
 
 
+class AdditiveEncoder(nn.Module):
+    """For trees with so many paths that a map for each would be too many: options by linear logits, variables from
+    what their effects leave."""
+
+    forward_map: Tensor  # (features, continuous)
+    effects: Tensor  # (options, continuous): of the options, on the variables
+    offset: Tensor  # (continuous)
+    weights: Tensor  # (features, options)
+    bias: Tensor  # (options)
+
+    def __init__(self, hierarchy: Hierarchy, arrays: Mapping[str, Any]):
+        super().__init__()
+        for name in ("forward_map", "effects", "offset", "weights", "bias"):
+            self.register_buffer(name, _tensor(arrays[name]))
+        self.mask = HierarchicalMask(hierarchy)
+
+    def forward(self, x: Float[Tensor, "batch features"]) -> Float[Tensor, "batch items"]:
+        logits = x @ self.weights + self.bias
+        blank = x.new_zeros(len(x), self.forward_map.shape[1])
+        a, _ = self.mask.harden(torch.cat([blank, logits], dim=1))
+        z = x @ self.forward_map - a @ self.effects + self.offset
+        return torch.cat([z, logits], dim=1)
+
+
 def _tensor(values: Any) -> Tensor:
     if isinstance(values, Tensor):
         return values.clone()
@@ -96,11 +122,11 @@ def _tensor(values: Any) -> Tensor:
 
 def linear_autoencoder(hierarchy: Hierarchy, tensors: Mapping[str, Any]) -> HierarchicalAutoencoder:
     """The autoencoder of these tensors, named as in its `state_dict`."""
-    encoder = PathEncoder({name[8:]: value for name, value in tensors.items() if name.startswith("encoder.")})
-    own = {name[8:]: value for name, value in tensors.items() if name.startswith("decoder.")}
-    if "weight" not in own:
-        return HierarchicalAutoencoder(hierarchy, encoder, PathDecoder(own))
-    weight, bias = _tensor(own["weight"]), _tensor(own["bias"])
+    inner, outer = below(tensors, "encoder."), below(tensors, "decoder.")
+    encoder = AdditiveEncoder(hierarchy, inner) if "forward_map" in inner else PathEncoder(inner)
+    if "weight" not in outer:
+        return HierarchicalAutoencoder(hierarchy, encoder, PathDecoder(outer))
+    weight, bias = _tensor(outer["weight"]), _tensor(outer["bias"])
     decoder = nn.utils.skip_init(nn.Linear, weight.shape[1], weight.shape[0])
     decoder.load_state_dict({"weight": weight, "bias": bias})
     return HierarchicalAutoencoder(hierarchy, encoder, decoder)
@@ -134,8 +160,43 @@ class Coordinates:
 
 
 @dataclass(frozen=True)
+class AdditiveForm:
+    """Additive maps for the features of an input layer."""
+
+    maps: AdditiveMaps
+    layer: InputLayer
+
+    def autoencoder(self) -> HierarchicalAutoencoder:
+        """As a module."""
+        maps, layer = self.maps, self.layer
+        expansion, components, mean = (
+            tensor.cpu().numpy().astype(np.float64) for tensor in (layer.expansion, layer.components, layer.mean)
+        )
+        decoder = np.concatenate([maps.effects, maps.directions]) @ components
+        tensors = {
+            "encoder.forward_map": expansion @ maps.forward,
+            "encoder.effects": maps.effects @ maps.forward,
+            "encoder.offset": (mean - maps.base) @ maps.forward,
+            "encoder.weights": expansion @ maps.weights,
+            "encoder.bias": mean @ maps.weights + maps.bias,
+            "decoder.weight": decoder.T,
+            "decoder.bias": (maps.base - mean) @ components,
+        }
+        return linear_autoencoder(maps.hierarchy, tensors)
+
+
+def fit_additive_form(
+    layer: InputLayer, source: Source, hierarchy: Hierarchy, paths: Int[np.ndarray, " n"], rng: np.random.Generator
+) -> AdditiveForm:
+    """Additive maps of the rows of a source that have a path."""
+    X = np.concatenate([np.asarray(block, np.float64) for block in source.blocks()])
+    known = paths >= 0
+    return AdditiveForm(fit_additive_maps(X[known], hierarchy, paths[known], rng), layer)
+
+
+@dataclass(frozen=True)
 class ClosedForm:
-    """Maps for the features of an input layer."""
+    """A map for each path, for the features of an input layer."""
 
     maps: LinearMaps
     held_out: HeldOut

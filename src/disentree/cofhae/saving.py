@@ -12,22 +12,21 @@ import torch
 from torch import Tensor, nn
 
 from disentree._version import __version__
-from disentree.cofhae.additive import additive_autoencoder
 from disentree.cofhae.inputs import InputLayer
 from disentree.cofhae.linear import linear_autoencoder
 from disentree.cofhae.pixels import PixelDecoder
-from disentree.cofhae.units import Units
+from disentree.cofhae.preprocessor import Preprocessor
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.saving.folder import table_from_json, table_to_json
 from disentree.mimosa.saving.model_card import write_card
-from disentree.tables import Codec
 from disentree.training.checkpoints import below, load_tensors, save_tensors
 from disentree.training.networks import CONVOLUTIONAL
 from disentree.training.session import pick_device
 from disentree.utils.files import sha256_of, write_json
 from disentree.utils.versions import build_commit
 
-FORMAT = 2  # of saved models. In 1 convolutional networks had activations of their own, whatever the parameter
+# Of saved models. In 1 convolutional networks had activations of their own, whatever the parameter; up to 2 there
+# were "table", "codec" and "units" instead of a preprocessor.
+FORMAT = 3
 # Fitted attributes that JSON holds as they are
 _SIMPLE_ATTRIBUTES = ("seed", "interrupted", "diverged", "history", "code_statistics", "maps")
 _NOT_SAVED = ("callbacks", "mimosa", "checkpoint", "events", "tensorboard", "verbose", "device")
@@ -53,9 +52,7 @@ def save_model(model: Any, folder: Path) -> None:
         "feature_names_in": list(getattr(model, "feature_names_in_", [])),
         **{name: getattr(model, f"{name}_") for name in _SIMPLE_ATTRIBUTES},
         **({"pixels": model.pixels_.config} if model.pixels_ is not None else {}),
-        **({"table": table_to_json(model.table_)} if model.table_ is not None else {}),
-        **({"units": model.units_.to_dict()} if model.units_ is not None else {}),
-        **({"codec": model.codec_.to_dict()} if model.codec_ is not None else {}),
+        "preprocessor": model.preprocessor_.to_dict(),
         "sha256": sha256_of(folder / "model.safetensors"),
     }
     write_json(folder / "model.json", about)
@@ -101,8 +98,7 @@ def load_model(cls: Any, folder: Path, device: str, modules: Mapping[str, nn.Mod
     model.input_ = InputLayer(about["input"], arrays).to(model.device_)
     weights = below(tensors, "autoencoder.")
     if about.get("maps") == "linear":
-        restore = additive_autoencoder if "encoder.forward_map" in weights else linear_autoencoder
-        model.autoencoder_ = restore(model.hierarchy_, weights).to(model.device_)
+        model.autoencoder_ = linear_autoencoder(model.hierarchy_, weights).to(model.device_)
     else:
         model.autoencoder_, _ = model._build(None)
         model.autoencoder_.load_state_dict(weights)
@@ -111,18 +107,19 @@ def load_model(cls: Any, folder: Path, device: str, modules: Mapping[str, nn.Mod
         pixels = PixelDecoder.from_weights(about["pixels"], below(tensors, "pixels."))
         model.pixels_ = pixels.to(model.device_)
     model.n_features_in_ = about["n_features_in"]
-    if about.get("table"):
-        model.table_ = table_from_json(about["table"])
-    if about.get("units"):
-        model.units_ = Units(**about["units"])
-    if about.get("codec"):
-        model.codec_ = Codec.from_dict(about["codec"])
+    model.preprocessor_ = Preprocessor.from_dict(about.get("preprocessor") or _of_format_2(about))
     if about["feature_names_in"]:
         model.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
     for name in _SIMPLE_ATTRIBUTES:
         if name in about:  # the first models had fewer
             setattr(model, f"{name}_", about[name])
     return model
+
+
+def _of_format_2(about: dict[str, Any]) -> dict[str, Any]:
+    """The preprocessor of a model that an earlier version saved."""
+    parts = {"table": about.get("table"), "codec": about.get("codec"), **(about.get("units") or {})}
+    return {name: value for name, value in parts.items() if value not in (None, [])}
 
 
 def plain_parameters(model: Any) -> dict[str, Any]:

@@ -8,12 +8,12 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import joblib
 import numpy as np
-import torch
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
@@ -21,12 +21,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from disentree.cofhae.checks import check_structure
 from disentree.cofhae.estimator import COFHAE
+from disentree.cofhae.fitting.structure import Structure, ask_mimosa
+from disentree.cofhae.preprocessor import Preprocessor
 from disentree.cofhae.saving import plain_parameters
-from disentree.cofhae.structure import find_structure
 from disentree.hierarchy import Hierarchy
+from disentree.tables.frames import as_pandas
 from disentree.training.checkpoints import fingerprint
 from disentree.training.loop import Diverged
-from disentree.training.session import pick_seed
+from disentree.training.session import pick_seed, torch_threads
 from disentree.utils.files import atomic_path
 
 PAPER_GRID: dict[str, Sequence[Any]] = {
@@ -135,30 +137,23 @@ class COFHAESearch(BaseEstimator):
         for name in grid:
             if name not in known:
                 raise ValueError(f"grid has {name!r}, which is not a parameter of {type(base).__name__}")
+        X = as_pandas(X)
         source = base._read(X)
         seed = pick_seed(self.random_state)
         given = check_structure(hierarchy, paths, source.n_rows)
-        found = (*given, None) if given is not None else find_structure(base, source, seed)
-        self.mimosa_ = found[2]
-        structure = (*found[:2], list(getattr(self.mimosa_, "matches_", [])))
+        whole = Preprocessor()  # each trial has its own
+        structure = Structure(*given, whole, []) if given else ask_mimosa(base, X, source, whole, seed)
+        self.mimosa_, structure = structure.mimosa, replace(structure, mimosa=None, representation=None)
 
         seeds = [int(s.generate_state(1)[0]) for s in np.random.SeedSequence(seed).spawn(self.n_restarts)]
         combinations = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
         trials = [(c, r) for r in range(self.n_restarts) for c in combinations]
-        data = [] if self.folder is None else [fingerprint(source.blocks()), fingerprint([structure[1]])]
+        data = [] if self.folder is None else [fingerprint(source.blocks()), fingerprint([structure.paths])]
         jobs = joblib.effective_n_jobs(self.n_jobs or 1)
         run = joblib.Parallel(n_jobs=self.n_jobs, verbose=10 if self.verbose else 0)
-        done: Any = run(
-            joblib.delayed(_trial)(
-                cast(Any, clone(base)).set_params(**parameters, random_state=seeds[restart]),
-                X,
-                structure,
-                data,
-                self.folder,
-                one_thread=jobs > 1,
-            )
-            for parameters, restart in trials
-        )
+        models = (cast(Any, clone(base)).set_params(**c, random_state=seeds[r]) for c, r in trials)
+        trial = joblib.delayed(_trial)
+        done: Any = run(trial(model, X, structure, data, self.folder, one_thread=jobs > 1) for model in models)
         self.results_ = [
             {"parameters": parameters, "restart": restart, "seed": seeds[restart], **losses}
             for (parameters, restart), (losses, _) in zip(trials, done, strict=True)
@@ -194,7 +189,7 @@ def select(results: list[dict[str, Any]]) -> int:
 def _trial(
     model: COFHAE,
     X: Any,
-    structure: tuple[Hierarchy, np.ndarray, list[list[int]]],
+    structure: Structure,
     data: list[str],
     folder: str | os.PathLike[str] | None,
     one_thread: bool,
@@ -202,26 +197,22 @@ def _trial(
     """Train, measure and save, or load what an earlier search has saved."""
     home = None
     if folder is not None:
-        what = json.dumps([plain_parameters(model), structure[0].to_dict(), data], sort_keys=True)
+        what = json.dumps([plain_parameters(model), structure.hierarchy.to_dict(), data], sort_keys=True)
         home = Path(folder) / f"trial-{hashlib.sha256(what.encode()).hexdigest()[:12]}"
         if (home / "losses.json").exists():
             losses = json.loads((home / "losses.json").read_text())
             if losses["diverged"]:
                 return {**losses, "reconstruction": math.inf, "assignment": math.inf}, None
             return losses, COFHAE.load(home)
-    threads = torch.get_num_threads()
     try:
-        if one_thread:
-            torch.set_num_threads(1)
-        model.fit(X, hierarchy=structure[0], paths=structure[1], matches=structure[2])
-        if model.interrupted_:
-            raise KeyboardInterrupt
-        seconds = sum(record["seconds"] for record in model.history_)
-        losses = {**model.evaluate(X, paths=structure[1]), "seconds": seconds, "diverged": False}
+        with torch_threads(1 if one_thread else None):
+            model.fit(X, hierarchy=structure.hierarchy, paths=structure.paths, matches=structure.matches)
+            if model.interrupted_:
+                raise KeyboardInterrupt
+            seconds = sum(record["seconds"] for record in model.history_)
+            losses = {**model.evaluate(X, paths=structure.paths), "seconds": seconds, "diverged": False}
     except Diverged:  # in the first epoch, so that there is no model
         losses = {"reconstruction": math.inf, "assignment": math.inf, "seconds": 0.0, "diverged": True}
-    finally:
-        torch.set_num_threads(threads)
     if home is not None:
         if not losses["diverged"]:
             model.save(home)

@@ -10,8 +10,6 @@ ENTRIES = {
     "training_parameters": """
         epochs : int or None, default=None
             Passes over the data. None: as many as it takes for `steps` minibatches.
-        steps : int, default=4000
-            Length of the training in minibatches, rounded up to whole epochs; not used if `epochs` is set.
         batch_size : int, default=256
             Rows of a minibatch.
         learning_rate : float, default=0.002
@@ -56,6 +54,8 @@ ENTRIES = {
             The trained networks.
         maps_ : {"linear", "network"}
             What encoder and decoder are.
+        preprocessor_ : Preprocessor
+            Between rows as they are given and the numbers that the networks take: `to_features`, `from_features`.
         input_ : InputLayer
             The fixed first and last layer.
         pixels_ : PixelDecoder or None
@@ -75,6 +75,8 @@ ENTRIES = {
             Their names, if X had any.
         """,
     "flat_parameters": """
+        steps : int, default=4000
+            Length of the training in minibatches, rounded up to whole epochs; not used if `epochs` is set.
         n_continuous : int or None, default=None
             Number of continuous variables. None: as many as the hierarchy given to `fit` has, else 10.
         sigma : float or None, default=0.0707
@@ -90,36 +92,9 @@ ENTRIES = {
         """,
 }
 
-# COFHAE's own: it need not be told how long to train
-_GIVEN_LENGTH = """
-        steps : int, default=4000
-            Length of the training in minibatches, rounded up to whole epochs; not used if `epochs` is set.
-"""
-ENTRIES["cofhae_parameters"] = ENTRIES["training_parameters"].replace(
-    _GIVEN_LENGTH,
-    """
-        steps : int or None, default=None
-            Length of the training in minibatches, rounded up to whole epochs; not used if `epochs` is set. None: a
-            tenth of the rows is held out, and training ends some time after their loss has settled.
-        max_steps : int, default=4000
-            The most minibatches if neither `epochs` nor `steps` is set.
-        maps : {"auto", "linear", "network"}, default="auto"
-            What encoder and decoder are. "linear" fits an affine map to every leaf, in closed form. "auto" does so
-            for tables if leaves are flat and told apart, or if rows are few; otherwise it trains networks, and
-            keeps the maps if they explain more of the held-out rows. To set `epochs`, `steps` or a network is to
-            ask for networks.
-""",
-)
-
 # All of a flat model's reference but its own parameters and example
-ENTRIES["flat_model"] = "\n".join(
-    [
-        textwrap.dedent(ENTRIES["flat_parameters"]).strip(),
-        textwrap.dedent(ENTRIES["training_parameters"]).strip(),
-        "\nAttributes\n----------",
-        textwrap.dedent(ENTRIES["flat_attributes"]).strip(),
-        textwrap.dedent(ENTRIES["model_attributes"]).strip(),
-    ]
-)
+_PARTS = ("flat_parameters", "training_parameters", "attributes", "flat_attributes", "model_attributes")
+ENTRIES["attributes"] = "\n\nAttributes\n----------"
+ENTRIES["flat_model"] = "\n".join(textwrap.dedent(ENTRIES[part]).rstrip().removeprefix("\n") for part in _PARTS)
 
 documented = insert_shared(ENTRIES)

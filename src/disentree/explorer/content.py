@@ -3,39 +3,18 @@
 from __future__ import annotations
 
 import base64
-import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int, Num
+from jaxtyping import Float, Num
 
 from disentree._version import __version__
-from disentree.errors import UserError
-from disentree.explorer.features import Features, codec_of_model, without_units
-from disentree.explorer.rows import map_to_json, shares
-from disentree.explorer.tables import columns_of_codec, columns_of_numbers, presence
+from disentree.explorer.rows import map_to_json
 from disentree.hierarchy import Hierarchy, Variable
-from disentree.hierarchy.code_statistics import code_statistics
-from disentree.mimosa.saving.folder import table_from_json
-from disentree.runs.models import MODELS
-from disentree.runs.report.columns import codec_of, schema_of
-from disentree.runs.report.findings import Findings, read_findings
-from disentree.runs.report.row_map import RowMap, make_map
-from disentree.runs.stages import check_scored
-from disentree.runs.steps.describing import read_map
-from disentree.runs.steps.structure import TABLE
-from disentree.tables import Codec
-
-if TYPE_CHECKING:
-    from disentree.runs.run import Run
-
-ROWS_PER_PATH = 12
-MOST_ROWS = 400
-MOST_BYTES = 3_000_000  # of rows that a page carries
-_ABOUT_DATA = ("name", "kind", "shape", "feature_names", "center", "scale")
+from disentree.runs.report.findings import Findings
+from disentree.runs.report.row_map import RowMap
 
 
 @dataclass(frozen=True)
@@ -83,19 +62,19 @@ class Explored:
     """
 
     title: str
-    kind: str  # of the data: "series", "images" or "table"
+    kind: str
     shape: tuple[int, ...]
     models: tuple[Any, ...]
-    names: tuple[str, ...]  # of the models
-    statistics: tuple[dict[str, Any], ...]  # of each model's codes
-    notes: tuple[str, ...] = ()  # a line about each model
-    X: Num[np.ndarray, "n ..."] | None = None  # a few rows, as the models take them
-    rows: tuple[int, ...] = ()  # their numbers in the data
+    names: tuple[str, ...]
+    statistics: tuple[dict[str, Any], ...]
+    notes: tuple[str, ...] = ()
+    X: Num[np.ndarray, "n ..."] | None = None
+    rows: tuple[int, ...] = ()
     feature_names: tuple[str, ...] = ()
-    center: tuple[float, ...] | None = None  # columns of X times scale plus center are in their own units
+    center: tuple[float, ...] | None = None
     scale: tuple[float, ...] | None = None
     what_rows: str = "held-out row"
-    commands: tuple[str, ...] = field(default=())
+    commands: tuple[str, ...] = ()
     columns: tuple[dict[str, Any], ...] = ()
     findings: tuple[Findings, ...] = ()
     shares: tuple[dict[str, Any] | None, ...] = ()
@@ -244,220 +223,3 @@ def _packed(X: Num[np.ndarray, "n ..."]) -> dict[str, str]:
     array = flat.astype(np.uint8) if small else flat.astype("<f8" if X.dtype == np.float64 else "<f4")
     kind = {"u1": "uint8", "f8": "float64", "f4": "float32"}[array.dtype.str[1:]]
     return {"dtype": kind, "base64": base64.b64encode(array.tobytes()).decode("ascii")}
-
-
-# ------------------------------------------------------------------ from a run, from a model
-
-
-def from_run(run: Run, other: Run | None = None, device: str = "auto") -> Explored:
-    """The content of a run folder.
-
-    Parameters
-    ----------
-    run : Run
-        A finished run.
-    other : Run, default=None
-        A run of the same data to compare with.
-    device : str, default="auto"
-        Where the models compute: auto, cpu, cuda or mps.
-
-    Returns
-    -------
-    Explored
-    """
-    check_scored(run)
-    about = run.about_data
-    samples = run.read_npz("samples.npz", "X", "rows")
-    test = run.read_npz("labels.npz", "test")["test"]
-    if len(samples["rows"]) and samples["rows"].max() >= len(test):
-        raise UserError(
-            f"{run.folder / 'samples.npz'} is damaged: it has rows that were not held out: {run.advice}"
-        )
-    center, scale = about["center"], about["scale"]
-    model = _model_of(run, device)
-    X, keep = samples["X"], _that_fit(samples["X"])
-    if about["kind"] == "series" and scale is not None:  # they are kept in the units of the file
-        X = (X - np.array(center)) / np.array(scale)
-    first = Explored(
-        title=about["name"],
-        kind=about["kind"],
-        shape=tuple(about["shape"]),
-        models=(model,),
-        names=(run.folder.name or about["name"],),
-        statistics=(_statistics_of(run),),
-        notes=(_note(run),),
-        X=X[keep],
-        rows=tuple(int(row) for row in test[samples["rows"][keep]]),
-        feature_names=tuple(about["feature_names"]),
-        center=None if center is None else tuple(center),
-        scale=None if scale is None else tuple(scale),
-        commands=(run.about["command"],),
-        **_about_rows(run, model.hierarchy_),
-    )
-    if other is None:
-        return first
-    second = from_run(other, device=device)
-    _check_same_data(run, other)
-    names = (first.names[0], second.names[0])
-    if names[0] == names[1]:
-        names = (f"{names[0]} (1)", f"{names[1]} (2)")
-    return replace(
-        first,
-        models=first.models + second.models,
-        names=names,
-        statistics=first.statistics + second.statistics,
-        notes=first.notes + second.notes,
-        commands=first.commands + second.commands,
-        findings=first.findings + second.findings,
-        shares=first.shares + second.shares,
-        maps=first.maps + second.maps,
-        presence=first.presence + second.presence,
-    )
-
-
-def _about_rows(run: Run, hierarchy: Hierarchy) -> dict[str, Any]:
-    """What a run knows about its rows and about its tree, as attributes of `Explored`."""
-    about = run.about_data
-    findings = read_findings(run, hierarchy)
-    known = hierarchy == run.hierarchy  # flat models have trees of their own
-    table = table_from_json(run.read_json(TABLE)) if known and (run.folder / TABLE).is_file() else None
-    codec = codec_of(about["table"]) if table is None else table.codec
-    columns: list[dict[str, Any]] = []
-    if about["kind"] == "table":
-        names, units = tuple(about["feature_names"]), (about["center"], about["scale"])
-        columns = columns_of_numbers(names, *units, schema_of(about["table"]))
-        if codec is not None and codec.feature_names == names:
-            columns = columns_of_codec(codec)
-    return {
-        "columns": tuple(columns),
-        "findings": (findings,),
-        "shares": (shares(hierarchy, run.read_npz("labels.npz", "labels")["labels"]) if known else None,),
-        "maps": (read_map(run, len(hierarchy.paths)) if known else None,),
-        "presence": (None if table is None else presence(table, hierarchy),),
-    }
-
-
-def from_model(
-    model: Any,
-    X: Any = None,
-    *,
-    title: str = "",
-    feature_names: Sequence[str] = (),
-) -> Explored:
-    """The content for a trained model.
-
-    Parameters
-    ----------
-    model : COFHAE or baseline
-        A fitted model.
-    X : array or DataFrame, default=None
-        Rows, which give the ranges of the variables and examples to look at. Without them the ranges are the
-        model's own `code_statistics_`, stored by training.
-    title : str, default=""
-        Heading of the page; the name of the model's class if empty.
-    feature_names : sequence of str, default=()
-        Names of the columns of X; those of a DataFrame are known, and stay with columns of any kind.
-
-    Returns
-    -------
-    Explored
-    """
-    hierarchy, name = model.hierarchy_, type(model).__name__
-    codec, units = codec_of_model(model), getattr(model, "units_", None)
-    names = _feature_names(model, codec, X, feature_names)
-    if X is None:
-        statistics = getattr(model, "code_statistics_", None)
-        if statistics is None:
-            raise ValueError(f"this {name} has no statistics of its codes: give rows, as in explore(model, X)")
-        rows, shape = None, tuple(int(n) for n in model.input_.shape)
-        keep: Int[np.ndarray, " m"] = np.zeros(0, dtype=np.int64)
-        found = None
-    else:
-        codes = model.transform(X)
-        statistics = code_statistics(hierarchy, codes)
-        features = Features.of(model, X, is_table=bool(names))
-        rows, shape = features.X, features.X.shape[1:]
-        keep = _that_fit(rows, _some_of_each(hierarchy, codes))
-        found = make_map(rows, hierarchy.path_of(codes), features.cells)
-    if names and list(shape) != [len(names)]:
-        raise ValueError(f"feature_names must name every column of X: got {len(names)} for {shape}")
-    center, scale = (None, None) if units is None else (units.center, units.scale)
-    table = getattr(model, "table_", None)
-    return Explored(
-        title=title or name,
-        kind="images" if len(shape) > 1 else "table" if names else "series",
-        shape=tuple(shape),
-        models=(without_units(model),),
-        names=(name,),
-        statistics=(statistics,),
-        X=None if rows is None else rows[keep],
-        rows=tuple(int(row) for row in keep),
-        feature_names=names,
-        center=None if center is None else tuple(center),
-        scale=None if scale is None else tuple(scale),
-        what_rows="row",
-        columns=tuple(columns_of_numbers(names, center, scale) if codec is None else columns_of_codec(codec)),
-        maps=(found,),
-        presence=(None if table is None else presence(table, hierarchy),),
-    )
-
-
-def _feature_names(model: Any, codec: Codec | None, X: Any, given: Sequence[str]) -> tuple[str, ...]:
-    """Of the columns that the networks take; none for data that is no table."""
-    units = getattr(model, "units_", None)
-    if codec is not None:
-        return codec.feature_names
-    if units is not None and units.names:
-        return tuple(units.names)
-    if len(given):
-        return tuple(given)
-    columns = X.columns if hasattr(X, "columns") else getattr(model, "feature_names_in_", ())
-    return tuple(str(column) for column in columns)
-
-
-def _some_of_each(hierarchy: Hierarchy, codes: Float[np.ndarray, "n v"]) -> Int[np.ndarray, " m"]:
-    path = hierarchy.path_of(codes)
-    return np.concatenate([np.flatnonzero(path == p)[:ROWS_PER_PATH] for p in np.unique(path)])
-
-
-def _that_fit(X: Num[np.ndarray, "n ..."], rows: Int[np.ndarray, " m"] | None = None) -> Int[np.ndarray, " k"]:
-    """Those of the rows that a page can carry, spread over all of them."""
-    rows = np.arange(len(X)) if rows is None else rows
-    each = max(1, math.prod(X.shape[1:]) * (1 if X.dtype == np.uint8 else X.dtype.itemsize))
-    n = max(1, min(MOST_ROWS, MOST_BYTES // each))
-    return rows if len(rows) <= n else rows[np.linspace(0, len(rows) - 1, n).astype(int)]
-
-
-def _statistics_of(run: Run) -> dict[str, Any]:
-    learned = run.codes("learned")
-    assert learned is not None
-    return code_statistics(learned[1], learned[0])
-
-
-def _model_of(run: Run, device: str) -> Any:
-    if run.config.model not in MODELS:
-        raise UserError(f"{run.folder} has a model {run.config.model!r} that this disentree {__version__} lacks")
-    return run.model(device)
-
-
-def _check_same_data(run: Run, other: Run) -> None:
-    a, b = run.about_data, other.about_data
-    for name in _ABOUT_DATA:
-        if a[name] != b[name]:
-            raise UserError(f"{run.folder} and {other.folder} are not runs of the same data: their {name} differs")
-    if run.config.digest != other.config.digest:
-        raise UserError(f"{run.folder} and {other.folder} are not runs of the same data: their file differs")
-
-
-def _note(run: Run) -> str:
-    metrics = run.metrics
-    parts = [_class_name(run), f"{metrics['n_test']:,} rows held out"]
-    if "r4c" in metrics["scores"]:
-        parts.append(f"R4c {metrics['scores']['r4c']:.3f}")
-    own = metrics["scores_without_truth"]
-    parts.append(f"reconstruction R² {own['reconstruction_r2']:.4f}")
-    return " · ".join(parts)
-
-
-def _class_name(run: Run) -> str:
-    return MODELS[run.config.model].class_name

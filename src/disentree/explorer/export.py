@@ -15,8 +15,9 @@ from typing import Any
 
 from sklearn.exceptions import NotFittedError
 
-from disentree.explorer.content import Explored, from_model
+from disentree.explorer.content import Explored
 from disentree.explorer.interpreter import checked_program
+from disentree.explorer.loading import from_model
 from disentree.utils.files import atomic_path
 
 MODULES = (
@@ -56,7 +57,7 @@ def render(explored: Explored) -> str:
     weights = []
     codes = explored.codes()
     for model, about, own in zip(explored.models, content["models"], codes, strict=True):
-        some = own[:: max(1, len(own) // _ROWS_TO_CHECK)] if len(own) else _random_codes(model)
+        some = own[:: max(1, len(own) // _ROWS_TO_CHECK)] if len(own) else model.hierarchy_.sample(_ROWS_TO_CHECK)
         program, tensors = checked_program(model, some)
         about["program"] = program
         weights.append(tensors.buffer())
@@ -67,13 +68,9 @@ def render(explored: Explored) -> str:
     return page.replace('<script type="module" src="assets/main.js"></script>', _scripts(content, weights))
 
 
-def _random_codes(model: Any) -> Any:
-    return model.hierarchy_.sample(_ROWS_TO_CHECK)
-
-
 def _scripts(content: dict[str, Any], weights: list[bytes]) -> str:
     """Modules cannot be loaded from file://, but an import map may name data URLs."""
-    urls = {name: _data_url(_with_names(asset(name))) for name in MODULES}
+    urls = {name: _data_url(asset(name)) for name in MODULES}
     imports = json.dumps({"imports": {f"explorer/{name}": url for name, url in urls.items()}})
     parts = [f'<script type="importmap">{imports}</script>', _inert("content", "application/json", content)]
     for i, buffer in enumerate(weights):
@@ -82,11 +79,9 @@ def _scripts(content: dict[str, Any], weights: list[bytes]) -> str:
     return "\n".join([*parts, '<script type="module">import "explorer/main.js";</script>'])
 
 
-def _with_names(script: str) -> str:
-    return re.sub(r'(from|import) "\./', r'\1 "explorer/', script)
-
-
 def _data_url(script: str) -> str:
+    """A module, which imports others by their names in the import map."""
+    script = re.sub(r'(from|import) "\./', r'\1 "explorer/', script)
     return "data:text/javascript;base64," + base64.b64encode(script.encode()).decode("ascii")
 
 

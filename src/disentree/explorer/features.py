@@ -1,8 +1,7 @@
-"""A trained model without the units of its user: what its networks take and give, and how a table gets there."""
+"""What a model's networks take: the features of a user's rows."""
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,87 +11,34 @@ from jaxtyping import Float, Num
 from disentree.tables import Codec
 
 
-def without_units(model: Any) -> Any:
-    """The same model for features: a data frame with columns of any kind, or the standardized columns of a run,
-    are features for its networks.
-
-    Parameters
-    ----------
-    model : COFHAE or baseline
-        A fitted model, which is not changed.
-
-    Returns
-    -------
-    COFHAE or baseline
-    """
-    plain = copy.copy(model)
-    plain.table_ = plain.units_ = plain.codec_ = None
-    return plain
-
-
 def codec_of_model(model: Any) -> Codec | None:
-    """The way from a data frame to the features of a model; None if it takes numbers without a gap.
-
-    Parameters
-    ----------
-    model : COFHAE or baseline
-        A fitted model.
-
-    Returns
-    -------
-    Codec or None
-    """
-    units, table = getattr(model, "units_", None), getattr(model, "table_", None)
-    if units is None:
-        return None if table is None else table.codec
-    codec = None if units.codec is None else Codec.from_dict(units.codec)
-    return None if codec is None or codec.schema.is_plain else codec
+    """The way from a data frame to the features of a fitted model; None if it takes numbers without a gap."""
+    return model.preprocessor_.mixed
 
 
 @dataclass(frozen=True)
 class Features:
-    """Rows of a user as a model's networks take them.
-
-    Attributes
-    ----------
-    X : array of shape (n, ...)
-        The features.
-    cells : array of shape (n, c) or None
-        The cells of a table in their own units, in the order of the page's columns; the places of levels for
-        categories, NaN where a cell is empty. None for other data.
-    """
+    """Rows of a user as a model's networks take them."""
 
     X: Num[np.ndarray, "n ..."]
+    # Of a table, in its units and in the order of the page's columns: places of levels for categories, NaN if
+    # empty.
     cells: Float[np.ndarray, "n c"] | None
 
     @classmethod
     def of(cls, model: Any, X: Any, is_table: bool) -> Features:
-        """The features of some rows.
-
-        Parameters
-        ----------
-        model : COFHAE or baseline
-            A fitted model.
-        X : array or DataFrame
-            Rows of the same kind as in `fit`.
-        is_table : bool
-            Whether columns have names.
-
-        Returns
-        -------
-        Features
-        """
-        codec, units = codec_of_model(model), getattr(model, "units_", None)
+        """The features of rows of the same kind as in `fit`; `is_table` if their columns have names."""
+        codec, preprocessor = codec_of_model(model), model.preprocessor_
         if codec is not None:
             cells = codec.read(X)
             categories = np.where(cells.categories < 0, np.nan, cells.categories)
             return cls(codec.features(cells), np.concatenate([cells.numbers, categories], axis=1))
-        rows = np.asarray(X if units is None else units.to_model(X))
+        rows = np.asarray(preprocessor.to_features(X))
         if rows.dtype.kind in "bO":  # columns of a frame that are numbers all the same
             rows = rows.astype(np.float64)
         if not is_table or rows.ndim != 2:
             return cls(rows, None)
         cells = rows.astype(np.float64)
-        if units is not None and units.scale is not None and units.center is not None:
-            cells = cells * np.array(units.scale) + np.array(units.center)
+        if preprocessor.scale is not None and preprocessor.center is not None:
+            cells = cells * np.array(preprocessor.scale) + np.array(preprocessor.center)
         return cls(rows, cells)

@@ -156,20 +156,10 @@ def is_loopback(host: str) -> bool:
 
 
 def is_own_name(host: str, served: str, local_address: str = "") -> bool:
-    """Whether a Host header names this server.
+    """Whether a Host header, perhaps with a port, names this server; ports may differ, since a tunnel has its own.
 
-    Parameters
-    ----------
-    host : str
-        The header, perhaps with a port. Ports may differ: a tunnel has its own.
-    served : str
-        The name or address that the server was started with.
-    local_address : str, default=""
-        This end of the connection, which is what counts if all addresses are served.
-
-    Returns
-    -------
-    bool
+    `served` is the name or address that the server was started with, `local_address` this end of the connection,
+    which is what counts if all addresses are served.
     """
     try:
         name = (urlsplit(f"//{host}").hostname or "").lower()

@@ -120,7 +120,7 @@ def agreeing_program(
         program, tensors = program_of(model, compact=compact, with_encoder=False)
     # a shape of its own for every tensor, in the precision of the browser
     weights = [torch.from_numpy(array).double() for array in tensors.arrays]
-    start = torch.from_numpy(flat_codes(model.hierarchy_, codes))
+    start = torch.cat(model.autoencoder_.mask.from_codes(codes), dim=1).cpu().double()
     decoded = run(program["decode"], start, weights).reshape(X.shape).numpy()
     spread = max(float(np.ptp(X)), 1e-9 * float(np.abs(X).max()), 1e-300)
     if not np.abs(decoded - X).max(initial=0) <= (LEVEL if compact else TOLERANCE) * spread:
@@ -136,39 +136,9 @@ def _encodes_the_same(
 ) -> bool:
     codes = model.transform(X)
     flat = torch.from_numpy(X.reshape(len(X), -1))
-    items = run(program["encode"], flat, weights).numpy()
-    ours = codes_from(model.hierarchy_, items)
+    items, mask = run(program["encode"], flat, weights).float().to(model.device_), model.autoencoder_.mask
+    ours = mask.to_codes(mask.harden(items)[0], items[:, : mask.n_continuous])
     same = (np.isnan(ours) == np.isnan(codes)).all(axis=1)
     spread = np.nanmax(np.abs(codes), initial=1e-3)
     close = np.nanmax(np.abs(ours[same] - codes[same]), initial=0) <= tolerance * spread
     return bool(close and same.mean() >= _SAME_OPTIONS)
-
-
-# ------------------------------------------------------------------ codes and the flat vectors of networks
-
-
-def flat_codes(hierarchy: Any, codes: Float[np.ndarray, "n v"]) -> Float[np.ndarray, "n items"]:
-    """What the decoder is given: 1 for every chosen option, then the continuous variables, 0 where inactive."""
-    columns = []
-    for v in hierarchy.variables:
-        columns += [codes[:, v.index] == k for k in range(v.n_options)]
-    columns += [np.nan_to_num(codes[:, v.index]) for v in hierarchy.variables if v.kind == "continuous"]
-    return np.stack(columns, axis=1).astype(np.float64)
-
-
-def codes_from(hierarchy: Any, items: Float[np.ndarray, "n items"]) -> Float[np.ndarray, "n v"]:
-    """Codes, NaN where inactive, from what the encoder gives: continuous variables, then logits."""
-    codes = np.full((len(items), hierarchy.n_variables), np.nan)
-    at = 0
-    for v in hierarchy.variables:
-        if v.kind == "continuous":
-            codes[:, v.index] = items[:, at]
-            at += 1
-    for v in hierarchy.variables:
-        if v.kind == "categorical":
-            codes[:, v.index] = items[:, at : at + v.n_options].argmax(axis=1)
-            at += v.n_options
-    for v in hierarchy.variables:  # parents come before their children
-        if v.parent is not None:
-            codes[codes[:, v.parent] != v.option, v.index] = np.nan
-    return codes

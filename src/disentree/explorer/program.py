@@ -8,6 +8,7 @@ is written. Networks may be built from any of the layers below; others are named
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import singledispatch
 from typing import Any
 
@@ -23,14 +24,20 @@ from disentree.training.networks import ImageDecoder, ImageEncoder, SkipMLP
 
 Op = dict[str, Any]
 
-ACTIVATIONS: dict[type[nn.Module], str] = {
-    nn.ReLU: "relu",
-    nn.SiLU: "silu",
-    nn.Sigmoid: "sigmoid",
-    nn.Tanh: "tanh",
+# Layers without weights.
+PLAIN_LAYERS: dict[type[nn.Module], Callable[[Any], Op]] = {
+    nn.ReLU: lambda layer: {"op": "relu"},
+    nn.SiLU: lambda layer: {"op": "silu"},
+    nn.Sigmoid: lambda layer: {"op": "sigmoid"},
+    nn.Tanh: lambda layer: {"op": "tanh"},
+    nn.Softplus: lambda layer: {"op": "softplus", "beta": float(layer.beta), "threshold": float(layer.threshold)},
+    nn.LeakyReLU: lambda layer: {"op": "leaky", "slope": float(layer.negative_slope)},
+    nn.GELU: lambda layer: {"op": "gelu", "tanh": layer.approximate == "tanh"},
+    nn.PixelShuffle: lambda layer: {"op": "shuffle", "r": int(layer.upscale_factor)},
+    nn.PixelUnshuffle: lambda layer: {"op": "unshuffle", "r": int(layer.downscale_factor)},
+    nn.Flatten: lambda layer: {"op": "reshape", "shape": None},
+    nn.Unflatten: lambda layer: {"op": "reshape", "shape": [int(n) for n in layer.unflattened_size]},
 }
-
-
 LARGE = 20_000  # numbers of an array, from which it may be stored in fewer bits
 
 
@@ -49,9 +56,8 @@ class Tensors:
         self.arrays: list[np.ndarray] = []
         self.bits = 32  # of large arrays from now on
         self._stored: list[tuple[str, np.ndarray, int | None]] = []  # type, numbers, the tensor of their scales
-        self._numbers: dict[
-            int, tuple[int, Any]
-        ] = {}  # by id; the object is kept, since ids of freed objects are reused
+        # By id; the object is kept, since ids of freed objects are reused.
+        self._numbers: dict[int, tuple[int, Any]] = {}
 
     def add(self, values: Any) -> int:
         """The number of an array; the same object is stored once."""
@@ -107,9 +113,8 @@ class Tensors:
 @singledispatch
 def ops_of(module: nn.Module, tensors: Tensors) -> list[Op]:
     """The operations of a network."""
-    for kind, name in ACTIVATIONS.items():
-        if type(module) is kind:
-            return [{"op": name}]
+    if type(module) in PLAIN_LAYERS:
+        return [PLAIN_LAYERS[type(module)](module)]
     raise NotInBrowser(
         f"a page that runs by itself has no arithmetic for layers of type {type(module).__name__}; "
         f"`disentree explore RUN` serves any network"
@@ -132,21 +137,6 @@ def _(module, tensors):
     return [{"op": "linear", "w": tensors.add(module.weight), "b": _bias(module, tensors)}]
 
 
-@ops_of.register(nn.Softplus)
-def _(module, tensors):
-    return [{"op": "softplus", "beta": float(module.beta), "threshold": float(module.threshold)}]
-
-
-@ops_of.register(nn.LeakyReLU)
-def _(module, tensors):
-    return [{"op": "leaky", "slope": float(module.negative_slope)}]
-
-
-@ops_of.register(nn.GELU)
-def _(module, tensors):
-    return [{"op": "gelu", "tanh": module.approximate == "tanh"}]
-
-
 @ops_of.register(nn.Conv2d)
 @ops_of.register(nn.ConvTranspose2d)
 def _(module, tensors):
@@ -163,26 +153,6 @@ def _(module, tensors):
             "padding": int(module.padding[0]),
         }
     ]
-
-
-@ops_of.register(nn.PixelShuffle)
-def _(module, tensors):
-    return [{"op": "shuffle", "r": int(module.upscale_factor)}]
-
-
-@ops_of.register(nn.PixelUnshuffle)
-def _(module, tensors):
-    return [{"op": "unshuffle", "r": int(module.downscale_factor)}]
-
-
-@ops_of.register(nn.Flatten)
-def _(module, tensors):
-    return [{"op": "reshape", "shape": None}]
-
-
-@ops_of.register(nn.Unflatten)
-def _(module, tensors):
-    return [{"op": "reshape", "shape": [int(n) for n in module.unflattened_size]}]
 
 
 @ops_of.register(SkipMLP)

@@ -13,38 +13,13 @@ from disentree.runs.report.row_map import RowMap
 
 
 def choices_of(hierarchy: Hierarchy, path: int) -> list[int | None]:
-    """The option of every categorical on a path, None where it is not active.
-
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-        The tree.
-    path : int
-        Index of the path.
-
-    Returns
-    -------
-    list of int or None
-    """
+    """The option of every categorical on a path, None where it is not active."""
     chosen = dict(hierarchy.paths[path].choices)
     return [chosen.get(v.index) for v in hierarchy.variables if v.kind == "categorical"]
 
 
 def shares(hierarchy: Hierarchy, labels: Int[np.ndarray, " n"]) -> dict[str, Any]:
-    """How many rows are on each path.
-
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-        The tree.
-    labels : array of shape (n,)
-        The path of each row, -1 for none.
-
-    Returns
-    -------
-    dict
-        ``n_rows``, and ``paths`` with the ``choices`` and ``n_rows`` of each path that has rows.
-    """
+    """How many rows there are, and the choices and the rows of each path that has some."""
     found, counts = np.unique(labels[labels >= 0], return_counts=True)
     paths = [
         {"choices": choices_of(hierarchy, int(p)), "n_rows": int(n)} for p, n in zip(found, counts, strict=True)
@@ -53,20 +28,8 @@ def shares(hierarchy: Hierarchy, labels: Int[np.ndarray, " n"]) -> dict[str, Any
 
 
 def map_to_json(found: RowMap, hierarchy: Hierarchy) -> dict[str, Any]:
-    """A map for the page.
-
-    Parameters
-    ----------
-    found : RowMap
-        Where the rows lie.
-    hierarchy : Hierarchy
-        The tree of their paths.
-
-    Returns
-    -------
-    dict
-        Arrays as base64 of float32; paths are places in ``leaves``, the ``choices`` of those that occur.
-    """
+    """A map for the page: arrays as base64 of float32; paths are places in ``leaves``, the choices of those that
+    occur."""
     leaves = np.unique(found.paths[found.paths >= 0])
     places = np.searchsorted(leaves, found.paths)
     return {

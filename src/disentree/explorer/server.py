@@ -86,22 +86,7 @@ def _json(value: Any) -> tuple[bytes, dict[str, str]]:
 
 
 def make_app(explored: Explored, host: str = "127.0.0.1", token: str | None = None) -> Guard:
-    """The application and the guard in front of it.
-
-    Parameters
-    ----------
-    explored : Explored
-        What to show.
-    host : str, default="127.0.0.1"
-        The name or address that is served.
-    token : str, default=None
-        If given, the first part of every path must be this.
-
-    Returns
-    -------
-    Guard
-        An ASGI application.
-    """
+    """The application and the guard in front of it; with a token, the first part of every path must be this."""
     app = App(explored)
     return Guard(app, host, app.api.most_bytes, token)
 
@@ -173,20 +158,9 @@ def make_server(app: Guard) -> Any:
 
 
 def serve(explored: Explored, host: str = "127.0.0.1", port: int = 8765, *, browser: bool = True) -> None:
-    """Serve the page until Ctrl-C.
+    """Serve the page until Ctrl-C, on a free port if this one is taken.
 
     Beyond this machine's loopback the address carries a token, without which nothing is answered.
-
-    Parameters
-    ----------
-    explored : Explored
-        What to show.
-    host : str, default="127.0.0.1"
-        The name or address to listen on.
-    port : int, default=8765
-        The port; a free one is used if it is taken.
-    browser : bool, default=True
-        Whether to open the page in a browser.
     """
     with needing("the explorer's server"):
         import uvicorn  # noqa: F401

@@ -16,19 +16,9 @@ if TYPE_CHECKING:
 
 
 def columns_of_codec(codec: Codec) -> list[dict[str, Any]]:
-    """Columns of a table with categories or empty cells: where each is among the features, and how it is undone.
-
-    Parameters
-    ----------
-    codec : Codec
-        The way from cells to features.
-
-    Returns
-    -------
-    list of dict
-        In the order of `Codec.used`. ``at`` is the first feature of a column, ``flag`` the one that says whether
-        it has a value (None if it always has).
-    """
+    """Columns of a table with categories or empty cells, in the order of `Codec.used`: ``at`` is the first feature
+    of a column, ``flag`` the one that says whether it has a value (None if it always has), and the rest is how a
+    feature is undone."""
     out, at = [], 0
     for j, column in enumerate(codec.used):
         flag = codec.flags[j] if j < len(codec.flags) else -1
@@ -52,22 +42,8 @@ def columns_of_numbers(
     scale: Sequence[float] | None,
     schema: Schema | None = None,
 ) -> list[dict[str, Any]]:
-    """Columns of a table of plain numbers.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Of the columns.
-    center, scale : sequence of float or None
-        Features times `scale` plus `center` are in the units of the table.
-    schema : Schema, optional
-        What is known about the columns: whole numbers are shown as such.
-
-    Returns
-    -------
-    list of dict
-        As `columns_of_codec` gives them.
-    """
+    """Columns of a table of plain numbers, as `columns_of_codec` gives them: features times `scale` plus `center`
+    are in the units of the table. What is whole by the schema is shown as such."""
     whole = set() if schema is None else {c.name for c in schema.columns if c.kind == "integer"}
     return [
         {"name": name, "kind": "integer" if name in whole else "number", "at": j, "empty": "empty", "flag": None,
@@ -80,23 +56,13 @@ def columns_of_numbers(
 def presence(table: TableModel, hierarchy: Hierarchy) -> dict[str, Any]:
     """What exists on which branch, for the page.
 
-    Parameters
-    ----------
-    table : TableModel
-        How rows of the table get to their paths.
-    hierarchy : Hierarchy
-        Its tree.
-
-    Returns
-    -------
-    dict
-        ``things``: for each thing its columns and the values that stand for nothing (None for an empty cell).
-        ``options``: for each option that opens some, its categorical, its number and these things. ``flagged``:
-        columns whose flag says whether they exist.
+    ``things``: for each thing its columns and the values that stand for nothing (None for an empty cell).
+    ``options``: for each option that opens some, its categorical, its number and these things. ``flagged``:
+    columns whose flag says whether they exist.
     """
     things = [
         {"columns": [int(c) for c in s.columns], "signs": [None if np.isnan(v) else float(v) for v in s.signs]}
-        for s in table.existence.switches
+        for s in table.presence.switches
     ]
     absent = table.absent(hierarchy)
     options = []
@@ -107,5 +73,5 @@ def presence(table: TableModel, hierarchy: Hierarchy) -> dict[str, Any]:
             if there:
                 options.append({"variable": v.index, "option": k, "things": there})
     owned = {column for thing in things for column in thing["columns"]}
-    flagged = sorted(set(np.flatnonzero(table.existence.absent).tolist()) - owned)
+    flagged = sorted(set(np.flatnonzero(table.presence.absent).tolist()) - owned)
     return {"things": things, "options": options, "flagged": flagged}

@@ -1,4 +1,4 @@
-"""Local dimension and tangents of curved manifolds: quadratic charts instead of subspaces.
+"""Quadratic charts: a piece of a manifold as a graph over its tangent space; local dimension and tangents by them.
 
 In a neighborhood of radius r a curved manifold leaves its tangent space by about r squared, and a subspace of the
 right dimension may fit no better than noise. A chart gives the normal coordinates as a quadratic function of the
@@ -8,6 +8,9 @@ coefficients are no advantage by themselves.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from typing import no_type_check
 
 import numpy as np
@@ -18,6 +21,69 @@ from disentree.geometry.subspaces import Tangents
 
 REFITS = 2  # times that a chart is refitted to the neighbors nearest to it
 TRIMMED = 2 / 3  # fraction of neighbors that a chart is judged by: the others may lie on other manifolds
+
+
+def n_quadratic_terms(d: int, degree: int = 2) -> int:
+    """Number of coefficients of a quadratic function of d variables; of degree 1, of a linear one."""
+    return 1 + d + d * (d + 1) // 2 if degree == 2 else 1 + d
+
+
+def quadratic_terms(U: Float[np.ndarray, "*rows d"], degree: int = 2) -> Float[np.ndarray, "*rows terms"]:
+    """The terms of a quadratic function for each row: 1, the variables, their products; of degree 1, without
+    products."""
+    parts = [np.ones((*U.shape[:-1], 1)), U]
+    if degree == 2:
+        a, b = _pairs(U.shape[-1])
+        parts.append(U[..., a] * U[..., b])
+    return np.concatenate(parts, axis=-1)
+
+
+@cache
+def _pairs(d: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.triu_indices(d)
+
+
+@dataclass(frozen=True)
+class QuadraticGraph:
+    """A row z has tangent coordinates u and normal coordinates v along the rows of a frame; on the graph v = q(u)
+    with q a polynomial of degree 1 or 2."""
+
+    center: Float[np.ndarray, " D"]
+    frame: Float[np.ndarray, "D D"]  # rows: d tangent directions, then normal directions
+    scale: Float[np.ndarray, " d"]  # tangent coordinates are divided by this before the polynomial
+    coefficients: Float[np.ndarray, "t c"]  # of the normal coordinates
+
+    @property
+    def dimension(self) -> int:
+        return len(self.scale)
+
+    @property
+    def degree(self) -> int:
+        d = self.dimension
+        return 2 if d and len(self.coefficients) > 1 + d else 1
+
+    def split(self, Z: Float[np.ndarray, "n D"]) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, "n c"]]:
+        """Tangent coordinates (scaled to unit deviation) and residuals across the graph."""
+        W = (Z - self.center) @ self.frame.T
+        U = W[:, : self.dimension] / self.scale
+        return U, W[:, self.dimension :] - quadratic_terms(U, self.degree) @ self.coefficients
+
+
+# Coefficients, given terms and normal coordinates.
+Solver = Callable[[Float[np.ndarray, "m t"], Float[np.ndarray, "m c"]], Float[np.ndarray, "t c"]]
+
+
+def fit_graph(
+    Y: Float[np.ndarray, "m D"], center: np.ndarray, frame: np.ndarray, d: int, degree: int, solve: Solver
+) -> tuple[QuadraticGraph, Float[np.ndarray, "m c"]]:
+    """The graph over the first d rows of a frame through rows around a center (Y: rows minus center), and the
+    residuals of the rows."""
+    W = Y @ frame.T
+    scale = W[:, :d].std(axis=0)
+    scale = np.where(scale > 1e-100, scale, 1.0)  # rows that are all at one place have no width
+    A = quadratic_terms(W[:, :d] / scale, degree)
+    C = solve(A, W[:, d:])
+    return QuadraticGraph(center, frame, scale, C), W[:, d:] - A @ C
 
 
 def chart_residuals(
@@ -156,30 +222,27 @@ def _charts(Z, neighbors, rows, top):
     return residuals, bases
 
 
-def n_quadratic_terms(d: int) -> int:
-    """Number of coefficients of a quadratic function of d variables."""
-    return 1 + d + d * (d + 1) // 2
-
-
-def quadratic_terms(U: Float[np.ndarray, "*rows d"]) -> Float[np.ndarray, "*rows terms"]:
-    """The terms of a quadratic function for each row: 1, the variables, their products."""
-    a, b = np.triu_indices(U.shape[-1])
-    return np.concatenate([np.ones((*U.shape[:-1], 1)), U, U[..., a] * U[..., b]], axis=-1)
-
-
 def chart_offsets(
     Z: Float[np.ndarray, "n D"], points: Float[np.ndarray, "n k D"], d: int
 ) -> Float[np.ndarray, " n"]:
     """Distance of each point from the chart of dimension d through its own set of other points, relative to their
     distance."""
-    Y = points - Z[:, None]
-    size = np.sqrt((Y**2).sum(axis=2).mean(axis=1))
-    Y /= np.maximum(size, 1e-300)[:, None, None]
-    center = Y.mean(axis=1, keepdims=True)
-    _, vectors = np.linalg.eigh(np.swapaxes(Y - center, 1, 2) @ (Y - center))
-    axes = vectors[:, :, ::-1]
-    W, here = (Y - center) @ axes, (-center) @ axes
-    A, A_here = quadratic_terms(W[:, :, :d]), quadratic_terms(here[:, :, :d])
-    G = np.swapaxes(A, 1, 2) @ A + 1e-9 * np.eye(A.shape[2])
-    predicted = A_here @ np.linalg.solve(G, np.swapaxes(A, 1, 2) @ W[:, :, d:])
-    return np.linalg.norm((here[:, :, d:] - predicted)[:, 0], axis=1)
+    return _offsets(np.ascontiguousarray(Z), np.ascontiguousarray(points), d)
+
+
+@njit(parallel=True, cache=True)
+@no_type_check
+def _offsets(Z, points, d):
+    n, k, n_dims = points.shape
+    out = np.empty(n)
+    for i in prange(n):
+        # the point itself comes last, and is not fitted to
+        Y = np.zeros((k + 1, n_dims))
+        Y[:k] = points[i] - Z[i]
+        Y /= max(np.sqrt((Y**2).sum() / k), 1e-300)
+        for a in range(n_dims):
+            Y[:, a] -= Y[:k, a].mean()
+        used = np.ones(k + 1, dtype=np.bool_)
+        used[k] = False
+        out[i] = np.sqrt(_fit_chart(Y, used, d)[2][k])
+    return out

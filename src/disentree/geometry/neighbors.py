@@ -1,4 +1,4 @@
-"""Neighborhood graphs."""
+"""Nearest neighbors, the dimension that they show, and samples of rows."""
 
 from __future__ import annotations
 
@@ -10,21 +10,7 @@ from scipy.spatial import KDTree
 def nearest_neighbors(
     Z: Float[np.ndarray, "n d"], k: int, n_jobs: int = -1
 ) -> tuple[Float[np.ndarray, "n k"], Int[np.ndarray, "n k"]]:
-    """The nearest other points of every point.
-
-    Parameters
-    ----------
-    Z : array of shape (n, d)
-    k : int
-        Number of neighbors.
-    n_jobs : int, default=-1
-        Threads, -1 for all cores.
-
-    Returns
-    -------
-    distances, indices : arrays of shape (n, k)
-        Nearest first.
-    """
+    """Distances and indices of the k nearest other points of every point, nearest first."""
     distances, indices = map(np.asarray, KDTree(Z).query(Z, k + 1, workers=n_jobs))
     # The point itself comes first, except among duplicates, where any of them may.
     itself = indices == np.arange(len(Z))[:, None]
@@ -44,3 +30,8 @@ def intrinsic_dimension(Z: Float[np.ndarray, "n d"]) -> float:
     distances = np.asarray(KDTree(places).query(places, 3)[0])[:, 1:]
     mean = float(np.log(distances[:, 1] / distances[:, 0]).mean())
     return 1 / mean if mean > 0 else float("inf")
+
+
+def thinned(rows: Int[np.ndarray, " m"], n: int = 1000) -> Int[np.ndarray, " s"]:
+    """At most `n` rows, evenly spread."""
+    return rows[np.linspace(0, len(rows) - 1, min(len(rows), n)).astype(int)]

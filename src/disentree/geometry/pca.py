@@ -21,21 +21,11 @@ Solver = Literal["auto", "qr", "covariance", "randomized"]
 
 @dataclass(frozen=True)
 class PrincipalAxes:
-    """Principal axes of centered rows, and how far the rows extend along them.
+    """Principal axes of centered rows, and how far the rows extend along them."""
 
-    Attributes
-    ----------
-    singular_values : array of shape (r,)
-        Largest first.
-    axes : array of shape (p, r)
-        Orthonormal columns.
-    n_rows : int
-        How many rows they were computed from.
-    """
-
-    singular_values: Float[np.ndarray, " r"]
-    axes: Float[np.ndarray, "p r"]
-    n_rows: int
+    singular_values: Float[np.ndarray, " r"]  # largest first
+    axes: Float[np.ndarray, "p r"]  # orthonormal columns
+    n_rows: int  # that they were computed from
 
     @property
     def variances(self) -> Float[np.ndarray, " r"]:
@@ -54,27 +44,13 @@ def principal_axes(
     solver: Solver = "auto",
     random_state: int | np.random.Generator = 0,
 ) -> PrincipalAxes:
-    """Principal axes of rows that have been centered (and scaled, if need be) before.
+    """At most `n_components` principal axes of rows that have been centered (and scaled, if need be) before.
 
-    Parameters
-    ----------
-    rows : array of shape (n, p), or an iterable over blocks of rows
-        Blocks are read once and are not kept, except by the randomized solver, which needs an array.
-    n_components : int or None, default=None
-        How many axes to compute at most; None for all, which the randomized solver does not allow.
-    solver : {"auto", "qr", "covariance", "randomized"}, default="auto"
-        "qr" is accurate to rounding: it tells singular values of 1e-14 of the largest from zero. "covariance" is
-        about five times as fast and accurate to 1e-8 of the largest. "randomized" approximates the leading axes
-        of wide data. "auto" is "qr" up to 1024 columns, else "randomized".
-    random_state : int or Generator, default=0
-        For the randomized solver; the others do not draw from it.
+    Blocks are read once and are not kept. "qr" is accurate to rounding: it tells singular values of 1e-14 of the
+    largest from zero. "covariance" is about five times as fast and accurate to 1e-8 of the largest. "randomized"
+    approximates the leading axes of wide data; it needs an array and a number of components, and alone draws from
+    `random_state`. "auto" is "qr" up to 1024 columns, else "randomized".
 
-    Returns
-    -------
-    PrincipalAxes
-
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((1000, 3)) * [5, 1, 0.1]
     >>> principal_axes(X - X.mean(axis=0)).singular_values.round()

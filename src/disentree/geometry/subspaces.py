@@ -1,41 +1,30 @@
-"""Affine subspaces: fitted to points, or through points as their tangent spaces."""
+"""Affine subspaces: fitted to points, or through points as their tangent spaces; compiled kernels for both."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import no_type_check
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numba import njit, prange
+from scipy import stats
 
 
 @dataclass(frozen=True)
 class AffineSubspace:
     """A flat piece of space: a center and orthonormal directions.
 
-    Attributes
-    ----------
-    center : array of shape (D,)
-        Mean of the points that it was fitted to.
-    basis : array of shape (d, D)
-        Orthonormal rows, those of largest variance first.
-    spread : array of shape (d,)
-        Standard deviation of the points along each row of the basis.
-    explained : float
-        Fraction of the points' variance that lies within the subspace.
-
-    Examples
-    --------
     >>> line = AffineSubspace.fit(np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]), 1)
     >>> line.distances(np.array([[5.0, 3.0]]))
     array([2.])
     """
 
     center: Float[np.ndarray, " D"]
-    basis: Float[np.ndarray, "d D"]
-    spread: Float[np.ndarray, " d"]
-    explained: float = 1.0
+    basis: Float[np.ndarray, "d D"]  # orthonormal rows, those of largest variance first
+    spread: Float[np.ndarray, " d"]  # standard deviation of the points along each of them
+    explained: float = 1.0  # share of the points' variance within the subspace
 
     @classmethod
     def fit(cls, Y: Float[np.ndarray, "m D"], d: int) -> AffineSubspace:
@@ -65,20 +54,19 @@ class AffineSubspace:
 
 @dataclass(frozen=True)
 class Tangents:
-    """For every point its local dimension and an orthonormal basis of its tangent space.
-
-    Attributes
-    ----------
-    dimensions : array of shape (n,)
-    bases : array of shape (n, q, D)
-        Rows 0 to dimension - 1 are the basis of a point's tangent space.
-    """
+    """For every point its local dimension and an orthonormal basis of its tangent space."""
 
     dimensions: Int[np.ndarray, " n"]
-    bases: Float[np.ndarray, "n q D"]
+    bases: Float[np.ndarray, "n q D"]  # rows 0 to dimension - 1 are the basis of a point's tangent space
 
     def __getitem__(self, rows: Int[np.ndarray, " m"] | Bool[np.ndarray, " n"]) -> Tangents:
         return Tangents(self.dimensions[rows], self.bases[rows])
+
+
+@cache
+def reach(codimension: int) -> float:
+    """The distance from a flat within which 95 % of its rows lie, in so many directions of unit noise."""
+    return float(np.sqrt(stats.chi2.ppf(0.95, codimension)))
 
 
 def subspace_cosines(
@@ -150,3 +138,45 @@ def small_determinant(A):
             for b in range(c + 1, n):
                 A[r, b] -= f * A[c, b]
     return value
+
+
+@njit(cache=True)
+@no_type_check
+def plane_cosine(U, V):
+    """`subspace_cosines` of one pair of orthonormal bases (compiled)."""
+    d, n_dims = U.shape
+    A = np.empty((d, d))
+    for r in range(d):
+        for c in range(d):
+            dot = 0.0
+            for a in range(n_dims):
+                dot += U[r, a] * V[c, a]
+            A[r, c] = dot
+    return abs(small_determinant(A))
+
+
+@njit(cache=True)
+@no_type_check
+def gram_schmidt(Y, rows, d, least, B):
+    """Orthonormalize the first d of `rows` of Y into B (compiled); False if what one adds to those before it has a
+    squared length of no more than `least`."""
+    n_dims = Y.shape[1]
+    for c in range(d):
+        for a in range(n_dims):
+            B[c, a] = Y[rows[c], a]
+        for _ in range(2):  # twice is enough for orthogonality to rounding
+            for b in range(c):
+                dot = 0.0
+                for a in range(n_dims):
+                    dot += B[b, a] * B[c, a]
+                for a in range(n_dims):
+                    B[c, a] -= dot * B[b, a]
+        square = 0.0
+        for a in range(n_dims):
+            square += B[c, a] ** 2
+        if square <= least:
+            return False
+        norm = np.sqrt(square)
+        for a in range(n_dims):
+            B[c, a] /= norm
+    return True

@@ -18,20 +18,10 @@ _RANGE_WITHOUT_ROWS = (-2.0, 2.0)
 def code_statistics(hierarchy: Hierarchy, codes: ArrayLike) -> dict[str, Any]:
     """Ranges, percentiles and histograms of codes, ready for JSON.
 
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-        The hierarchy of the codes.
-    codes : array-like of shape (n_rows, n_variables)
-        Codes.
-
-    Returns
-    -------
-    dict
-        ``ranges`` has the lowest and the highest value of every continuous variable, None for categoricals.
-        ``paths`` has, for every path with rows, the chosen option of every categorical (None where it is not
-        active), the number of rows, and for each of its continuous variables (by column) the 1st, 50th and 99th
-        percentile and a histogram over the variable's range. Rows without a path count in ``n_rows`` only.
+    ``ranges`` has the lowest and the highest value of every continuous variable, None for categoricals. ``paths``
+    has, for every path with rows, the chosen option of every categorical (None where it is not active), the number
+    of rows, and for each of its continuous variables (by column) the 1st, 50th and 99th percentile and a histogram
+    over the variable's range. Rows without a path count in ``n_rows`` only.
 
     Examples
     --------

@@ -34,9 +34,9 @@ class Variable:
     index: int
     name: str
     kind: Literal["continuous", "categorical"]
-    parent: int | None  # column of the categorical above it, None at the root
-    option: int | None  # the option of that categorical which opens its group
-    depth: int  # number of categoricals above it
+    parent: int | None
+    option: int | None
+    depth: int
     options: tuple[str, ...] = ()
 
     @property
@@ -65,9 +65,9 @@ class Path:
 
     index: int
     name: str
-    choices: tuple[tuple[int, int], ...]  # (categorical's column, option)
-    active: tuple[int, ...]  # columns, ascending
-    continuous: tuple[int, ...]  # the continuous ones among them, each group before the groups it opens
+    choices: tuple[tuple[int, int], ...]
+    active: tuple[int, ...]
+    continuous: tuple[int, ...]
 
     @property
     def dimension(self) -> int:

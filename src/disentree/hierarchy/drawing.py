@@ -89,26 +89,8 @@ def _name_width(name: str) -> float:
 
 
 def place(group: Group, leaf_width: float = 0.0, left: float = 0.0, level: int = 0) -> tuple[Box, float]:
-    """Lay out a group and everything below it.
-
-    Parameters
-    ----------
-    group : Group
-        The group.
-    leaf_width : float, default=0.0
-        Least width of a leaf.
-    left : float, default=0.0
-        Left edge of the layout.
-    level : int, default=0
-        Depth of the group in the tree.
-
-    Returns
-    -------
-    Box
-        The group's box, with its children.
-    float
-        The right edge of the layout.
-    """
+    """Lay out a group at some depth of the tree and everything below it, from the left edge on: its box with its
+    children, and the right edge of the layout. Leaves have a least width."""
     slot_widths = [_slot_width(v.name) for v in group.variables]
     own = max(MIN_WIDTH, sum(slot_widths) + 0.2)
     children, cursor = [], left
@@ -158,21 +140,7 @@ def depth_of(box: Box) -> int:
 def draw_boxes(
     ax: Axes, root: Box, *, names: bool = True, fontsize: float = 9, highlighted: set | None = None
 ) -> None:
-    """Draw a layout.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Where to draw.
-    root : Box
-        The layout, from `place`.
-    names : bool, default=True
-        Whether to write the names of variables and options.
-    fontsize : float, default=9
-        Size of the names, in points.
-    highlighted : set of (int, int), default=None
-        The choices of a path to draw in color.
-    """
+    """Draw a layout from `place`, with the path of some choices in color."""
     _draw(ax, root, 0, True if highlighted is not None else None, highlighted or set(), names, fontsize)
 
 

@@ -1,13 +1,4 @@
-"""The dimension hierarchy: which variables exist, and on which branch of the tree each is active.
-
-A `Hierarchy` is a tree of groups. A group holds continuous variables and categoricals; each option of a
-categorical opens a child group, possibly empty. In the paper's picture a continuous variable is a slider,
-a categorical is a set of radio buttons, and choosing a button opens the group of controls below it.
-
-*Codes* for a hierarchy are an ``(n, n_variables)`` float array: continuous values as they are, categorical
-values as option index, NaN where a variable is not active. Columns follow `Hierarchy.variables`. A *path* is
-a leaf of the tree, that is, one choice for every categorical that is active: an index into `Hierarchy.paths`.
-"""
+"""The dimension hierarchy: which variables exist, and on which branch of the tree each is active."""
 
 from __future__ import annotations
 
@@ -22,19 +13,12 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 
-from disentree.hierarchy.codes import (
-    active_columns,
-    as_codes,
-    check_codes,
-    draw_codes,
-    path_indices,
-    transferred,
-)
+from disentree.hierarchy.codes import active_columns, as_codes, check_codes, draw_codes, path_indices, transferred
 from disentree.hierarchy.columns import Path, Variable, paths_of, variables_of
 from disentree.hierarchy.equivalence import canonical_form, merge_up, push_down, unroll
 from disentree.hierarchy.parsing import parse, parse_json
 from disentree.hierarchy.tree import Categorical, Continuous, Group
-from disentree.hierarchy.writing import graph_of, html_list, text_lines, variables_to_list
+from disentree.hierarchy.writing import graph_of, html_page, text_lines, variables_to_list
 
 if TYPE_CHECKING:
     import networkx
@@ -108,13 +92,7 @@ class Hierarchy:
         return cls(parse(tree))
 
     def to_dict(self) -> dict[str, Any]:
-        """The hierarchy as a dict that `from_dict` reads.
-
-        Returns
-        -------
-        dict
-            With all names.
-        """
+        """The hierarchy as a dict that `from_dict` reads, with all names."""
         return {"variables": variables_to_list(self.root)}
 
     @classmethod
@@ -175,10 +153,7 @@ class Hierarchy:
     def to_networkx(self) -> networkx.DiGraph:
         """The tree as a graph of group and variable nodes.
 
-        Returns
-        -------
-        networkx.DiGraph
-            Edges go from a group to its variables and from a categorical to the groups that its options open.
+        Edges go from a group to its variables and from a categorical to the groups that its options open.
 
         Examples
         --------
@@ -214,11 +189,7 @@ class Hierarchy:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        n_paths = len(self.paths)
-        dimensions = sorted({path.dimension for path in self.paths})
-        extent = f"{dimensions[0]}" if len(dimensions) == 1 else f"{dimensions[0]} to {dimensions[-1]}"
-        about = f"{n_paths} path{'s' * (n_paths != 1)}, {extent} dimension{'s' * (extent != '1')}"
-        return f"<div><small>{about}</small>{html_list(self.root)}</div>"
+        return html_page(self.root, {path.dimension for path in self.paths})
 
     def __repr__(self) -> str:
         kinds = [v.kind for v in self.variables]
@@ -273,7 +244,7 @@ class Hierarchy:
         >>> h.active([[0, 0.5], [1, float("nan")]]).tolist()
         [[True, True], [True, False]]
         """
-        return active_columns(self.variables, self._as_codes(codes))
+        return active_columns(self.variables, as_codes(codes, self.n_variables))
 
     def path_of(self, codes: ArrayLike) -> Int[np.ndarray, " n"]:
         """The path of every row.
@@ -293,7 +264,7 @@ class Hierarchy:
         >>> Hierarchy.flat(1, (2,)).path_of([[0.5, 1], [0.2, float("nan")]]).tolist()
         [1, -1]
         """
-        return path_indices(self.root, self.variables, self._as_codes(codes))
+        return path_indices(self.root, self.variables, as_codes(codes, self.n_variables))
 
     def validate(self, codes: ArrayLike) -> Float[np.ndarray, "n v"]:
         """Check codes and return them as a float array.
@@ -315,7 +286,7 @@ class Hierarchy:
         ValueError
             Names the first row and variable that break the rules.
         """
-        codes = self._as_codes(codes)
+        codes = as_codes(codes, self.n_variables)
         check_codes(self.variables, codes)
         return codes
 
@@ -332,12 +303,6 @@ class Hierarchy:
         Returns
         -------
         ndarray of float, shape (n_samples, n_variables)
-
-        Examples
-        --------
-        >>> h = Hierarchy.flat(2, (3,))
-        >>> h.validate(h.sample(5)).shape
-        (5, 3)
         """
         return draw_codes(self.variables, n_samples, np.random.default_rng(random_state))
 
@@ -375,12 +340,8 @@ class Hierarchy:
         sorted by the sorted labels below them and then by their own canonical form, so that ties between
         children of different shape cannot depend on the order in which they were written. A group with more
         than one categorical has a node labeled -1 for each of them, above the groups of its options: a choice of
-        its own, unlike a group, so that independent choices never look like nested ones.
-
-        Returns
-        -------
-        tuple
-            Nested tuples ``(label, children)``.
+        its own, unlike a group, so that independent choices never look like nested ones. The result is nested
+        tuples ``(label, children)``.
 
         Examples
         --------
@@ -392,23 +353,12 @@ class Hierarchy:
         return canonical_form(self.root, 0)
 
     def merged_up(self) -> Hierarchy:
-        """The equivalent hierarchy with every continuous variable as near to the root as possible.
-
-        Variables that all options of a categorical have are joined into one above it.
-
-        Returns
-        -------
-        Hierarchy
-        """
+        """The equivalent hierarchy with every continuous variable as near to the root as possible: those that all
+        options of a categorical have are joined into one above it."""
         return Hierarchy(merge_up(self.root))
 
     def pushed_down(self) -> Hierarchy:
-        """The equivalent hierarchy with every continuous variable repeated as far down as possible.
-
-        Returns
-        -------
-        Hierarchy
-        """
+        """The equivalent hierarchy with every continuous variable repeated as far down as possible."""
         return Hierarchy(push_down(self.root, ()))
 
     def unrolled(self) -> Hierarchy:
@@ -416,10 +366,6 @@ class Hierarchy:
         of the first.
 
         It has the same paths in the same order, but a variable of its own on each: what was one choice is many.
-
-        Returns
-        -------
-        Hierarchy
 
         Examples
         --------
@@ -445,6 +391,3 @@ class Hierarchy:
         """
         codes = self.validate(codes)
         return transferred(codes, self.path_of(codes), self.paths, other.paths, other.n_variables)
-
-    def _as_codes(self, codes: ArrayLike) -> Float[np.ndarray, "n v"]:
-        return as_codes(codes, self.n_variables)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
 from disentree.hierarchy.hierarchy import Hierarchy
+from disentree.hierarchy.renaming import relabeled
 
 
 def with_sizes(
@@ -21,19 +21,15 @@ def with_sizes(
     them by column of the categorical and option."""
     after = {} if after is None else after
     counts = np.bincount(labels[labels >= 0], minlength=len(hierarchy.paths))
-    tree = hierarchy.to_dict()
-    column = 0
-
-    def visit(variables: list[dict[str, Any]]) -> None:
-        nonlocal column
-        for variable in variables:
-            here, column = column, column + 1
-            for k, option in enumerate(variable.get("options", ())):
-                inside = sum(int(counts[p.index]) for p in hierarchy.paths if (here, k) in p.choices)
-                option["name"] = form.format(
-                    option["name"], inside / max(1, len(labels)), after.get((here, k), "")
-                )
-                visit(option["variables"])
-
-    visit(tree["variables"])
-    return Hierarchy.from_dict(tree)
+    inside: dict[tuple[int, int], int] = {}
+    for path in hierarchy.paths:
+        for choice in path.choices:
+            inside[choice] = inside.get(choice, 0) + int(counts[path.index])
+    options = [
+        [
+            form.format(name, inside.get((v.index, k), 0) / max(1, len(labels)), after.get((v.index, k), ""))
+            for k, name in enumerate(v.options)
+        ]
+        for v in hierarchy.variables
+    ]
+    return relabeled(hierarchy, [v.name for v in hierarchy.variables], options)

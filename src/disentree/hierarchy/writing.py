@@ -49,6 +49,14 @@ def _on_lines(group: Group) -> list[list[Continuous | Categorical]]:
     return out
 
 
+def html_page(root: Group, dimensions: set[int]) -> str:
+    """A hierarchy as a notebook shows it, with the number of its paths and their dimensions."""
+    low, high = min(dimensions), max(dimensions)
+    extent = f"{low}" if low == high else f"{low} to {high}"
+    about = f"{root.n_paths} path{'s' * (root.n_paths != 1)}, {extent} dimension{'s' * (extent != '1')}"
+    return f"<div><small>{about}</small>{html_list(root)}</div>"
+
+
 def html_list(group: Group) -> str:
     """The variables of a group as a nested list, without any style sheet."""
     if not group.variables:

@@ -3,13 +3,12 @@ the accuracy of the best matching of leaves to classes."""
 
 from __future__ import annotations
 
-import numpy as np
-from jaxtyping import Int
 from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy
-from disentree.metrics.purity import as_labels
+from disentree.metrics.purity import count_classes
 
+NAMES = ("classes", "leaves")
 MOST_PATHS = 300  # of which every pair is looked at
 
 
@@ -43,7 +42,7 @@ def dendrogram_purity(classes: ArrayLike, paths: ArrayLike, hierarchy: Hierarchy
     >>> dendrogram_purity([0, 0, 1, 1], [0, 1, 0, 1], tree)
     0.5
     """
-    counts, leaves = _counts(classes, paths)
+    counts, leaves = count_classes(classes, paths, NAMES)
     n_pairs = float((counts.sum(axis=0) * (counts.sum(axis=0) - 1) / 2).sum())
     if not n_pairs or len(leaves) > MOST_PATHS:
         return float("nan")
@@ -81,22 +80,8 @@ def matching_accuracy(classes: ArrayLike, leaves: ArrayLike) -> float:
     """
     from scipy.optimize import linear_sum_assignment
 
-    counts, _ = _counts(classes, leaves)
+    counts, _ = count_classes(classes, leaves, NAMES)
     if not counts.size:
         return 0.0
     rows, columns = linear_sum_assignment(counts, maximize=True)
     return float(counts[rows, columns].sum() / counts.sum())
-
-
-def _counts(
-    classes: ArrayLike, leaves: ArrayLike
-) -> tuple[Int[np.ndarray, "leaves classes"], Int[np.ndarray, " leaves"]]:
-    """Rows of each class on each leaf that has any, and which leaves these are."""
-    truth, found = as_labels(classes, "classes"), as_labels(leaves, "leaves")
-    if len(truth) != len(found):
-        raise ValueError(f"classes and leaves must have the same length, got {len(truth)} and {len(found)}")
-    counted = (truth >= 0) & (found >= 0)
-    names, truth = np.unique(truth[counted], return_inverse=True)
-    which, found = np.unique(found[counted], return_inverse=True)
-    flat = np.bincount(found * len(names) + truth, minlength=len(which) * len(names))
-    return flat.reshape(len(which), len(names)), which

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy
-from disentree.metrics.boosting import DEPTH, N_TREES
-from disentree.metrics.boosting_many import classification, regression
+from disentree.metrics.boosting.many_inputs import classification, regression
+from disentree.metrics.boosting.one_input import DEPTH, N_TREES
 from disentree.metrics.inputs import (
     Column,
     Pairing,
@@ -21,7 +21,7 @@ from disentree.metrics.inputs import (
     random_quarter,
     standardized,
 )
-from disentree.metrics.pairs import Estimator
+from disentree.metrics.pairs import Estimator, reference_model
 from disentree.metrics.shared_docs import documented
 
 
@@ -38,23 +38,16 @@ class DCI(NamedTuple):
         1 if the factors can be predicted from the codes.
     """
 
-    disentanglement: float  # each code is used for one factor
-    completeness: float  # each factor is read from one code
-    informativeness: float  # the factors can be predicted from the codes
+    disentanglement: float
+    completeness: float
+    informativeness: float
 
 
 @documented
 def dci_score(
-    V: ArrayLike,
-    Z: ArrayLike,
-    v_hierarchy: Hierarchy,
-    z_hierarchy: Hierarchy,
-    *,
-    estimator: Estimator = "fast",
-    random_state: int = 0,
-    n_jobs: int | None = None,
-    max_rows: int | None = None,
-) -> float:
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy, *,
+    estimator: Estimator = "fast", random_state: int = 0, n_jobs: int | None = None, max_rows: int | None = None,
+) -> float:  # fmt: skip
     """Disentanglement, the first of the three `dci_scores`.
 
     Parameters
@@ -77,30 +70,16 @@ def dci_score(
     >>> dci_score(V, V, h, h) > 0.95
     True
     """
-    return dci_scores(
-        V,
-        Z,
-        v_hierarchy,
-        z_hierarchy,
-        estimator=estimator,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        max_rows=max_rows,
-    ).disentanglement
+    settings: dict[str, Any] = {"estimator": estimator, "random_state": random_state}
+    found = dci_scores(V, Z, v_hierarchy, z_hierarchy, n_jobs=n_jobs, max_rows=max_rows, **settings)
+    return found.disentanglement
 
 
 @documented
 def dci_scores(
-    V: ArrayLike,
-    Z: ArrayLike,
-    v_hierarchy: Hierarchy,
-    z_hierarchy: Hierarchy,
-    *,
-    estimator: Estimator = "fast",
-    random_state: int = 0,
-    n_jobs: int | None = None,
-    max_rows: int | None = None,
-) -> DCI:
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy, *,
+    estimator: Estimator = "fast", random_state: int = 0, n_jobs: int | None = None, max_rows: int | None = None,
+) -> DCI:  # fmt: skip
     """Disentanglement, completeness and informativeness.
 
     Boosted trees predict each true variable from all learned ones. R[j, i] is the importance of code j for
@@ -198,11 +177,8 @@ def _fast(
 def _reference(
     x: Float[np.ndarray, "n d"], v: Column, is_test: Bool[np.ndarray, " n"]
 ) -> tuple[Float[np.ndarray, " d"], float]:
-    from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
-
     y = v.values.astype(np.int64) if v.is_categorical else standardized(v.values)
-    model = (GradientBoostingClassifier if v.is_categorical else GradientBoostingRegressor)(random_state=0)
-    model.fit(x[~is_test], y[~is_test])
+    model = reference_model(v.is_categorical).fit(x[~is_test], y[~is_test])
     return np.asarray(model.feature_importances_), float(model.score(x[is_test], y[is_test]))
 
 

@@ -25,20 +25,10 @@ METRICS = ("r4c", "r4", "h_error", "purity", "coverage", "mig", "sap", "factor_v
 
 @documented
 def evaluate(
-    V: ArrayLike,
-    Z: ArrayLike,
-    v_hierarchy: Hierarchy,
-    z_hierarchy: Hierarchy,
-    *,
-    metrics: Iterable[str] = METRICS,
-    n_splits: int = 5,
-    random_state: int = 0,
-    n_jobs: int | None = None,
-    estimator: Estimator = "fast",
-    adjusted: bool = False,
-    strict: bool = False,
-    max_rows: int | None = None,
-) -> dict[str, Any]:
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy, *,
+    metrics: Iterable[str] = METRICS, n_splits: int = 5, random_state: int = 0, n_jobs: int | None = None,
+    estimator: Estimator = "fast", adjusted: bool = False, strict: bool = False, max_rows: int | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Compute several scores of a representation at once.
 
     Pairs of variables that R4 and R4c both need are scored once. Purity and coverage compare the paths that

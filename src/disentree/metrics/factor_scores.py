@@ -26,7 +26,7 @@ class Match:
     """
 
     variable: str
-    where: str  # the choices that lead to the branch, "" at the root
+    where: str
     n_rows: int
     score: float
 
@@ -49,8 +49,8 @@ class FactorScore:
 
     factor: str
     score: float
-    n_rows: int  # rows in which the factor is active
-    matches: tuple[Match, ...]  # none if nothing explains it
+    n_rows: int
+    matches: tuple[Match, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """The score and its matches as a dict, ready for JSON."""

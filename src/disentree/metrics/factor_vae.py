@@ -13,17 +13,10 @@ from disentree.metrics.shared_docs import documented
 
 @documented
 def factor_vae_score(
-    V: ArrayLike,
-    Z: ArrayLike,
-    v_hierarchy: Hierarchy,
-    z_hierarchy: Hierarchy,
-    *,
-    batch_size: int = 64,
-    n_train: int = 4000,
-    n_eval: int = 2000,
-    random_state: int = 0,
-    max_rows: int | None = None,
-) -> float:
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy, *,
+    batch_size: int = 64, n_train: int = 4000, n_eval: int = 2000,
+    random_state: int = 0, max_rows: int | None = None,
+) -> float:  # fmt: skip
     """The FactorVAE score: accuracy of guessing which true variable was held fixed.
 
     A batch holds rows that agree in one true variable: for a categorical, rows with the same option; for a

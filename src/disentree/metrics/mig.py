@@ -13,15 +13,9 @@ from disentree.metrics.shared_docs import documented
 
 @documented
 def mig_score(
-    V: ArrayLike,
-    Z: ArrayLike,
-    v_hierarchy: Hierarchy,
-    z_hierarchy: Hierarchy,
-    *,
-    n_bins: int = 20,
-    random_state: int = 0,
-    max_rows: int | None = None,
-) -> float:
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy, *,
+    n_bins: int = 20, random_state: int = 0, max_rows: int | None = None,
+) -> float:  # fmt: skip
     """The mutual information gap.
 
     The mean over true variables of ``(I(v; best z) - I(v; second best z)) / H(v)``. Continuous variables are

@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from disentree.metrics.boosting import DEPTH, N_TREES, RATE, accuracy_of_split, r2_of_split
+from disentree.metrics.boosting.one_input import DEPTH, N_TREES, RATE, accuracy_of_split, r2_of_split
 from disentree.metrics.inputs import Column, check_choice, check_count, random_quarter, standardized
 
 Estimator = Literal["fast", "reference"]
@@ -33,6 +34,14 @@ def estimator_name(estimator: Estimator) -> str:
     return f"reference: scikit-learn {sklearn.__version__} GradientBoosting, {settings}"
 
 
+def reference_model(classifies: bool) -> Any:
+    """The boosted trees of scikit-learn with its defaults."""
+    from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
+
+    return (GradientBoostingClassifier if classifies else GradientBoostingRegressor)(random_state=0)
+
+
+@dataclass(eq=False)
 class PairScorer:
     """Scores pairs of columns over subsets of rows, and remembers what it has scored.
 
@@ -40,25 +49,19 @@ class PairScorer:
     pair gets the same score in any order and on any number of threads.
     """
 
-    def __init__(
-        self,
-        *,
-        estimator: Estimator = "fast",
-        n_splits: int = 5,
-        random_state: int = 0,
-        adjusted: bool = False,
-        strict: bool = False,
-    ) -> None:
-        check_choice(estimator, "estimator", ("fast", "reference"))
-        check_count(n_splits, "n_splits", least=1)
-        check_count(random_state, "random_state", least=0)
-        self.estimator: Estimator = estimator
-        self.n_splits = n_splits
-        self.random_state = random_state
-        self.adjusted = adjusted
-        self.strict = strict
-        self._known: dict[tuple[int, int, bytes], float] = {}
-        self._columns: dict[int, Column] = {}  # keeps the columns, and so their ids, alive
+    estimator: Estimator = "fast"
+    n_splits: int = 5
+    random_state: int = 0
+    adjusted: bool = False
+    strict: bool = False
+    _known: dict[tuple[int, int, bytes], float] = field(default_factory=dict, init=False, repr=False)
+    # keeps the columns, and so their ids, alive
+    _columns: dict[int, Column] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_choice(self.estimator, "estimator", ("fast", "reference"))
+        check_count(self.n_splits, "n_splits", least=1)
+        check_count(self.random_state, "random_state", least=0)
 
     def score(self, v: Column, z: Column, rows: Int[np.ndarray, " m"], floor: float = 0.0) -> float:
         """R2(v <-> z) over `rows`. Exact if it exceeds `floor`; otherwise some number that does not."""
@@ -137,15 +140,12 @@ class PairScorer:
                 yield r2_of_split(x, y, is_test[order])
 
     def _reference(self, x, y, n_classes, splits):
-        from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
-
         x = x[:, None]
         for is_test in splits:
             if n_classes and np.ptp(y[~is_test]) == 0:  # scikit-learn refuses to learn a single class
                 yield float((y[is_test] == y[~is_test][0]).mean())
                 continue
-            model = (GradientBoostingClassifier if n_classes else GradientBoostingRegressor)(random_state=0)
-            yield float(model.fit(x[~is_test], y[~is_test]).score(x[is_test], y[is_test]))
+            yield float(reference_model(n_classes > 0).fit(x[~is_test], y[~is_test]).score(x[is_test], y[is_test]))
 
 
 def _bins(column: Column, values: Float[np.ndarray, " m"]) -> Int[np.ndarray, " m"]:

@@ -32,17 +32,8 @@ def purity_score(true_paths: ArrayLike, labels: ArrayLike) -> float:
     >>> purity_score([0, 0, 1, 1, 1], [7, 7, 3, 3, -1])
     1.0
     """
-    truth, found = as_labels(true_paths, "true_paths"), as_labels(labels, "labels")
-    if len(truth) != len(found):
-        raise ValueError(f"true_paths and labels must have the same length, got {len(truth)} and {len(found)}")
-    counted = (truth >= 0) & (found >= 0)
-    if not counted.any():
-        return 0.0
-    paths, truth = np.unique(truth[counted], return_inverse=True)
-    leaves, found = np.unique(found[counted], return_inverse=True)
-    counts = np.bincount(found * len(paths) + truth, minlength=len(leaves) * len(paths))
-    majority = counts.reshape(len(leaves), len(paths)).max(axis=1)
-    return float(majority.sum() / counted.sum())
+    counts, _ = count_classes(true_paths, labels, ("true_paths", "labels"))
+    return float(counts.max(axis=1).sum() / counts.sum()) if counts.size else 0.0
 
 
 def coverage_score(labels: ArrayLike) -> float:
@@ -65,6 +56,21 @@ def coverage_score(labels: ArrayLike) -> float:
     """
     found = as_labels(labels, "labels")
     return float((found >= 0).mean())
+
+
+def count_classes(
+    classes: ArrayLike, leaves: ArrayLike, names: tuple[str, str]
+) -> tuple[Int[np.ndarray, "leaves classes"], Int[np.ndarray, " leaves"]]:
+    """Rows of each class on each leaf that has any, and which leaves these are; rows with -1 do not count. `names`
+    are those of the arguments."""
+    truth, found = as_labels(classes, names[0]), as_labels(leaves, names[1])
+    if len(truth) != len(found):
+        raise ValueError(f"{' and '.join(names)} must have the same length, got {len(truth)} and {len(found)}")
+    counted = (truth >= 0) & (found >= 0)
+    kinds, truth = np.unique(truth[counted], return_inverse=True)
+    which, found = np.unique(found[counted], return_inverse=True)
+    flat = np.bincount(found * len(kinds) + truth, minlength=len(which) * len(kinds))
+    return flat.reshape(len(which), len(kinds)), which
 
 
 def as_labels(values: ArrayLike, name: str) -> Int[np.ndarray, " n"]:

@@ -23,52 +23,22 @@ from disentree.metrics.shared_docs import documented
 
 @overload
 def r4c_score(
-    V: ArrayLike,
-    Z: ArrayLike,
-    v_hierarchy: Hierarchy,
-    z_hierarchy: Hierarchy,
-    n_splits: int = 5,
-    random_state: int = 0,
-    n_jobs: int | None = None,
-    per_factor: Literal[False] = False,
-    *,
-    estimator: Estimator = "fast",
-    adjusted: bool = False,
-    strict: bool = False,
-    max_rows: int | None = None,
-) -> float: ...
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy,
+    n_splits: int = 5, random_state: int = 0, n_jobs: int | None = None, per_factor: Literal[False] = False, *,
+    estimator: Estimator = "fast", adjusted: bool = False, strict: bool = False, max_rows: int | None = None,
+) -> float: ...  # fmt: skip
 @overload
 def r4c_score(
-    V: ArrayLike,
-    Z: ArrayLike,
-    v_hierarchy: Hierarchy,
-    z_hierarchy: Hierarchy,
-    n_splits: int = 5,
-    random_state: int = 0,
-    n_jobs: int | None = None,
-    *,
-    per_factor: Literal[True],
-    estimator: Estimator = "fast",
-    adjusted: bool = False,
-    strict: bool = False,
-    max_rows: int | None = None,
-) -> FactorScores: ...
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy,
+    n_splits: int = 5, random_state: int = 0, n_jobs: int | None = None, *, per_factor: Literal[True],
+    estimator: Estimator = "fast", adjusted: bool = False, strict: bool = False, max_rows: int | None = None,
+) -> FactorScores: ...  # fmt: skip
 @documented
 def r4c_score(
-    V: ArrayLike,
-    Z: ArrayLike,
-    v_hierarchy: Hierarchy,
-    z_hierarchy: Hierarchy,
-    n_splits: int = 5,
-    random_state: int = 0,
-    n_jobs: int | None = None,
-    per_factor: bool = False,
-    *,
-    estimator: Estimator = "fast",
-    adjusted: bool = False,
-    strict: bool = False,
-    max_rows: int | None = None,
-) -> float | FactorScores:
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy,
+    n_splits: int = 5, random_state: int = 0, n_jobs: int | None = None, per_factor: bool = False, *,
+    estimator: Estimator = "fast", adjusted: bool = False, strict: bool = False, max_rows: int | None = None,
+) -> float | FactorScores:  # fmt: skip
     """Conditional R4: the mean over true variables of how well learned ones correspond to them.
 
     Invariant to the order of variables and options, to invertible changes of any single code, and to merging
@@ -115,49 +85,22 @@ def r4c_score(
 
 @overload
 def r4_score(
-    V: ArrayLike,
-    Z: ArrayLike,
-    v_hierarchy: Hierarchy,
-    z_hierarchy: Hierarchy,
-    n_splits: int = 5,
-    random_state: int = 0,
-    n_jobs: int | None = None,
-    per_factor: Literal[False] = False,
-    *,
-    estimator: Estimator = "fast",
-    adjusted: bool = False,
-    max_rows: int | None = None,
-) -> float: ...
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy,
+    n_splits: int = 5, random_state: int = 0, n_jobs: int | None = None, per_factor: Literal[False] = False, *,
+    estimator: Estimator = "fast", adjusted: bool = False, max_rows: int | None = None,
+) -> float: ...  # fmt: skip
 @overload
 def r4_score(
-    V: ArrayLike,
-    Z: ArrayLike,
-    v_hierarchy: Hierarchy,
-    z_hierarchy: Hierarchy,
-    n_splits: int = 5,
-    random_state: int = 0,
-    n_jobs: int | None = None,
-    *,
-    per_factor: Literal[True],
-    estimator: Estimator = "fast",
-    adjusted: bool = False,
-    max_rows: int | None = None,
-) -> FactorScores: ...
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy,
+    n_splits: int = 5, random_state: int = 0, n_jobs: int | None = None, *, per_factor: Literal[True],
+    estimator: Estimator = "fast", adjusted: bool = False, max_rows: int | None = None,
+) -> FactorScores: ...  # fmt: skip
 @documented
 def r4_score(
-    V: ArrayLike,
-    Z: ArrayLike,
-    v_hierarchy: Hierarchy,
-    z_hierarchy: Hierarchy,
-    n_splits: int = 5,
-    random_state: int = 0,
-    n_jobs: int | None = None,
-    per_factor: bool = False,
-    *,
-    estimator: Estimator = "fast",
-    adjusted: bool = False,
-    max_rows: int | None = None,
-) -> float | FactorScores:
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy,
+    n_splits: int = 5, random_state: int = 0, n_jobs: int | None = None, per_factor: bool = False, *,
+    estimator: Estimator = "fast", adjusted: bool = False, max_rows: int | None = None,
+) -> float | FactorScores:  # fmt: skip
     """R4: the mean over true variables of the best correspondence with one learned variable, over all rows.
 
     Inactive entries count as 0 (for a categorical: as an option of its own), so the score depends on which
@@ -236,15 +179,11 @@ class _Places:
         self.groups: dict[tuple[int, int] | None, list[tuple[int, Column]]] = {}
         self.where: dict[tuple[int, int] | None, str] = {None: ""}
         for variable, column in zip(hierarchy.variables, columns, strict=True):
-            at = _at(variable.parent, variable.option)
+            at = None if variable.parent is None else (variable.parent, int(variable.option or 0))
             self.groups.setdefault(at, []).append((variable.index, column))
             for k, option in enumerate(variable.options):
                 choices = [self.where[at]] if self.where[at] else []
                 self.where[variable.index, k] = ", ".join([*choices, f"{variable.name}={option}"])
-
-
-def _at(parent: int | None, option: int | None) -> tuple[int, int] | None:
-    return None if parent is None or option is None else (parent, option)
 
 
 def _best_single(
@@ -281,7 +220,9 @@ def _explain(
     if len(rows) < FEWEST_ROWS or not group or floor >= 1:
         return floor, ()
     best, winner = _best_single(scorer, v, group, rows, floor)
-    matches = () if winner is None else _match(places, at, winner, len(rows), best)
+    matches: tuple[Match, ...] = ()
+    if winner is not None:
+        matches = (Match(places.columns[winner].name, places.where[at], len(rows), best),)
     for j, z in group:
         if not z.is_categorical:
             continue
@@ -301,9 +242,3 @@ def _explain(
             if total > best:
                 best, matches = total, tuple(found)
     return best, matches
-
-
-def _match(
-    places: _Places, at: tuple[int, int] | None, winner: int, n_rows: int, score: float
-) -> tuple[Match, ...]:
-    return (Match(places.columns[winner].name, places.where[at], n_rows, score),)

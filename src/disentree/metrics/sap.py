@@ -13,15 +13,9 @@ from disentree.metrics.shared_docs import documented
 
 @documented
 def sap_score(
-    V: ArrayLike,
-    Z: ArrayLike,
-    v_hierarchy: Hierarchy,
-    z_hierarchy: Hierarchy,
-    *,
-    random_state: int = 0,
-    n_jobs: int | None = None,
-    max_rows: int | None = None,
-) -> float:
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy, *,
+    random_state: int = 0, n_jobs: int | None = None, max_rows: int | None = None,
+) -> float:  # fmt: skip
     """The separated attribute predictability score.
 
     The mean over true variables of the gap between the two learned variables that predict it best. A

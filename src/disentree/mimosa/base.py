@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import time
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,43 +14,20 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.hierarchy import Hierarchy
+from disentree.hierarchy.renaming import renamed
 from disentree.mimosa.coordinates.representation import Representation
-from disentree.mimosa.explain.explanation import Explanation, explain_tree, tree_names, with_lost
+from disentree.mimosa.explain.explanation import Explanation
 from disentree.mimosa.explain.factors import factors_of
-from disentree.mimosa.explain.naming import renamed, with_names
-from disentree.mimosa.inputs import as_observations, is_frame
+from disentree.mimosa.explain.reasons import explain_tree, with_lost
+from disentree.mimosa.explain.sentences import lost_sentences
+from disentree.mimosa.inputs import as_observations
 from disentree.mimosa.saving.folder import load_mimosa, save_mimosa
 from disentree.mimosa.stability.stability import Stability, in_words
 from disentree.mimosa.tree.component import Component
-from disentree.mimosa.tree.lost_enclosures import lost_enclosures, lost_in_words, lost_variables
-from disentree.tables import Codec
-from disentree.utils import progress
+from disentree.mimosa.tree.lost_enclosures import lost_enclosures, lost_variables
 
 if TYPE_CHECKING:
     import networkx
-
-log = logging.getLogger("disentree.mimosa")
-
-STEPS = {  # in the words of progress
-    "representation": "finding a representation",
-    "what exists where": "looking for things that exist in some rows only",
-    "models without structure": "describing the rows without a tree",
-    "subspaces": "looking for exact flats",
-    "noisy subspaces": "looking for flats in noise",
-    "switches": "looking for separate choices",
-    "atlas": "looking for curved leaves",
-    "mixture": "looking for clusters",
-    "classes": "looking for groups that differ in categories",
-    "looking again": "looking again inside the leaves",
-    "hierarchy": "building the tree",
-    "assignment": "placing all rows in the tree",
-    "names": "naming the branches",
-    "description": "measuring the tree",
-    "neighbors": "looking up neighbors",
-    "local SVD": "fitting local planes",
-    "growing": "growing components",
-    "merging": "merging components",
-}
 
 
 class TreeEstimator(ClusterMixin, BaseEstimator):
@@ -138,7 +112,7 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         def name_of(component: int) -> str:
             return f"component {component}{self._name_of(component)}"
 
-        return lost_in_words(self.hierarchy_, self.lost_, self.matches_, name_of)
+        return lost_sentences(self.hierarchy_, self.lost_, self.matches_, name_of)
 
     def _name_of(self, component: int) -> str:
         """The last choice on the way to a component, if it has got a name."""
@@ -233,14 +207,6 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         self.hierarchy_ = renamed(self.hierarchy_, names)
         return self
 
-    def _name_tree(self, X: Any, codec: Codec | None = None) -> None:
-        """Name branches by the reasons for them, if the columns have names."""
-        self.plain_hierarchy_ = self.hierarchy_
-        if is_frame(X):
-            with self._timed("names"):
-                names = tree_names(X, self.hierarchy_, self.labels_, codec)
-                self.hierarchy_ = with_names(self.hierarchy_, names)
-
     # ---------------------------------------------------------------- saving
 
     def save(self, folder: str | os.PathLike[str]) -> None:
@@ -285,7 +251,7 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_rows"}
+        return {name: value for name, value in state.items() if name not in ("_rows", "_maps")}
 
     def _rows_or(self, X: Any) -> Any:
         """The rows that it was fitted to: those that are given, or those that it still has."""
@@ -303,12 +269,3 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
 
     def _check(self, X: Any, fitting: bool = True) -> Shaped[np.ndarray, "n ..."]:
         return as_observations(self, X, fitting)
-
-    @contextmanager
-    def _timed(self, step: str) -> Iterator[None]:
-        start = time.perf_counter()
-        words = STEPS.get(step, f"looking for {step}")  # of the finders, by what they find
-        with progress.step(words, self.verbose, spinner=step != "representation"):
-            yield
-        self.timings_[step] = time.perf_counter() - start
-        log.debug("%s: %.1f s", step, self.timings_[step])

@@ -4,45 +4,39 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Shaped
+from jaxtyping import Float
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.mimosa.base import TreeEstimator
-from disentree.mimosa.coordinates.choosing import (
-    REPRESENTATIONS,
-    Coordinates,
-    choose_coordinates,
-    landmarks,
-    latent_coordinates,
-    white_noise,
-)
+from disentree.mimosa.coordinates.choosing import REPRESENTATIONS, latent_coordinates
 from disentree.mimosa.coordinates.loading import load_representation
 from disentree.mimosa.coordinates.representation import Representation
+from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.density.structureless import Background
 from disentree.mimosa.explain.factors import factor_columns
 from disentree.mimosa.explain.verdict import verdict, what_it_saves
-from disentree.mimosa.inputs import check_common_settings, check_one_of, check_whole, is_frame
-from disentree.mimosa.mixed.estimator import TableTreeEstimator
+from disentree.mimosa.fit import fit
+from disentree.mimosa.inputs import check_common_settings, check_one_of, check_whole, is_frame, remember_columns
+from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.paper.algorithm1_mimosa import PaperMIMOSA
-from disentree.mimosa.search.search import Outcome, latent_finders, search, table_finders, table_inside
-from disentree.mimosa.stability.stability import Found, Stability, product_summary, stability_of
-from disentree.mimosa.tree.arrange import arrange_leaves
-from disentree.mimosa.tree.codes import codes_of, find_matches, log2_density
-from disentree.mimosa.tree.component import Component, components_of
+from disentree.mimosa.search.judge import STRUCTURELESS
+from disentree.mimosa.search.structure import Settings
+from disentree.mimosa.stability.comparing import Found
+from disentree.mimosa.stability.resampling import resample
+from disentree.mimosa.stability.stability import Stability, product_summary, table_summary
+from disentree.mimosa.tree.codes import Encode, leaf_maps
 from disentree.tables import Codec
 from disentree.tables.frames import as_pandas
 from disentree.utils.dask import is_dask, over_blocks
 
-LANDMARKS = {"linear": 20_000, "autoencoder": 200_000}  # the default of `max_landmarks`
-FEWEST_KNOWN = 100  # rows of a table without an empty cell among the numbers, for others to be left out
-CORE = 0.9  # probability of a row's path, for the row to be in the core of its component
 
-
-class MIMOSA(TransformerMixin, TableTreeEstimator):
+class MIMOSA(TransformerMixin, TreeEstimator):
     """Find the tree of manifolds in a data set.
 
     Several finders propose decompositions into leaves: mixtures of Gaussians for clusters, an atlas of charts for
@@ -173,16 +167,20 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         "table_",
         "features_",
         "stability_",
+        "silent_",
         "interrupted_",
         "timings_",
     )
-    # For fits to a part of the rows: how strict tests are, and coordinates if they are to be those of all rows.
-    _rigor: float = 1.0
-    _unasked: tuple[str, ...] = ()  # finders
-    _silent: tuple[str, ...] = ()  # finders that had nothing to offer
-    _coordinates: Coordinates | None = None
-    stability_: Stability | None = None
-    interrupted_: bool = False  # of files without it
+    candidate_: Candidate
+    candidates_: list[dict[str, Any]]
+    saved_bits_: float
+    saved_bits_doubt_: float
+    table_: TableModel | None
+    features_: Float[np.ndarray, "n f"] | None  # of the rows of a table, for the maps of its leaves
+    stability_: Stability | None
+    silent_: tuple[str, ...]  # finders that proposed nothing, and need not be asked for a part of the rows
+    interrupted_: bool
+    _maps: Encode | None = None  # from rows and paths to codes, made when they are first asked for
 
     # ---------------------------------------------------------------- fitting
 
@@ -205,65 +203,27 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         """
         self._check_settings()
         X = as_pandas(X)
-        self.timings_: dict[str, float] = {}
-        self.table_ = self.features_ = self.stability_ = None
-        self.matches_ = []
+        frame = X if is_frame(X) else None
+        if frame is not None:
+            codec = Codec.fit(frame) if codec is None else codec
+        if frame is None or codec is None or codec.schema.is_plain:
+            rows = self._check(X)
+        else:
+            rows = frame
+            remember_columns(self, frame)
+        found = fit(rows, self._settings, self.random_state, codec, frame)
+        for name in (field.name for field in fields(found)):
+            setattr(self, f"{name}_", getattr(found, name))
+        self.local_dimensions_ = found.local_dimensions
+        self.stability_ = self._maps = None
         self._rows = X
-        seeds = np.random.SeedSequence(self.random_state).spawn(4)
-        if is_frame(X):
-            codec = Codec.fit(X) if codec is None else codec
-            if not codec.schema.is_plain:
-                self._fit_table(X, codec, seeds)
-                self.matches_ = find_matches(self)
-                self._name_tree(X, self.table_.codec if self.table_ is not None else codec)
-                return self
-        outcome, Z = self._find(self._check(X), seeds)
-        with self._timed("hierarchy"):
-            self._set_hierarchy(outcome.candidate, Z)
-        with self._timed("assignment"):
-            self._assign(self.candidate_.posteriors(self.embedding_))
-            self.components_ = self._components(self.candidate_.dimensions, self._parents, self._enclosed)
-            self.matches_ = find_matches(self)
-        self._name_tree(X, codec)
         return self
 
-    def _find(
-        self,
-        X: Shaped[np.ndarray, "n ..."],
-        seeds: Sequence[np.random.SeedSequence],
-        known: Bool[np.ndarray, " n"] | None = None,
-    ) -> tuple[Outcome, Float[np.ndarray, "m D"]]:
-        """What the finders found and the judge chose, and the rows in the embedding that they saw: those that are
-        known, if these are not too few."""
-        seen = X if known is None or known.sum() < FEWEST_KNOWN else X[known]
-        with self._timed("representation"):
-            coordinates = self._coordinates
-            if coordinates is None:
-                coordinates = choose_coordinates(seen, self.representation, seeds[0], self.verbose)
-            self.representation_ = coordinates.representation
-            self.embedding_ = self.representation_.transform(X)
-        Z = self.embedding_ if seen is X else self.representation_.transform(seen)
-        most = LANDMARKS[self.representation_.kind] if self.max_landmarks is None else self.max_landmarks
-        Z = Z[landmarks(Z, int(most), seeds[1])]
-        self._floor, columns = coordinates.floor, coordinates.columns
-        if columns is None:
-            finders, inside = latent_finders(self.n_neighbors, self._workers), None
-        else:
-            noise = white_noise(seen, columns)
-            finders = table_finders(self._floor, columns, noise, self.n_neighbors, self._workers, self._rigor)
-            inside = table_inside(columns, self.n_neighbors, self._workers)
-        finders = [finder for finder in finders if finder.name not in self._unasked]
-        outcome = search(Z, self._floor, columns, finders, seeds[2], self._timed, inside, self._rigor)
-        self.candidates_, self._silent = outcome.table, outcome.silent
-        self.interrupted_ = outcome.interrupted
-        self.description_length_ = outcome.description_length
-        self.saved_bits_, self.saved_bits_doubt_ = outcome.saved_bits, outcome.doubt
-        return outcome, Z
-
-    def _assign(self, proba: Float[np.ndarray, "n paths"]) -> None:
-        self.labels_ = proba.argmax(axis=1)
-        self.core_labels_ = np.where(proba.max(axis=1) >= CORE, self.labels_, -1)
-        self.local_dimensions_ = np.array([path.dimension for path in self.hierarchy_.paths])[self.labels_]
+    @property
+    def _settings(self) -> Settings:
+        own = ("n_neighbors", "representation", "max_landmarks")
+        given = {name: getattr(self, name) for name in own}
+        return Settings(**given, n_jobs=self._workers, verbose=bool(self.verbose))
 
     def predict(self, X: Any) -> Any:
         """The likeliest path of new rows.
@@ -298,7 +258,8 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         if self.table_ is None:
             return self.candidate_.posteriors(self._transform(X))
         cells = self.table_.codec.read(X)
-        return self._table_proba(cells, self._core(cells))
+        Z = self.table_.embed(cells, self.representation_)
+        return self.table_.posteriors(self.candidate_, self.hierarchy_, cells, Z)
 
     def outlier_score(self, X: Any) -> Float[np.ndarray, " n"]:
         """How strange new rows are: the bits that each takes more than training rows do on average.
@@ -333,10 +294,13 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
             (`matches_`). `COFHAE` learns curved maps where those are better.
         """
         paths = self.predict_proba(X).argmax(axis=1)
+        if self._maps is None:
+            fitted = self.embedding_ if self.features_ is None else self.features_
+            self._maps = leaf_maps(fitted, self.hierarchy_, self.labels_, self.matches_)
         if self.table_ is None:
-            return codes_of(self, self._transform(X), paths)
+            return self._maps(self._transform(X), paths)
         codec = self.table_.codec
-        return codes_of(self, codec.features(codec.read(X)), paths)
+        return self._maps(codec.features(codec.read(X)), paths)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the variables of `hierarchy_`.
@@ -369,12 +333,20 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         float
             Higher is better; only differences mean something.
         """
-        return float(log2_density(self, self._transform(X)).mean())
+        Z = self._transform(X)
+        # with the broad background that the judge gives to every candidate, so that one strange row does not
+        # decide
+        broad = Background.fit(self.embedding_, np.full(Z.shape[1], np.finfo(float).tiny))
+        bits = float(broad.mixed(self.candidate_.log_density(Z), Z).mean()) / np.log(2)
+        if self.representation_.kind != "linear" or not Z.shape[1]:
+            return bits
+        back = np.linalg.pinv(np.asarray(self.representation_.weights, dtype=np.float64))
+        return float(bits - 0.5 * np.linalg.slogdet(back @ back.T)[1] / np.log(2))
 
     def _transform(self, X: Any) -> Float[np.ndarray, "n D"]:
         check_is_fitted(self)
         if self.table_ is not None:
-            return self._core(self.table_.codec.read(X))
+            return self.table_.embed(self.table_.codec.read(X), self.representation_)
         return self.representation_.transform(self._check(X, fitting=False))
 
     def stability(
@@ -411,23 +383,20 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         >>> print(MIMOSA(n_jobs=1).fit(ds.X).stability(n_resamples=3).verdict)
         A tree is well supported: 2 leaves.
         """
-        rows = self._rows_or(X)
-        codec = None if self.table_ is None else self.table_.codec
-        coordinates = None
+        rows, settings = self._rows_or(X), replace(self._settings, skipped=self.silent_)
         if self.representation_.kind == "autoencoder":  # a network for each resample would take too long
-            rows, coordinates = self.embedding_, latent_coordinates(self.embedding_)
-        self.stability_ = stability_of(
-            self,
+            rows = self.embedding_
+            settings = replace(settings, coordinates=latent_coordinates(rows))
+        elif self.table_ is None:
+            rows = self._check(rows, fitting=False)
+        self.stability_ = resample(
             rows,
-            Found.of(self),
+            Found(self.hierarchy_, self.labels_, [c.parent for c in self.components_]),
+            settings,
+            None if self.table_ is None else self.table_.codec,
             n_resamples=n_resamples,
             fraction=fraction,
-            n_jobs=self.n_jobs,
             checkpoint=checkpoint,
-            codec=codec,
-            coordinates=coordinates,
-            unasked=self._silent,
-            verbose=bool(self.verbose),
             seconds=sum(self.timings_.values()),
         )
         return self.stability_
@@ -447,13 +416,15 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         """
         tree = super().summary()
         if self.table_ is not None:
-            tree = "\n".join([self._table_summary(), *self._lost_in_words()])
-        if self.table_ is None and factor_columns(self.hierarchy_):
+            described = table_summary(self.table_, self.hierarchy_, self.labels_, self.stability_)
+            tree = "\n".join([described, *self._lost_in_words()])
+        elif factor_columns(self.hierarchy_):
             head = tree.partition("\n")[0]
             tree = f"{head}\n{product_summary(self.hierarchy_, self.labels_, self.stability_)}"
-        if np.isnan(self.saved_bits_):  # saved by a version that compared nothing
-            return tree
-        found = what_it_saves(self.candidates_, self._found_by(), self.saved_bits_, self.saved_bits_doubt_)
+        finder = self.candidates_[0]["finder"]
+        if self.table_ is not None and self.table_.branches:
+            finder = "what exists where" + ("" if finder in STRUCTURELESS else f", and {finder}")
+        found = what_it_saves(self.candidates_, finder, self.saved_bits_, self.saved_bits_doubt_)
         return f"{self.verdict_}\n{tree}\n{found}"
 
     # ---------------------------------------------------------------- the steps
@@ -464,18 +435,6 @@ class MIMOSA(TransformerMixin, TableTreeEstimator):
         check_one_of(self, "representation", REPRESENTATIONS)
         if self.max_landmarks is not None:
             check_whole(self, "max_landmarks", 2)
-
-    def _components(
-        self, dimensions: Sequence[int], parents: Sequence[int | None], enclosed: Sequence[tuple[int, ...]]
-    ) -> list[Component]:
-        labels = (self.labels_, self.core_labels_)
-        return components_of(self.embedding_, *labels, dimensions, parents, enclosed)
-
-    def _set_hierarchy(self, found: Any, Z: Float[np.ndarray, "n D"]) -> None:
-        """The tree of the chosen leaves, which are numbered by its paths."""
-        tree = arrange_leaves(found, Z)
-        self.hierarchy_, self.candidate_ = tree.hierarchy, tree.candidate
-        self._parents, self._enclosed = tree.parents, tree.enclosed
 
     @classmethod
     def _loadable(cls) -> Sequence[type[TreeEstimator]]:

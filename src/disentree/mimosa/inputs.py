@@ -61,6 +61,15 @@ def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.n
     return array
 
 
+def remember_columns(estimator: Any, frame: Any) -> None:
+    """The names of a frame's columns, as scikit-learn keeps them, and the shape of a row."""
+    if len(frame) < 2:
+        raise ValueError(f"X must have at least 2 rows, got {len(frame)}")
+    estimator.shape_ = (frame.shape[1],)
+    estimator.n_features_in_ = frame.shape[1]
+    estimator.feature_names_in_ = np.array([str(name) for name in frame.columns], dtype=object)
+
+
 def check_common_settings(estimator: Any) -> None:
     """The parameters that the default and the paper's MIMOSA share."""
     if estimator.random_state is not None:

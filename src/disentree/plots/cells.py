@@ -57,6 +57,12 @@ class CellStyle:
     def width(self) -> float:
         return 0.62 if self.kind == "image" else 0.85 if self.kind == "line" else 0.8
 
+    def bars(self, x: Num[np.ndarray, " d"]) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"], float]:
+        """Of each bar in a cell its length, to the right of the middle, and the height of its center, from top to
+        bottom as a table's columns from left to right; and the distance between centers."""
+        step = 0.94 / max(1, len(x))
+        return 0.47 * np.clip(x / self.high, -1, 1), 0.97 - (np.arange(len(x)) + 0.5) * step, step
+
 
 def draw_cell(
     ax: Axes,
@@ -87,13 +93,11 @@ def draw_cell(
                 LineCollection([[(left, zero), (left + 1, zero)]], colors="0.88", linewidths=0.7, zorder=0)
             )
     else:
-        d = len(x)
-        share = 0.47 * np.clip(x / style.high, -1, 1)
-        step = 0.94 / d
-        patches = []
-        for j, length in enumerate(share):  # from top to bottom, as a table's columns from left to right
-            base = bottom + 0.97 - (j + 1) * step + 0.12 * step
-            patches.append(Rectangle((left + 0.5 + min(0.0, length), base), abs(length), 0.76 * step))
+        lengths, centers, step = style.bars(x)
+        patches = [
+            Rectangle((left + 0.5 + min(0.0, length), bottom + y - 0.38 * step), abs(length), 0.76 * step)
+            for length, y in zip(lengths, centers, strict=True)
+        ]
         ax.add_collection(PatchCollection(patches, facecolors=[color], linewidths=0))
         middle = [(left + 0.5, bottom), (left + 0.5, bottom + 1)]
         ax.add_collection(LineCollection([middle], colors="0.8", linewidths=0.7, zorder=0))
@@ -103,10 +107,9 @@ def draw_cell(
 
 def name_bars(ax: Axes, style: CellStyle, left: float, bottom: float, fontsize: float = 6.5) -> None:
     """The names of a table's columns, to the left of a cell."""
-    step = 0.94 / max(1, len(style.names))
-    for j, name in enumerate(style.names):
-        y = bottom + 0.97 - (j + 0.5) * step
-        ax.text(left - 0.06, y, plain(name, 18), ha="right", va="center", fontsize=fontsize, color="0.3")
+    _, centers, _ = style.bars(np.zeros(len(style.names)))
+    for name, y in zip(style.names, centers, strict=True):
+        ax.text(left - 0.06, bottom + y, plain(name, 18), ha="right", va="center", fontsize=fontsize, color="0.3")
 
 
 def plain(text: str, at_most: int = 40) -> str:

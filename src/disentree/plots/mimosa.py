@@ -63,12 +63,8 @@ def draw_mimosa(m: TreeEstimator, true_paths: ArrayLike | None = None, *, max_po
     groups = [dims] if len(m.components_) <= len(COLORS) else [[d] for d in dims]
     # of the paper's algorithm, until it is saved; none for others
     pieces: list[np.ndarray] = [m.pieces_] if hasattr(m, "pieces_") else []  # type: ignore[attr-defined]
-    widths = [
-        4.2,
-        *(4.2 for _ in pieces),
-        4.2 if len(groups) == 1 else 2.6 * len(groups),
-        _tree_width(m),
-    ]
+    components_width = 4.2 if len(groups) == 1 else 2.6 * len(groups)
+    widths = [4.2, *(4.2 for _ in pieces), components_width, _tree_width(m)]
     figure = plt.figure(figsize=(sum(widths), 4.4), layout="constrained")
     parts: Any = figure.subfigures(1, len(widths), width_ratios=widths)
     left, *before, middle, right = parts
@@ -90,11 +86,10 @@ def draw_mimosa(m: TreeEstimator, true_paths: ArrayLike | None = None, *, max_po
     for i, group in enumerate(groups):
         ax = middle.add_subplot(1, len(groups), i + 1, projection=kind)
         labels = m.core_labels_
+        rows = np.ones(len(labels), dtype=bool)
         if len(groups) > 1:
             rows = np.isin(labels, [c for c, found in enumerate(m.components_) if found.dimension in group])
             ax.set_title(f"{group[0]}-D", fontsize=9)
-        else:
-            rows = np.ones(len(labels), dtype=bool)
         # the same limits everywhere, so that panels can be compared
         for axis, column in zip("xyz", view.T, strict=False):
             if np.ptp(column) > 0:
@@ -204,8 +199,7 @@ def draw_embedding(
     if hasattr(ax, "zaxis"):
         _bare_box(ax)
     else:
-        ax.set_xticks([])
-        ax.set_yticks([])
+        ax.set(xticks=[], yticks=[])
     return ax
 
 
@@ -226,9 +220,7 @@ def draw_found_hierarchy(m: TreeEstimator, *, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from disentree import MIMOSA
-    >>> from disentree.datasets import load_dataset
-    >>> m = MIMOSA().fit(load_dataset("chopsticks-depth2-slope", n_samples=1000, seed=0).X)
-    >>> ax = draw_found_hierarchy(m)
+    >>> ax = draw_found_hierarchy(MIMOSA().fit(np.eye(2).repeat(50, axis=0)))
     """
     root, extent = place(m.hierarchy_.root)
     # A figure of its own is as wide as names of 9 points need; in a panel they are as large as it has room for.
@@ -240,9 +232,7 @@ def draw_found_hierarchy(m: TreeEstimator, *, ax: Axes | None = None) -> Axes:
         y = box.y - BOX_HEIGHT / 2 - 0.3
         ax.scatter([box.x], [y], s=70, marker="o", color=colors[c], zorder=3)
         share = 100 * m.components_[c].size / len(m.labels_)
-        text = (
-            f"{m.components_[c].dimension}-D\n{share:.0f} %" if share >= 1 else f"{m.components_[c].dimension}-D"
-        )
+        text = f"{m.components_[c].dimension}-D" + (f"\n{share:.0f} %" if share >= 1 else "")
         ax.text(box.x, y - 0.28, text, ha="center", va="top", fontsize=7, color="0.3")
         bottom = min(bottom, y - 1.0)
     ax.set_ylim(min(bottom, ax.get_ylim()[0]), ax.get_ylim()[1])
@@ -268,9 +258,7 @@ def draw_spectrum(m: TreeEstimator, *, ax: Axes | None = None, n_shown: int = 40
     Examples
     --------
     >>> from disentree import MIMOSA
-    >>> from disentree.datasets import load_dataset
-    >>> m = MIMOSA().fit(load_dataset("chopsticks-depth2-slope", n_samples=1000, seed=0).X)
-    >>> ax = draw_spectrum(m)
+    >>> ax = draw_spectrum(MIMOSA().fit(np.eye(2).repeat(50, axis=0)))
     """
     if ax is None:
         ax = plt.subplots(figsize=(4.6, 3.2), layout="constrained")[1]
@@ -284,8 +272,7 @@ def draw_spectrum(m: TreeEstimator, *, ax: Axes | None = None, n_shown: int = 40
             ax.axvline(dims + 0.5, color="0.5", lw=1, ls="--")
     else:
         ax.text(0.5, 0.5, "no spectrum: the data is constant", ha="center", transform=ax.transAxes, fontsize=9)
-    ax.set_xlabel("singular value")
-    ax.set_ylabel("relative to the largest")
+    ax.set(xlabel="singular value", ylabel="relative to the largest")
     ax.set_title(f"{m.representation_.kind} representation, {dims}-D", fontsize=10)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.grid(axis="y", alpha=0.25)
@@ -309,9 +296,7 @@ def draw_local_dimensions(m: TreeEstimator, *, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from disentree import MIMOSA
-    >>> from disentree.datasets import load_dataset
-    >>> m = MIMOSA().fit(load_dataset("chopsticks-depth2-slope", n_samples=1000, seed=0).X)
-    >>> ax = draw_local_dimensions(m)
+    >>> ax = draw_local_dimensions(MIMOSA().fit(np.eye(2).repeat(50, axis=0)))
     """
     if ax is None:
         ax = plt.subplots(figsize=(4.6, 3.2), layout="constrained")[1]
@@ -325,9 +310,8 @@ def draw_local_dimensions(m: TreeEstimator, *, ax: Axes | None = None) -> Axes:
     index = np.arange(top + 1)
     ax.bar(index, counts, color="0.82", label="points")
     ax.bar(index, np.minimum(found, counts), width=0.5, color=BLUE, label="in a component")
-    ax.set_xticks(index if top <= 20 else index[::5])
-    ax.set_xlabel(f"local dimension (of {top})")
-    ax.set_ylabel("points")
+    ticks = index if top <= 20 else index[::5]
+    ax.set(xticks=ticks, xlabel=f"local dimension (of {top})", ylabel="points")
     ax.legend(fontsize=8, frameon=False)
     return ax
 

@@ -98,14 +98,13 @@ def draw_pairwise(
             ax.text(x + 17, y, f"{score:.3f}", va="center", ha="center", fontsize=8)
     known = [score for score, _ in parts if score is not None]
     if known:
-        ax.text(len(columns) * step + 21, -6, f"R4c\n{np.mean(known):.3f}", ha="center", va="bottom",
-                fontsize=9, weight="bold")  # fmt: skip
+        style = {"ha": "center", "va": "bottom", "fontsize": 9, "weight": "bold"}
+        ax.text(len(columns) * step + 21, -6, f"R4c\n{np.mean(known):.3f}", **style)
     right = len(columns) * step + (40 if known else -GAP)
     ax.set(xlim=(-3, right), ylim=(len(rows) * step - GAP + 2, -3))
-    ax.set_xticks(
-        [j * step + PIXELS / 2 - 0.5 for j in range(len(columns))], [plain(_title(z), 24) for z in columns]
-    )
-    ax.set_yticks([i * step + PIXELS / 2 - 0.5 for i in range(len(rows))], [plain(_title(v), 24) for v in rows])
+    for set_ticks, variables in ((ax.set_xticks, columns), (ax.set_yticks, rows)):
+        middles = np.arange(len(variables)) * step + PIXELS / 2 - 0.5
+        set_ticks(middles, [plain(_title(v), 24) for v in variables])
     ax.xaxis.tick_top()
     ax.tick_params(axis="x", rotation=60 if len(columns) > 4 else 0, length=0, labelsize=8)
     ax.tick_params(axis="y", length=0, labelsize=8)

@@ -58,10 +58,8 @@ def draw_reconstructions(
     >>> X = np.sin(np.linspace(0, 6, 30) + np.arange(5)[:, None])
     >>> ax = draw_reconstructions(X, X + 0.1)
     """
-    if X.shape != X_reconstructed.shape:
-        raise ValueError(
-            f"X and X_reconstructed must have the same shape, got {X.shape} and {X_reconstructed.shape}"
-        )
+    if X.shape != (shape := X_reconstructed.shape):
+        raise ValueError(f"X and X_reconstructed must have the same shape, got {X.shape} and {shape}")
     if not len(X):
         raise ValueError("X must have at least one row")
     if n_examples < 1:
@@ -115,7 +113,6 @@ def _over(ax: Axes, x: Num[np.ndarray, " d"], style: CellStyle, left: float, bot
     if style.kind == "line":
         draw_cell(ax, x, style, left, bottom, color, frame=False, linewidths=1.2)
         return
-    step = 0.94 / len(x)
-    at = left + 0.5 + 0.47 * np.clip(x / style.high, -1, 1)
-    y = bottom + 0.97 - (np.arange(len(x)) + 0.5) * step
-    ax.vlines(at, y - 0.42 * step, y + 0.42 * step, color=color, lw=2.0)
+    lengths, centers, step = style.bars(x)
+    y = bottom + centers
+    ax.vlines(left + 0.5 + lengths, y - 0.42 * step, y + 0.42 * step, color=color, lw=2.0)

@@ -10,10 +10,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from disentree.datasets import dataset_info
-from disentree.datasets.user_files import ARRAYS, TABLES, digest_of, options_of
+from disentree.datasets.files.user_files import ARRAYS, TABLES, digest_of, options_of
 from disentree.errors import UserError
 from disentree.runs.models import find_model
 
@@ -83,14 +83,6 @@ class RunConfig(BaseModel):
     epochs: int | None = Field(default=None, ge=1)
     held_out: float = Field(default=0.1, gt=0, lt=1)
     resamples: int | None = Field(default=None, ge=0)
-
-    @field_validator("options")
-    @classmethod
-    def _rename_options(cls, options: dict[str, Any]) -> dict[str, Any]:
-        """Options of older runs by the names that they have now."""
-        renamed = {{"standardise": "standardize"}.get(name, name): value for name, value in options.items()}
-        renamed.pop("categorical", None)  # columns of text are always in use now
-        return renamed
 
     @classmethod
     def of(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -16,26 +18,15 @@ class Model:
     """A model by its name on the command line.
 
     The class has the constructors ``quick()`` and ``paper()`` beside its own, the methods
-    ``fit(X, hierarchy=, paths=)``, ``transform``, ``inverse_transform``, ``save`` and ``load``, and once fitted
-    the attributes ``hierarchy_`` and ``history_``.
-
-    Attributes
-    ----------
-    title : str
-        What tables and figures call it.
-    module, class_name : str
-        Where its class is; imported when it is needed, because it imports torch.
-    kind : {"cofhae", "baseline", "ablation"}
-        Ablations are those of COFHAE in the paper.
-    needs_codes : bool, default=False
-        Whether it is trained on the true codes.
+    ``fit(X, hierarchy=, paths=)``, ``transform``, ``inverse_transform``, ``in_features``, ``save`` and ``load``,
+    and once fitted the attributes ``hierarchy_`` and ``history_``.
     """
 
-    title: str
-    module: str
+    title: str  # in tables and figures
+    module: str  # where its class is: imported when it is needed, because it imports torch
     class_name: str
-    kind: Literal["cofhae", "baseline", "ablation"]
-    needs_codes: bool = False
+    kind: Literal["cofhae", "baseline", "ablation"]  # ablations are those of COFHAE in the paper
+    needs_codes: bool = False  # whether it is trained on the true codes
 
     def load_class(self) -> Any:
         """The class itself."""
@@ -43,6 +34,7 @@ class Model:
             return getattr(import_module(self.module), self.class_name)
 
 
+AGAIN = "`disentree run` with the same settings makes it again"
 _BASELINES, _ABLATIONS = "disentree.baselines", "disentree.baselines.ablations"
 
 # To add a model, write its class and name it here.
@@ -70,34 +62,42 @@ def names_of(kind: Literal["cofhae", "baseline", "ablation"]) -> tuple[str, ...]
 
 
 def find_model(name: str) -> Model:
-    """A model by its name.
-
-    Raises
-    ------
-    UserError
-        If there is no model of this name; it lists those that there are.
-    """
+    """A model by its name, or an error that lists those that there are."""
     if name not in MODELS:
         raise UserError(f"there is no model {name!r}; known: {', '.join(MODELS)}")
     return MODELS[name]
 
 
 def load_model(name: str, folder: Path, device: str = "auto") -> Any:
-    """Load the model that a run has saved in its folder."""
+    """Load the model that a run has saved in its folder. It takes rows as they are in the run's file."""
     for file in ("model.safetensors", "model.json"):
         if not (folder / file).is_file():
-            raise UserError(f"{folder / file} is missing; `disentree run` with the same settings makes it again")
+            raise UserError(f"{folder / file} is missing; {AGAIN}")
     cls = find_model(name).load_class()
     from disentree.training.session import pick_device
 
     pick_device(device)  # an error if there is none
+    with _in_a_sentence(f"the model in {folder}"):
+        return cls.load(folder, device=device)
+
+
+def load_mimosa(folder: Path) -> Any:
+    """Load the MIMOSA that a run has saved."""
+    from disentree.mimosa import MIMOSA
+
+    with _in_a_sentence(f"the MIMOSA in {folder}"):
+        return MIMOSA.load(folder)
+
+
+@contextmanager
+def _in_a_sentence(what: str) -> Iterator[None]:
+    """Within the block, files that are not what such a model has saved end in one sentence."""
     try:
-        model = cls.load(folder, device=device)
-        model.table_ = model.units_ = None  # a run's own files are in the units of the model
-        return model
-    except (UserError, OSError, MemoryError):
+        yield
+    except (UserError, MemoryError):
         raise
-    except Exception as error:  # the files are not what a model of this class has saved
-        problem = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        again = "`disentree run` with the same settings makes it again"
-        raise UserError(f"the model in {folder} cannot be loaded ({problem.splitlines()[0]}): {again}") from None
+    except Exception as error:
+        if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+            raise
+        problem = str(error) if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: {error}"
+        raise UserError(f"{what} cannot be loaded ({problem.splitlines()[0]}): {AGAIN}") from None

@@ -5,15 +5,15 @@
     data.json          what the data is and what was done to it
     hierarchy.json     the tree
     labels.npz         which rows were trained on and held out, and the path of each
-    structure.json     how the tree was found, and representation.safetensors, the initial representation of
-                       images
-    model.safetensors  the trained model, with model.json
+    structure.json     how the tree was found, for people
+    mimosa/            the MIMOSA that found it, as `MIMOSA.save` writes it
+    model.safetensors  the trained model, with model.json, as `COFHAE.save` writes it
     learned.npz        codes of the held-out rows, and true.npz where they are known
     samples.npz        a few held-out rows of each path and their reconstructions
     metrics.json       scores
-    leaves.json        a table's columns in each leaf, typical rows, and what each variable does to the columns
+    leaves.json        a table's columns in each leaf, and typical rows
     map.npz            where rows lie in two dimensions, for the explorer
-    explanation.json   why the tree branches where it does, in terms of columns
+    explanation.json   why the tree branches where it does, and what each variable does, in terms of columns
     names.json         names for branches and variables, which the report and the page show; yours to edit
     stability.json     how often each leaf came back in resamples of the rows
     figures/           pictures of the above
@@ -25,25 +25,25 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from disentree._version import __version__
 from disentree.datasets import UserData
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
 from disentree.runs.config import RunConfig
-from disentree.runs.files.json_files import read_events, read_json, read_sealed, sealed
+from disentree.runs.data import load_data, split_rows
+from disentree.runs.files.folder import Folder
+from disentree.runs.files.json_files import read_events, read_sealed
 from disentree.runs.files.schemas import (
     DataDescription,
     Metrics,
@@ -51,22 +51,20 @@ from disentree.runs.files.schemas import (
     StructureDescription,
     problem_of_arrays,
 )
-from disentree.runs.models import load_model
-from disentree.runs.steps.data import load_data, split_rows
-from disentree.utils.arrays import read_arrays
-from disentree.utils.files import atomic_path, naming, open_without_links, write_json, write_npz
-from disentree.utils.versions import build_versions
+from disentree.runs.models import load_mimosa, load_model
 
 log = logging.getLogger(__name__)
 
-FORMAT = 1
+FORMAT = 2
 AFTER_A_CHANGE = ("stability", "figures", "report")  # stages that another number of resamples makes again
 # Held by the process that is at work in the folder. It stays when a run is started over, and is removed only
 # with a folder in which nothing was finished.
 LOCK = ".lock"
+MIMOSA_FOLDER = "mimosa"
+_NOT_A_TREE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 
 
-class Run:
+class Run(Folder):
     """A run folder: its settings, and the files in it.
 
     `disentree.runs.start_run` makes one and `disentree.runs.finish_run` does its stages.
@@ -94,55 +92,9 @@ class Run:
     """
 
     def __init__(self, folder: str | os.PathLike[str], config: RunConfig, about: Mapping[str, Any]) -> None:
-        self.folder = Path(folder)
+        super().__init__(folder, f"`{config.command(folder)}` makes it again")
         self.config = config
         self.about = about
-
-    @classmethod
-    def create(cls, config: RunConfig, folder: str | os.PathLike[str]) -> Run:
-        """Write the settings of a new run to a folder that holds none.
-
-        Parameters
-        ----------
-        config : RunConfig
-            The settings.
-        folder : str or path
-            The folder, which is made if it does not exist.
-
-        Returns
-        -------
-        Run
-        """
-        about = {
-            "format": FORMAT,
-            "config": config.model_dump(),
-            "command": config.command(folder),
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "versions": build_versions(),
-        }
-        run = cls(folder, config, about)
-        run.log_event("created", about=about)  # first: config.json can be restored from it
-        run.write_sealed("config.json", about)
-        return run
-
-    def with_resamples(self, resamples: int | None) -> Run:
-        """Write another number of resamples to the settings.
-
-        Parameters
-        ----------
-        resamples : int or None
-            How many; None for as many as is usual.
-
-        Returns
-        -------
-        Run
-        """
-        config = self.config.model_copy(update={"resamples": resamples})
-        about = {**self.about, "config": config.model_dump(), "command": config.command(self.folder)}
-        changed = Run(self.folder, config, about)
-        changed.log_event("changed", about=about)
-        changed.write_sealed("config.json", about)
-        return changed
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Run:
@@ -160,7 +112,7 @@ class Run:
         Raises
         ------
         UserError
-            If the folder holds no run, or one that is damaged or made by a newer version.
+            If the folder holds no run, or one that is damaged or of another format.
         """
         folder = Path(folder)
         if not folder.is_dir():
@@ -170,8 +122,9 @@ class Run:
         except UserError as error:
             for event in reversed(read_events(folder)):
                 if "about" in event:  # as it was created, or changed later
+                    run = cls._from_about(folder, event["about"])
                     log.warning("%s; its content is taken from events.jsonl", str(error).partition(":")[0])
-                    return cls._from_about(folder, event["about"])
+                    return run
             if not (folder / "config.json").exists():
                 raise UserError(f"{folder} is not a run folder: it has no config.json") from None
             raise
@@ -182,13 +135,18 @@ class Run:
         path = folder / "config.json"
         if not isinstance(about, dict) or not isinstance(about.get("config"), dict):
             raise UserError(f"{path} is not a run configuration")
-        version = about.get("format", 0)
-        if not isinstance(version, int) or version > FORMAT:
-            raise UserError(f"{folder} was made by a newer disentree than {__version__}")
         texts = about.get("versions", {})
         if not isinstance(texts, dict) or not all(isinstance(v, str) for v in texts.values()):
             raise UserError(f"{path} is not a run configuration")
         about = {"command": "disentree run", "created": "", **about, "versions": {"disentree": "unknown", **texts}}
+        version, made_by = about.get("format", FORMAT), about["versions"]["disentree"]
+        if not isinstance(version, int) or version > FORMAT:
+            raise UserError(f"{folder} was made by a newer disentree than {__version__}")
+        if version < FORMAT:
+            again = "run it again in another folder, or here with --force"
+            raise UserError(
+                f"{folder} was made by disentree {made_by}, whose run folders are not read any more: {again}"
+            )
         try:
             return cls(folder, RunConfig(**about["config"]), about)
         except (ValidationError, TypeError) as error:
@@ -220,52 +178,31 @@ class Run:
     @property
     def about_data(self) -> dict[str, Any]:
         """What ``data.json`` says about the data."""
-        return self._read("data.json", DataDescription)
+        return self.read_checked("data.json", DataDescription)
 
     @property
     def structure(self) -> dict[str, Any]:
         """What ``structure.json`` says about how the tree was found."""
-        return self._read("structure.json", StructureDescription)
-
-    def _read(self, name: str, schema: type[BaseModel]) -> dict[str, Any]:
-        """What a JSON file of the folder holds, if it is of a schema."""
-        try:
-            return schema.model_validate(self.read_json(name)).model_dump(by_alias=True)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            problem = f"{where}: {first['msg']}" if where else first["msg"]
-            raise UserError(self._damaged(name, problem)) from None
-
-    def read_optional(self, name: str, schema: type[BaseModel]) -> dict[str, Any] | None:
-        """What a JSON file of the folder holds that runs of older versions do not have.
-
-        Parameters
-        ----------
-        name : str
-            The file.
-        schema : type of BaseModel
-            What it must be.
-
-        Returns
-        -------
-        dict or None
-            None if there is no such file.
-        """
-        return self._read(name, schema) if (self.folder / name).exists() else None
+        return self.read_checked("structure.json", StructureDescription)
 
     @property
     def hierarchy(self) -> Hierarchy:
         """The tree that was found or given."""
+        about = self.read_json("hierarchy.json")
         try:
-            return Hierarchy.from_dict(self.read_json("hierarchy.json"))
-        except UserError:
-            raise
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-            raise UserError(self._damaged("hierarchy.json", error)) from None
+            return Hierarchy.from_dict(about)
+        except _NOT_A_TREE as error:
+            raise self.damaged("hierarchy.json", error) from None
+
+    @property
+    def mimosa(self) -> Any:
+        """The fitted MIMOSA that found the tree; None if it was given, or part of the data."""
+        if not (self.folder / MIMOSA_FOLDER / "mimosa.json").is_file():
+            return None
+        return load_mimosa(self.folder / MIMOSA_FOLDER)
 
     def model(self, device: str = "auto") -> Any:
-        """The trained model.
+        """The trained model, for features: rows as `data.X` has them.
 
         Parameters
         ----------
@@ -277,7 +214,7 @@ class Run:
         estimator
             Of the class that `config.model` names.
         """
-        return load_model(self.config.model, self.folder, device)
+        return load_model(self.config.model, self.folder, device).in_features()
 
     def codes(self, name: Literal["learned", "true"]) -> tuple[Float[np.ndarray, "n v"], Hierarchy] | None:
         """Codes of the held-out rows.
@@ -295,17 +232,33 @@ class Run:
         path = self.folder / f"{name}.npz"
         if name == "true" and not path.is_file():
             return None
-        arrays = self.read_npz(f"{name}.npz", "codes", "hierarchy")
+        arrays = self.read_arrays(f"{name}.npz", "codes", "hierarchy")
         try:
             hierarchy = Hierarchy.from_json(str(arrays["hierarchy"]))
             return hierarchy.validate(arrays["codes"]), hierarchy
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-            raise UserError(self._damaged(f"{name}.npz", error)) from None
+        except _NOT_A_TREE as error:
+            raise self.damaged(f"{name}.npz", error) from None
+
+    @property
+    def learned(self) -> tuple[Float[np.ndarray, "n v"], Hierarchy]:
+        """The learned codes of the held-out rows, and the model's tree."""
+        found = self.codes("learned")
+        assert found is not None
+        return found
+
+    @property
+    def learned_tree(self) -> tuple[Hierarchy, Int[np.ndarray, " n"]]:
+        """The model's tree and the path of each training row in it; of each held-out row if it is not the tree
+        that the model was given, for then (in flat models) nothing says which path a row should be on."""
+        codes, hierarchy = self.learned
+        if hierarchy == self.hierarchy:
+            return hierarchy, self.read_npz("labels.npz", "labels")["labels"]
+        return hierarchy, hierarchy.path_of(codes)
 
     @property
     def metrics(self) -> dict[str, Any]:
         """The scores."""
-        return self._read("metrics.json", Metrics)
+        return self.read_checked("metrics.json", Metrics)
 
     @property
     def stages(self) -> dict[str, dict[str, Any]]:
@@ -334,51 +287,8 @@ class Run:
         """The file of the report."""
         return self.folder / "report.html"
 
-    # ---------------------------------------------------------------- reading and writing
-
-    def read_json(self, name: str) -> Any:
-        """What a JSON file of the folder holds.
-
-        Parameters
-        ----------
-        name : str
-            The file.
-
-        Returns
-        -------
-        object
-        """
-        try:
-            return read_json(self.folder / name)
-        except UserError as error:
-            raise UserError(f"{error}: {self.advice}") from None
-
-    def write_json(self, name: str, value: Any) -> None:
-        """Write a JSON file of the folder.
-
-        Parameters
-        ----------
-        name : str
-            The file.
-        value : object
-            What it holds.
-        """
-        write_json(self.folder / name, value)
-
-    def write_sealed(self, name: str, value: dict[str, Any]) -> None:
-        """Write a JSON file of the folder with a checksum of itself, as no other file has one of it.
-
-        Parameters
-        ----------
-        name : str
-            The file.
-        value : dict
-            What it holds.
-        """
-        write_json(self.folder / name, sealed(value))
-
     def read_npz(self, name: str, *needed: str) -> dict[str, np.ndarray]:
-        """The arrays of an npz file of the folder.
+        """The arrays of an npz file of the folder; those of ``labels.npz`` and ``samples.npz`` are checked.
 
         Parameters
         ----------
@@ -391,61 +301,11 @@ class Run:
         -------
         dict of str to array
         """
-        try:
-            arrays = read_arrays(self.folder / name, *needed)
-        except FileNotFoundError:
-            raise UserError(f"{self.folder / name} is missing: {self.advice}") from None
-        except UserError as error:
-            raise UserError(f"{error}: {self.advice}") from None
+        arrays = self.read_arrays(name, *needed)
         if name in ("labels.npz", "samples.npz"):
-            about, learned = self.about_data, self.codes("learned") if name == "samples.npz" else None
-            hierarchy = self.hierarchy if learned is None else learned[1]  # a flat model has its own
+            about = self.about_data
+            hierarchy = self.learned[1] if name == "samples.npz" else self.hierarchy  # a flat model has its own
             expected = {"n_rows": about["n_rows"], "n_paths": len(hierarchy.paths), "shape": tuple(about["shape"])}
             if problem := problem_of_arrays(arrays, **expected):
-                raise UserError(self._damaged(name, problem))
+                raise self.damaged(name, problem)
         return arrays
-
-    def write_npz(self, name: str, **arrays: Any) -> None:
-        """Write an npz file of the folder.
-
-        Parameters
-        ----------
-        name : str
-            The file.
-        **arrays
-            Its arrays.
-        """
-        with atomic_path(self.folder / name) as temporary:
-            write_npz(temporary, {key: np.asarray(value) for key, value in arrays.items()})
-
-    def log_event(self, event: str, **more: Any) -> None:
-        """Append a line to events.jsonl.
-
-        Parameters
-        ----------
-        event : str
-            What happened.
-        **more
-            More about it, as JSON has it.
-        """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **more}
-        path = self.folder / "events.jsonl"
-        handle = open_without_links(path, os.O_RDWR | os.O_APPEND)
-        with naming(path), os.fdopen(handle, "ab") as file:
-            size = os.fstat(handle).st_size
-            cut = size > 0 and os.pread(handle, 1, size - 1) != b"\n"  # the last line, by a kill or a power cut
-            text = json.dumps(line, ensure_ascii=False)
-            file.write(b"\n" * cut + text.encode("utf-8", "replace") + b"\n")
-
-    def read_events(self) -> list[dict[str, Any]]:
-        """The lines of events.jsonl; lines that are cut short or damaged are left out."""
-        return read_events(self.folder)
-
-    @property
-    def advice(self) -> str:
-        """How files that are damaged or missing are made again."""
-        return f"`{self.config.command(self.folder)}` makes it again"
-
-    def _damaged(self, name: str, problem: object) -> str:
-        return f"{self.folder / name} is damaged ({problem}): {self.advice}"

@@ -20,16 +20,16 @@ from numpy import ndarray
 from disentree.errors import UserError
 from disentree.mimosa.saving.model_card import CARD
 from disentree.runs.files.integrity import check_no_links, problem_of_file, record_files
-from disentree.runs.options import StageOptions
-from disentree.runs.report.report import name_tree, write_report
-from disentree.runs.run import LOCK, Run
-from disentree.runs.steps.data import check_data, describe_data
-from disentree.runs.steps.describing import LEAVES, MAP
+from disentree.runs.files.schemas import EXPLANATION, LEAVES, MAP, NAMES, STABILITY
+from disentree.runs.report.report import write_report
+from disentree.runs.run import LOCK, MIMOSA_FOLDER, Run
+from disentree.runs.steps.data import prepare_data
 from disentree.runs.steps.figures import draw_figures
-from disentree.runs.steps.reasons import NAMES, explain_run
+from disentree.runs.steps.options import StageOptions
+from disentree.runs.steps.reasons import explain_run
 from disentree.runs.steps.scores import score_run
-from disentree.runs.steps.stability import STABILITY, measure_stability
-from disentree.runs.steps.structure import REPRESENTATION, RESAMPLES, STRUCTURE_FILES, TABLE, find_structure
+from disentree.runs.steps.stability import measure_stability
+from disentree.runs.steps.structure import ABOUT, MIMOSA_FILES, RESAMPLES, STRUCTURE_FILES, find_structure
 from disentree.runs.steps.training import CHECKPOINTS, seconds_in_checkpoint, train_model
 from disentree.utils.files import locked, remove_temporaries
 from disentree.utils.interrupts import plain_interrupts
@@ -37,52 +37,19 @@ from disentree.utils.versions import build_versions, describe_build
 
 log = logging.getLogger(__name__)
 
-SUBFOLDERS = ("figures", "checkpoint")
-
-
-def prepare_data(run: Run, options: StageOptions) -> str:
-    """Read the data and write down what it is."""
-    data = run.data
-    check_data(data, run.config)
-    for sentence in data.policy:
-        log.info("%s", sentence)
-    run.write_json("data.json", describe_data(data))
-    return f"{len(data):,} rows of {'x'.join(map(str, data.X.shape[1:]))}"
-
-
-def tell_reasons(run: Run, options: StageOptions) -> str:
-    """Look for reasons, and put the names that follow from them into the model's card too."""
-    result = explain_run(run, options)
-    name_tree(run)
-    return result
+SUBFOLDERS = ("figures", "checkpoint", MIMOSA_FOLDER)
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A step of a run.
+    """A step of a run."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in ``stages.json``.
-    title : str
-        What it does, in the words of progress.
-    function : callable
-        Does it, and returns a few words about the result.
-    files : tuple of str
-        What it always writes.
-    optional_files : tuple of str, default=()
-        What it writes for some data and models.
-    timed_files : tuple of str, default=()
-        Those of `files` that say how long it took, and so differ each time.
-    """
-
-    name: str
-    title: str
-    function: Callable[[Run, StageOptions], str]
-    files: tuple[str, ...]
-    optional_files: tuple[str, ...] = ()
-    timed_files: tuple[str, ...] = ()
+    name: str  # in stages.json
+    title: str  # what it does, in the words of progress
+    function: Callable[[Run, StageOptions], str]  # does it, and returns a few words about the result
+    files: tuple[str, ...]  # what it always writes
+    optional_files: tuple[str, ...] = ()  # what it writes for some data and models
+    timed_files: tuple[str, ...] = ()  # those that say how long it took, and so differ each time
 
     def same_result(self, files: dict[str, str], others: dict[str, str]) -> bool:
         """Whether two records of its files stand for the same result."""
@@ -97,8 +64,8 @@ STAGES = (
         "finding the tree",
         find_structure,
         STRUCTURE_FILES,
-        (REPRESENTATION, TABLE),
-        timed_files=("structure.json",),
+        MIMOSA_FILES,
+        timed_files=("structure.json", ABOUT),
     ),
     Stage(
         "model",
@@ -114,7 +81,7 @@ STAGES = (
         ("metrics.json", "learned.npz", "samples.npz"),
         ("true.npz", LEAVES, MAP),
     ),
-    Stage("reasons", "looking for reasons", tell_reasons, ("explanation.json",)),
+    Stage("reasons", "looking for reasons", explain_run, (EXPLANATION,)),
     Stage("stability", "fitting to parts of the rows", measure_stability, (), (STABILITY,)),
     Stage(
         "figures",
@@ -123,7 +90,7 @@ STAGES = (
         ("figures/tree.png", "figures/traversals.png"),
         ("figures/reconstructions.png", "figures/pairwise.png", "figures/training.png"),
     ),
-    Stage("report", "writing the report", write_report, ("report.html",)),
+    Stage("report", "writing the report", lambda run, options: write_report(run), ("report.html",)),
 )
 STAGE_NAMES = tuple(stage.name for stage in STAGES)
 
@@ -132,6 +99,7 @@ WRITTEN = (
     *(file for stage in STAGES for file in (*stage.files, *stage.optional_files)),
     *CHECKPOINTS,
     CARD,
+    f"{MIMOSA_FOLDER}/{CARD}",
     NAMES,
     RESAMPLES,
     "stages.json",
@@ -222,8 +190,6 @@ def finish_run(
                 log.warning("%s; %s is done again", problems[0], stage.name)
             log.info("step %d of %d: %s", i + 1, len(todo), stage.title)
             _do(run, stage, options)
-        if "model" not in finished and "reasons" in finished_stages(run):  # training wrote the card without names
-            name_tree(run)
 
 
 def _do(run: Run, stage: Stage, options: StageOptions) -> None:

@@ -9,31 +9,33 @@ from typing import TYPE_CHECKING
 from disentree.errors import UserError
 
 if TYPE_CHECKING:
-    from disentree.studies.task import Study
+    from disentree.studies.running.task import Study
 
 __all__ = ["STUDIES", "get_study"]
 
-STUDIES = (
-    "table1",
-    "benchmarks",
-    "disentanglement",
-    "ablations",
-    "metrics",
-    "baseline-hypers",
-    "mimosa-sensitivity",
-    "noise",
-    "alternatives",
-    "activations",
-    "conditioning",
-    "paper-grid",
-    "runtimes",
-    "qualitative",
-    "structure",
-    "products",
-    "images",
-    "image-baselines",
-    "mimosa-defaults",
-)
+# By name, the folder of its module.
+_ROOMS = {
+    "table1": "mimosa",
+    "benchmarks": "cofhae",
+    "disentanglement": "cofhae",
+    "ablations": "cofhae",
+    "metrics": "cofhae",
+    "baseline-hypers": "cofhae",
+    "mimosa-sensitivity": "mimosa",
+    "noise": "mimosa",
+    "alternatives": "mimosa",
+    "activations": "mimosa",
+    "conditioning": "mimosa",
+    "paper-grid": "cofhae",
+    "runtimes": "cofhae",
+    "qualitative": "cofhae",
+    "structure": "mimosa",
+    "products": "mimosa",
+    "images": "cofhae",
+    "image-baselines": "cofhae",
+    "mimosa-defaults": "mimosa",
+}
+STUDIES = tuple(_ROOMS)
 
 
 def get_study(name: str) -> Study:
@@ -57,4 +59,4 @@ def get_study(name: str) -> Study:
         near = difflib.get_close_matches(name, STUDIES, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(STUDIES)}"
         raise UserError(f"there is no study {name!r}; {hint}")
-    return import_module(f"disentree.studies.{name.replace('-', '_')}").STUDY
+    return import_module(f"disentree.studies.{_ROOMS[name]}.{name.replace('-', '_')}").STUDY

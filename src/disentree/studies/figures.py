@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from disentree.plots.cells import COLORS
-from disentree.studies.results import deviation, mean
+from disentree.studies.running.results import deviation, mean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,15 +56,24 @@ def draw_groups(
     return figure
 
 
+@dataclass(frozen=True)
+class Panel:
+    """Lines over numbers or words."""
+
+    title: str
+    x: Sequence[Any]
+    series: Series
+    marked: Any = None  # an x for a dotted line
+    band: Sequence[float] = ()  # values of COFHAE: their mean and deviation are shown
+    log: bool = False  # both axes; otherwise the places of x have equal distances
+    ylim: tuple[float, float] | None = None
+    xlabel: str = ""
+
+
 def draw_lines(
-    panels: Sequence[Sequence[Mapping[str, Any]]],
-    *,
-    row_labels: Sequence[str] = (),
-    height: float = 2.1,
+    panels: Sequence[Sequence[Panel]], *, row_labels: Sequence[str] = (), height: float = 2.1
 ) -> Figure:
-    """A grid of panels. Each is a dict: `title`, `x` (numbers or words), `series` (for each line the values at
-    each x), and perhaps `marked` (an x for a dotted line), `band` ((mean, deviation) of something else),
-    `log` (the axis of x) and `ylim`."""
+    """A grid of panels."""
     from matplotlib import pyplot as plt
 
     n_columns = max(len(row) for row in panels)
@@ -72,48 +82,40 @@ def draw_lines(
         layout="constrained",
     )  # fmt: skip
     for r, row in enumerate(panels):
-        for c in range(n_columns):
-            ax = axes[r, c]
-            if c >= len(row):
-                ax.axis("off")
-                continue
-            _draw_panel(ax, row[c])
-            if c == 0 and row_labels:
-                ax.set_ylabel(row_labels[r])
+        for ax, panel in zip(axes[r], row, strict=False):
+            _draw_panel(ax, panel)
+        for ax in axes[r, len(row) :]:
+            ax.axis("off")
+        if row_labels:
+            axes[r, 0].set_ylabel(row_labels[r])
     handles, labels = axes[0, 0].get_legend_handles_labels()
     if len(labels) > 1:
         figure.legend(handles, labels, loc="outside upper center", ncols=min(4, len(labels)), frameon=False)
     return figure
 
 
-def _draw_panel(ax: Any, panel: Mapping[str, Any]) -> None:
-    x: Sequence[Any] = panel["x"]
-    words = any(isinstance(value, str) for value in x)
-    places = np.arange(len(x)) if words or not panel.get("true_x", False) else np.array(x, dtype=float)
-    if "band" in panel and panel["band"] is not None:
-        center, width = panel["band"]
+def _draw_panel(ax: Any, panel: Panel) -> None:
+    x = list(panel.x)
+    places = np.array(x, dtype=float) if panel.log else np.arange(len(x))
+    if panel.band:
+        center, width = mean(panel.band), deviation(panel.band)
         ax.axhspan(center - width, center + width, color="#f3c6c0", zorder=0)
-        ax.axhline(center, color="#b4322d", lw=1, zorder=1, label=panel.get("band_label", "COFHAE"))
-    for k, (name, values) in enumerate(panel["series"].items()):
+        ax.axhline(center, color="#b4322d", lw=1, zorder=1, label="COFHAE")
+    for k, (name, values) in enumerate(panel.series.items()):
         y, bars = [mean(v) for v in values], [deviation(v) for v in values]
         ax.errorbar(places, y, bars, fmt="o-", ms=3, lw=1, capsize=2, color=color_of(k), label=name)
-    if "marked" in panel and panel["marked"] in list(x):
-        ax.axvline(places[list(x).index(panel["marked"])], color="0.5", ls=":", lw=1)
-    if panel.get("true_x", False):
-        if panel.get("log", False):
-            ax.set(xscale="log")
-            ax.set_xticks(places, [f"{value:,}" for value in x])
-            ax.set_xticks([], minor=True)  # powers of ten would run into each other
-        if panel.get("log_y", False):
-            ax.set(yscale="log")
+    if panel.marked in x:
+        ax.axvline(places[x.index(panel.marked)], color="0.5", ls=":", lw=1)
+    if panel.log:
+        ax.set(xscale="log", yscale="log")
+        ax.set_xticks(places, [f"{value:,}" for value in x])
+        ax.set_xticks([], minor=True)  # powers of ten would run into each other
     else:
         ax.set_xticks(places, [f"{value:g}" if isinstance(value, int | float) else value for value in x])
-    ax.set_title(panel["title"], fontsize=9)
+    ax.set_title(panel.title, fontsize=9)
     ax.tick_params(labelsize=7)
-    if "ylim" in panel:
-        ax.set_ylim(*panel["ylim"])
-    if "xlabel" in panel:
-        ax.set_xlabel(panel["xlabel"], fontsize=8)
+    ax.set_ylim(panel.ylim)
+    ax.set_xlabel(panel.xlabel, fontsize=8)
     ax.grid(color="0.94")
 
 

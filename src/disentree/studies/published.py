@@ -5,62 +5,36 @@ from __future__ import annotations
 from typing import Any
 
 from disentree.datasets import dataset_info
-from disentree.studies.options import Options, Scale
 
 CHOPSTICKS = tuple(f"chopsticks-depth{d}-{v}" for d in (2, 3) for v in ("inter", "slope", "both", "either"))
 BENCHMARKS = (*CHOPSTICKS, "spaceshapes")
 
-N_SAMPLES: dict[Scale, int] = {"quick": 20_000, "default": 100_000, "medium": 100_000, "paper": 100_000}
-SPACESHAPES_SAMPLES: dict[Scale, int] = {
-    "quick": 20_000,
-    "default": 60_000,
-    "medium": 60_000,
-    "paper": 100_000,
-}
-
 # The settings of MIMOSA that the paper took from the truth, one set for each data set.
 MIMOSA_SETTINGS: dict[str, dict[str, Any]] = {
-    "chopsticks-depth2-inter": {"initial_dim": 3},
-    "chopsticks-depth2-slope": {"initial_dim": 3},
-    "chopsticks-depth2-both": {"initial_dim": 5},
-    "chopsticks-depth2-either": {"initial_dim": 4},
-    "chopsticks-depth3-inter": {"initial_dim": 4},
-    "chopsticks-depth3-slope": {"initial_dim": 4},
-    "chopsticks-depth3-both": {"initial_dim": 7},
-    "chopsticks-depth3-either": {"initial_dim": 5},
+    **{name: {"initial_dim": dim} for name, dim in zip(CHOPSTICKS, (3, 3, 5, 4, 4, 4, 7, 5), strict=True)},
     "spaceshapes": {"initial_dim": 7, "cos_simil_thresh": 0.95, "contagion_num": 3},
 }
 
 # Table 1: mean and standard deviation over five restarts.
 TABLE1: dict[str, dict[str, tuple[float, float]]] = {
-    "chopsticks-depth2-inter": {"purity": (1.0, 0.0), "coverage": (0.99, 0.0), "h_error": (0.0, 0.0)},
-    "chopsticks-depth2-slope": {"purity": (1.0, 0.0), "coverage": (0.99, 0.0), "h_error": (0.0, 0.0)},
-    "chopsticks-depth2-both": {"purity": (1.0, 0.0), "coverage": (0.96, 0.0), "h_error": (0.0, 0.0)},
-    "chopsticks-depth2-either": {"purity": (1.0, 0.0), "coverage": (0.94, 0.0), "h_error": (0.0, 0.0)},
-    "chopsticks-depth3-inter": {"purity": (0.98, 0.0), "coverage": (0.98, 0.0), "h_error": (0.0, 0.0)},
-    "chopsticks-depth3-slope": {"purity": (0.95, 0.0), "coverage": (0.98, 0.0), "h_error": (0.0, 0.0)},
-    "chopsticks-depth3-both": {"purity": (0.94, 0.0), "coverage": (0.82, 0.01), "h_error": (0.0, 0.0)},
-    "chopsticks-depth3-either": {"purity": (0.93, 0.0), "coverage": (0.75, 0.01), "h_error": (2.4, 0.89)},
-    "spaceshapes": {"purity": (1.0, 0.0), "coverage": (1.0, 0.0), "h_error": (0.0, 0.0)},
+    name: dict(zip(("purity", "coverage", "h_error"), values, strict=True))
+    for name, *values in (
+        ("chopsticks-depth2-inter", (1.0, 0.0), (0.99, 0.0), (0.0, 0.0)),
+        ("chopsticks-depth2-slope", (1.0, 0.0), (0.99, 0.0), (0.0, 0.0)),
+        ("chopsticks-depth2-both", (1.0, 0.0), (0.96, 0.0), (0.0, 0.0)),
+        ("chopsticks-depth2-either", (1.0, 0.0), (0.94, 0.0), (0.0, 0.0)),
+        ("chopsticks-depth3-inter", (0.98, 0.0), (0.98, 0.0), (0.0, 0.0)),
+        ("chopsticks-depth3-slope", (0.95, 0.0), (0.98, 0.0), (0.0, 0.0)),
+        ("chopsticks-depth3-both", (0.94, 0.0), (0.82, 0.01), (0.0, 0.0)),
+        ("chopsticks-depth3-either", (0.93, 0.0), (0.75, 0.01), (2.4, 0.89)),
+        ("spaceshapes", (1.0, 0.0), (1.0, 0.0), (0.0, 0.0)),
+    )
 }
 
 # R4c and R4 that the text states; all others are only drawn.
 R4C = {("spaceshapes", "cofhae"): 0.89, ("spaceshapes", "tcvae"): 0.69}
 R4 = {("spaceshapes", "cofhae"): 0.79, ("spaceshapes", "tcvae"): 0.47}
 NEAR_PERFECT = tuple(name for name in CHOPSTICKS if name not in CHOPSTICKS[-2:])  # six of nine
-
-
-def n_samples(dataset: str, scale: Scale) -> int:
-    """Samples of a data set at a scale."""
-    return (SPACESHAPES_SAMPLES if dataset == "spaceshapes" else N_SAMPLES)[scale]
-
-
-def describe_samples(options: Options) -> str:
-    """The number of samples of each data set, in words."""
-    numbers = {dataset: n_samples(dataset, options.scale) for dataset in options.datasets}
-    most = max(numbers.values())
-    fewer = [f"{n:,} of {dataset}" for dataset, n in numbers.items() if n < most]
-    return f"{most:,} samples" + (f" ({', '.join(fewer)})" if fewer else "")
 
 
 def mimosa_settings(dataset: str) -> dict[str, Any]:
@@ -79,3 +53,14 @@ def short(dataset: str) -> str:
         return dataset
     depth, variant = dataset.removeprefix("chopsticks-depth").split("-")
     return f"depth {depth} {variant}"
+
+
+def stated_scores(dataset: str, model: str) -> str:
+    """R4 and R4c that the paper states of a model, in a cell; "" for none."""
+    key = (dataset, model)
+    return f"{R4[key]:g}, {R4C[key]:g}" if key in R4 else ""
+
+
+def stated_structure(dataset: str, name: str) -> str:
+    """A cell of the paper's Table 1; "" for other data."""
+    return "{:g} ± {:g}".format(*TABLE1[dataset][name]) if dataset in TABLE1 else ""

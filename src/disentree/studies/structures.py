@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from disentree.studies.options import Options
-from disentree.studies.published import mimosa_settings, n_samples, short
-from disentree.studies.results import Results, Row, spread
-from disentree.studies.task import Extra, Task, make_task
+from disentree.studies.published import mimosa_settings, short
+from disentree.studies.running.options import Options, Scale
+from disentree.studies.running.results import Results, Row
+from disentree.studies.running.task import Extra, Task, make_task
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NAMES = {"purity": "purity", "coverage": "coverage", "h_error": "H-error"}
 PLACES = {"purity": 4, "coverage": 4, "h_error": 2}
 # Of the paper's initial autoencoder, which trains for 50. With 20,000 samples 20 epochs are 1420 steps, with
 # 100,000 samples 10 epochs are 3520.
-EPOCHS = {"quick": 20, "default": 10, "medium": 50, "paper": 50}
-STEPS_MEAN = {
+EPOCHS: dict[Scale, int] = {"quick": 20, "default": 10, "medium": 50, "paper": 50}
+STEPS_MEAN: dict[Scale, str] = {
     "quick": "{samples}; the paper's initial autoencoder is trained for 20 epochs instead of 50",
     "default": "{samples}; the paper's initial autoencoder is trained for 10 epochs instead of 50",
     "paper": "{samples}, 50 epochs of the paper's initial autoencoder",
@@ -32,11 +35,14 @@ def mimosa_task(
     data_options: dict[str, Any] | None = None,
     settings: dict[str, Any] | None = None,
     extras: Sequence[Extra] = (),
+    embedded: bool = False,
     shared: Task | None = None,
 ) -> Task:
     """MIMOSA on a benchmark: `method` is "default", or "paper" with the paper's settings for it. It can share the
-    initial representation of another run."""
+    initial representation of another run. `embedded` keeps points of it for figures, which show the first seed."""
     more: dict[str, Any] = {}
+    if embedded and seed == options.seeds[0]:
+        extras = ("embedding",)
     if method == "paper":
         own = {**mimosa_settings(dataset), "epochs": EPOCHS[options.scale], **(settings or {})}
         more = {"structure": "mimosa-paper", "structure_settings": own}
@@ -44,7 +50,7 @@ def mimosa_task(
         {"dataset": dataset, "method": method, **(columns or {})},
         dataset=dataset,
         seed=seed,
-        n_samples=n_samples(dataset, options.scale),
+        n_samples=options.n_samples(dataset),
         until="structure",
         options=data_options or {},
         extras=extras,
@@ -55,10 +61,18 @@ def mimosa_task(
 
 def score_cells(results: Results, **columns: Any) -> list[str]:
     """Purity, coverage and H-error of the runs that match."""
-    return [spread(results.values(name, **columns), PLACES[name]) for name in NAMES]
+    return [results.spread(name, PLACES[name], **columns) for name in NAMES]
 
 
-def draw_embeddings(results: Results, column: str, word: str = "", **columns: Any):
+def beside_paper(ours: Sequence[str], papers: Sequence[str]) -> list[str]:
+    """Cells of ours, each followed by that of the paper."""
+    return [cell for pair in zip(ours, papers, strict=True) for cell in pair]
+
+
+BESIDE_PAPER = beside_paper(list(NAMES.values()), [f"{name}, paper" for name in NAMES.values()])
+
+
+def draw_embeddings(results: Results, column: str, word: str = "", **columns: Any) -> Figure:
     """Points of embeddings, colored by their true path: data sets down, what `column` holds across, for the
     first seed."""
     from matplotlib import pyplot as plt

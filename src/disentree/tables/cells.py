@@ -29,18 +29,10 @@ _EITHER = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")  # decimals or thousands, who kno
 
 
 class Numbers(NamedTuple):
-    """A column of text as numbers.
+    """A column of text as numbers."""
 
-    Attributes
-    ----------
-    values : array of shape (n,)
-        The numbers; NaN where a cell is empty.
-    note : str
-        What was read as what, in a phrase; "" if the cells were plain numbers.
-    """
-
-    values: Float[np.ndarray, " n"]
-    note: str
+    values: Float[np.ndarray, " n"]  # NaN where a cell is empty
+    note: str  # what was read as what, in a phrase; "" if the cells were plain numbers
 
 
 class _Cell(NamedTuple):
@@ -54,30 +46,12 @@ class _Cell(NamedTuple):
     in_brackets: bool
 
 
-def read_numbers(column: Any) -> Float[np.ndarray, " n"] | None:
-    """A column of text as numbers; None if it is not numeric beyond doubt. See `read_cells`."""
-    found = read_cells(column)
-    return None if found is None else found.values
-
-
 def read_cells(column: Any, decimal: str | None = None, strict: bool = True) -> Numbers | None:
-    """Read a column of text as numbers.
+    """A column of text as numbers; None if it is not numeric beyond doubt: it has other cells, no number at all,
+    numbers of several units, or marks that contradict each other.
 
-    Parameters
-    ----------
-    column : Series
-        Cells of text, or empty ones.
-    decimal : {".", ","} or None, default=None
-        The decimal mark where the cells do not tell; None for a point.
-    strict : bool, default=True
-        Whether one cell that is neither a number nor a word for an empty cell is enough to refuse the column.
-        If not, such cells are empty.
-
-    Returns
-    -------
-    Numbers or None
-        None if the column is not numeric beyond doubt: it has other cells, no number at all, numbers of several
-        units, or marks that contradict each other.
+    `decimal` is the decimal mark where the cells do not tell; None is a point. If not `strict`, cells that are
+    neither a number nor a word for an empty cell are empty.
 
     Examples
     --------

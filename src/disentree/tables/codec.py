@@ -26,18 +26,10 @@ INTEGER_LIMIT = 2.0**53  # above it, floats are not all the whole numbers
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of a table's used columns.
+    """The cells of a table's used columns."""
 
-    Attributes
-    ----------
-    numbers : array of shape (n, p)
-        In the units of the table; NaN where a cell is empty.
-    categories : array of shape (n, q)
-        Positions among the levels; -1 where a cell is empty.
-    """
-
-    numbers: Float[np.ndarray, "n p"]
-    categories: Int[np.ndarray, "n q"]
+    numbers: Float[np.ndarray, "n p"]  # in the units of the table; NaN where a cell is empty
+    categories: Int[np.ndarray, "n q"]  # positions among the levels; -1 where a cell is empty
 
     @property
     def empty(self) -> Bool[np.ndarray, "n m"]:
@@ -54,50 +46,22 @@ class Cells:
 
 @dataclass(frozen=True)
 class Codec:
-    """The way from a data frame to numbers and back.
-
-    Attributes
-    ----------
-    schema : Schema
-    flags : tuple of int
-        For each column in use the flag that says where it has a value, -1 for none.
-    """
+    """The way from a data frame to numbers and back."""
 
     schema: Schema
-    flags: tuple[int, ...] = ()
+    flags: tuple[int, ...] = ()  # for each column in use the flag that says where it has a value, -1 for none
 
     @classmethod
     def fit(
         cls, frame: Any, types: Mapping[str, str] | None = None, drop: Sequence[str] = (), log: Sequence[str] = ()
     ) -> Codec:
-        """Infer the columns of a frame, and measure them.
-
-        Parameters
-        ----------
-        frame : DataFrame
-        types, drop, log
-            As of `infer_schema`.
-
-        Returns
-        -------
-        Codec
-        """
+        """Infer the columns of a frame, see `infer_schema`, and measure them."""
         frame = as_pandas(frame)
         return cls(infer_schema(frame, types, drop, log)).measured(frame)
 
     def measured(self, frame: Any, transformed: bool = True) -> Codec:
         """With the transform, center and scale of each column of numbers, and the flags, as they are in a frame.
-
-        Parameters
-        ----------
-        frame : DataFrame
-        transformed : bool, default=True
-            Whether skewed columns are transformed; if not, only those are for which it was asked.
-
-        Returns
-        -------
-        Codec
-        """
+        Skewed columns are transformed, or only those for which it was asked."""
         columns = []
         for column in self.schema.columns:
             if column.is_numeric:
@@ -110,17 +74,7 @@ class Codec:
     # ---------------------------------------------------------------- cells
 
     def read(self, frame: Any) -> Cells:
-        """The cells of a frame.
-
-        Parameters
-        ----------
-        frame : DataFrame
-            With at least the columns in use.
-
-        Returns
-        -------
-        Cells
-        """
+        """The cells of a frame with at least the columns in use."""
         frame = as_pandas(frame)
         self.check(frame)
         numbers = [self._numbers_of(frame, c) for c in self.schema.numeric]
@@ -181,16 +135,7 @@ class Codec:
 
     def features(self, cells: Cells) -> Float[np.ndarray, "n f"]:
         """Cells as features without a gap: numbers around 0 with deviation 1, a feature for each level of a
-        categorical column, and flags. Empty cells have the mean, and no level.
-
-        Parameters
-        ----------
-        cells : Cells
-
-        Returns
-        -------
-        array of shape (n, f)
-        """
+        categorical column, and flags. Empty cells have the mean, and no level."""
         numbers = self.scaled(cells.numbers)
         blocks = [np.where(np.isnan(numbers), 0.0, numbers)]
         for j, column in enumerate(self.schema.categorical):
@@ -210,17 +155,7 @@ class Codec:
 
     def cells(self, features: Float[np.ndarray, "n f"]) -> Cells:
         """The cells that features stand for: numbers in their units, the likeliest level of each categorical
-        column.
-
-        Parameters
-        ----------
-        features : array of shape (n, f)
-
-        Returns
-        -------
-        Cells
-            Without empty ones: what does not exist is for the tree to say.
-        """
+        column. None is empty: what does not exist is for the tree to say."""
         numeric, categorical = self.schema.numeric, self.schema.categorical
         numbers = np.zeros((len(features), len(numeric)))
         for j, column in enumerate(numeric):
@@ -238,15 +173,8 @@ class Codec:
     def frame(self, cells: Cells) -> Any:
         """Cells as a data frame with the columns, types and categories of the one that was fitted.
 
-        Parameters
-        ----------
-        cells : Cells
-
-        Returns
-        -------
-        DataFrame
-            Constant columns have their value; identifiers and texts, which no model knows, are empty, or "given"
-            where it is known that there is one.
+        Constant columns have their value; identifiers and texts, which no model knows, are empty, or "given" where
+        it is known that there is one.
         """
         import pandas as pd
 
@@ -277,17 +205,7 @@ class Codec:
         return cls(Schema.from_dict(about), tuple(about.get("flags", ())))
 
     def with_empty(self, meanings: Mapping[str, str]) -> Codec:
-        """With what the empty cells of columns mean: "absent" or "random".
-
-        Parameters
-        ----------
-        meanings : dict of str to str
-            By name of the column.
-
-        Returns
-        -------
-        Codec
-        """
+        """With what the empty cells of columns mean, by their names: "absent" or "random"."""
         columns = (replace(c, empty=meanings.get(c.name, c.empty)) for c in self.schema.columns)
         return replace(self, schema=Schema(tuple(columns)))
 

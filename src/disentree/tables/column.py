@@ -14,49 +14,21 @@ KINDS = NUMERIC + CATEGORICAL
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table.
-
-    Attributes
-    ----------
-    name : str
-    kind : str
-        "number", "integer" or "date"; "category", "ordinal" or "boolean"; "given" if all that counts is whether
-        a cell is empty; or why it is left out: "identifier", "constant", "empty", "text", "dropped".
-    dtype : str
-        In the data frame.
-    note : str
-        What was inferred or is done, and why; "" if nothing needs to be said.
-    levels : tuple of str
-        The values of a categorical column, as text; those of an ordinal one in their order.
-    n_empty : int
-        Empty cells.
-    empty : {"none", "random", "absent"}
-        What they mean: "absent" if the thing does not exist in these rows, "random" if its value is not known.
-    transform : {"none", "log", "sqrt", "arcsinh"}
-        Of numbers, before they are centered and scaled.
-    unit : float
-        What numbers are divided by before "arcsinh".
-    center, scale : float
-        Of transformed numbers.
-    fill : str
-        The value of a constant column, as JSON.
-    date_format : str
-        How dates are written in text, as "%d/%m/%Y"; "" if they are no text or in several ways.
-    """
+    """One column of a table."""
 
     name: str
-    kind: str
-    dtype: str
-    note: str = ""
-    levels: tuple[str, ...] = ()
-    n_empty: int = 0
-    empty: str = "none"
-    transform: str = "none"
-    unit: float = 1.0
-    center: float = 0.0
+    kind: str  # one of `KINDS`; "given" if all that counts is whether a cell is empty; or of `LEFT_OUT`, why it is
+    dtype: str  # in the data frame
+    note: str = ""  # what was inferred or is done, and why; "" if nothing needs to be said
+    levels: tuple[str, ...] = ()  # the values of a categorical column, as text; of an ordinal one in their order
+    n_empty: int = 0  # cells
+    empty: str = "none"  # what they mean: "absent" if it does not exist in these rows, "random" if it is not known
+    transform: str = "none"  # "log", "sqrt" or "arcsinh", of numbers before they are centered and scaled
+    unit: float = 1.0  # what numbers are divided by before "arcsinh"
+    center: float = 0.0  # of transformed numbers
     scale: float = 1.0
-    fill: str = ""
-    date_format: str = ""
+    fill: str = ""  # the value of a constant column, as JSON
+    date_format: str = ""  # of dates in text, as "%d/%m/%Y"; "" if they are no text or in several ways
 
     @property
     def used(self) -> bool:

@@ -8,19 +8,7 @@ from typing import Any
 def as_pandas(X: Any) -> Any:
     """A polars data frame as one of pandas; anything else as it is.
 
-    Parameters
-    ----------
-    X : polars.DataFrame or anything
-
-    Returns
-    -------
-    pandas.DataFrame or anything
-        Categories stay categories, with their order if they are an ``Enum``; pyarrow is not needed.
-
-    Raises
-    ------
-    ValueError
-        For a lazy frame, which has no rows yet.
+    Categories stay categories, with their order if they are an ``Enum``; pyarrow is not needed.
     """
     if type(X).__module__.partition(".")[0] != "polars":
         return X

@@ -24,21 +24,8 @@ GIVEN = "given"
 def infer_schema(
     frame: Any, types: Mapping[str, str] | None = None, drop: Sequence[str] = (), log: Sequence[str] = ()
 ) -> Schema:
-    """The kind of every column of a data frame, and which are left out.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    types : dict of str to str, default=None
-        Kinds of columns that are not to be inferred.
-    drop : sequence of str, default=()
-        Columns to leave out.
-    log : sequence of str, default=()
-        Columns of positive numbers whose logarithm is to be taken.
-
-    Returns
-    -------
-    Schema
+    """The kind of every column of a data frame, and which are left out: `types` has kinds that are not to be
+    inferred, `drop` columns to leave out, and `log` those of positive numbers whose logarithm is to be taken.
 
     Examples
     --------

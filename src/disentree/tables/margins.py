@@ -48,17 +48,7 @@ def log_slope(x: Float[np.ndarray, " n"], transform: str, unit: float) -> Float[
 
 
 def choose_scale(x: Float[np.ndarray, " n"]) -> Scale:
-    """The transform after which a Gaussian describes the numbers in the fewest bits.
-
-    Parameters
-    ----------
-    x : array of shape (n,)
-        Numbers without empty cells.
-
-    Returns
-    -------
-    Scale
-    """
+    """The transform after which a Gaussian describes some numbers, without empty cells, in the fewest bits."""
     plain = Scale("none", 1.0)
     if len(np.unique(x)) < FEWEST:
         return plain

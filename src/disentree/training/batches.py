@@ -17,31 +17,14 @@ _CHUNK_ROWS = 1024  # consecutive rows that are read at once from an array on di
 _SHUFFLED_BYTES = 128e6  # of such chunks that are shuffled together
 
 Prepare = Callable[[Shaped[np.ndarray, "n ..."]], Tensor]
-Labels = Callable[[Int[Tensor, " batch"]], tuple[Tensor, ...]]
+Labels = Callable[[Int[Tensor, " batch"]], tuple[Tensor, ...]]  # tensors to go with the rows of these indices
 
 
 class TensorBatches:
-    """Minibatches of a tensor in memory.
+    """Minibatches of a tensor in memory, with the labels of their rows. The last one of an epoch may have fewer
+    rows, or is left out if it has."""
 
-    Parameters
-    ----------
-    data : Tensor
-        The rows.
-    batch_size : int
-        Rows of a minibatch; the last one of an epoch may have fewer.
-    labels : callable, optional
-        Tensors to go with the rows of these indices.
-    drop_last : bool, default=False
-        Leave out a last minibatch that has fewer rows.
-    """
-
-    def __init__(
-        self,
-        data: Tensor,
-        batch_size: int,
-        labels: Labels = lambda rows: (),
-        drop_last: bool = False,
-    ):
+    def __init__(self, data: Tensor, batch_size: int, labels: Labels = lambda rows: (), drop_last: bool = False):
         self.data, self.batch_size, self.labels = data, batch_size, labels
         self.n_batches = len(data) // batch_size if drop_last else math.ceil(len(data) / batch_size)
 

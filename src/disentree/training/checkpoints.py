@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -24,6 +24,7 @@ from disentree.errors import DamagedFile
 from disentree.training.loop import State
 from disentree.utils.files import atomic_path
 
+T = TypeVar("T")
 log = logging.getLogger("disentree.training")
 
 FILE_NAME = "checkpoint.safetensors"
@@ -56,13 +57,7 @@ def save_tensors(path: str | os.PathLike[str], tensors: Mapping[str, Tensor], ab
 
 
 def load_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what `save_tensors` wrote: the tensors, and `about`.
-
-    Raises
-    ------
-    DamagedFile
-        If the file is not what was written.
-    """
+    """Read what `save_tensors` wrote: the tensors, and `about`. A `DamagedFile` if it is not that."""
     try:
         with safe_open(os.fspath(path), framework="pt") as file:
             about = json.loads((file.metadata() or {}).get("about", "{}"))
@@ -86,8 +81,8 @@ def _checksum(tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> str:
     return digest.hexdigest()
 
 
-def below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The tensors whose names begin with a prefix, without it."""
+def below(tensors: Mapping[str, T], prefix: str) -> dict[str, T]:
+    """Those whose names begin with a prefix, without it."""
     return {key[len(prefix) :]: value for key, value in tensors.items() if key.startswith(prefix)}
 
 
@@ -153,24 +148,12 @@ def checkpoints_in(folder: str | os.PathLike[str]) -> Iterator[None]:
 def resume(
     state: State, name: str, about: Mapping[str, Any], folder: str | os.PathLike[str] | None = None
 ) -> Callable[[State], None]:
-    """Go on from the checkpoint of a training of this name, if there is one of the same training.
+    """Set `state` to that of the checkpoint of this name, if there is one of the same training; what is returned
+    saves the state that it is given there.
 
-    Parameters
-    ----------
-    state : State
-        Set to what was saved.
-    name : str
-        Of the file.
-    about : dict
-        What identifies the training, as JSON has it. A checkpoint of another training, or one that is damaged, is
-        not read; the next one replaces it.
-    folder : path or None, default=None
-        Where the file is; None for that of `checkpoints_in`, outside of which nothing is saved.
-
-    Returns
-    -------
-    callable
-        Saves the state that it is given.
+    `about` identifies the training, as JSON has it: a checkpoint of another one, or one that is damaged, is not
+    read, and the next one replaces it. `folder` is by default that of `checkpoints_in`; outside of it nothing is
+    saved.
     """
     folder = _folder.get() if folder is None else Path(folder)
     if folder is None:

@@ -4,8 +4,8 @@
                          the schedulers set the next learning rates
     after each epoch:    a record of the mean of each term, and `after_epoch`
 
-COFHAE's `step` is Algorithm 2 of the paper (`disentree.cofhae.algorithm2`). The baselines, MIMOSA's representation
-network and the paper's initial autoencoder have steps of their own.
+COFHAE's `step` is Algorithm 2 of the paper (`disentree.cofhae.fitting.algorithm2`). The baselines, MIMOSA's
+representation network and the paper's initial autoencoder have steps of their own.
 """
 
 from __future__ import annotations
@@ -130,31 +130,12 @@ def train(
     measure: Callable[[State], dict[str, float]] = lambda state: {},
     ending: Ending | None = None,
 ) -> None:
-    """Train from `state.step` to `steps`, which may end within an epoch.
+    """Train from `state.step` to `steps`, which may end within an epoch; changes `state` in place.
 
-    Parameters
-    ----------
-    state : State
-        Changed in place.
-    batches : MinibatchSource
-        The data.
-    step : callable
-        See `Step`.
-    steps : int
-        Minibatches in the whole training.
-    after_epoch : callable, optional
-        Called with the state when the record of an epoch has been added to its history.
-    after_batch : callable, optional
-        Called with the number of steps done and `steps`.
-    measure : callable, optional
-        Gives more numbers for the record of an epoch.
-    ending : Ending, optional
-        Told of each record; training ends at its `end` if that is before `steps`.
-
-    Raises
-    ------
-    Diverged
-        If a term is no longer finite, or the term "reconstruction" is ten times that of the first epoch.
+    `after_epoch` is called when the record of an epoch has been added to the history, `after_batch` with the
+    number of steps done and `steps`. `measure` gives more numbers for a record. `ending` is told of each record;
+    training ends at its `end` if that is before `steps`. Raises `Diverged` if a term is no longer finite, or if
+    the term "reconstruction" is ten times that of the first epoch.
     """
 
     def last() -> int:

@@ -36,21 +36,8 @@ SHARP_CHANNELS, SHARP_DEPTH = (64, 32, 32), 2
 def build_encoder(
     name: str, shape: tuple[int, ...], n_out: int, hidden: tuple[int, ...], activation: str
 ) -> nn.Module:
-    """An encoder by its name.
-
-    Parameters
-    ----------
-    name : {"auto", "mlp", "plain-mlp", "conv", "sharp", "burgess"}
-        "auto" is "mlp".
-    shape : tuple of int
-        Of the input: (columns,), or (channels, height, width) for convolutional networks.
-    n_out : int
-        Numbers that it returns for a row.
-    hidden : tuple of int
-        Widths of the hidden layers of a perceptron.
-    activation : str
-        A key of `ACTIVATIONS`.
-    """
+    """An encoder by its name ("auto" is "mlp"), from inputs of this shape, (columns,) or (channels, height, width)
+    for convolutional networks, to `n_out` numbers. `hidden` are the widths of a perceptron's layers."""
     function = ACTIVATIONS[activation]
     if name in CONVOLUTIONAL:
         build = {"conv": ImageEncoder, "sharp": SharpEncoder, "burgess": burgess_encoder}[name]
@@ -114,29 +101,21 @@ class SkipMLP(nn.Module):
 class ImageEncoder(nn.Module):
     """(batch, c, h, w) -> (batch, n_out), for images of any size (padded to a multiple of 16)."""
 
-    def __init__(
-        self,
-        shape: ImageShape,
-        n_out: int,
-        channels: int = 32,
-        hidden: int = 256,
-        activation: Activation = nn.SiLU,
-    ):
+    def __init__(self, shape: ImageShape, n_out: int, activation: Activation = nn.SiLU):
         super().__init__()
         c, h, w = shape
         self.pad, (rows, columns) = _padding(h, w)
         self.features = nn.Sequential(
             nn.PixelUnshuffle(4),
-            nn.Conv2d(16 * c, channels, 3, padding=1),
+            nn.Conv2d(16 * c, 32, 3, padding=1),
             activation(),
-            nn.Conv2d(channels, channels, 4, stride=2, padding=1),
+            nn.Conv2d(32, 32, 4, stride=2, padding=1),
             activation(),
-            nn.Conv2d(channels, 2 * channels, 4, stride=2, padding=1),
+            nn.Conv2d(32, 64, 4, stride=2, padding=1),
             activation(),
             nn.Flatten(),
         )
-        n_features = 2 * channels * (rows // 16) * (columns // 16)
-        self.head = nn.Sequential(nn.Linear(n_features, hidden), activation(), nn.Linear(hidden, n_out))
+        self.head = mlp(64 * (rows // 16) * (columns // 16), n_out, (256,), activation)
         cast(Any, self).to(memory_format=torch.channels_last)
 
     def forward(self, x: Float[Tensor, "batch c h w"]) -> Float[Tensor, "batch z"]:
@@ -147,7 +126,7 @@ class ImageEncoder(nn.Module):
 class SharpEncoder(ImageEncoder):
     """The mirror image of `sharp_decoder`: (batch, c, h, w) -> (batch, n_out)."""
 
-    def __init__(self, shape: ImageShape, n_out: int, hidden: int = 256, activation: Activation = nn.SiLU):
+    def __init__(self, shape: ImageShape, n_out: int, activation: Activation = nn.SiLU):
         nn.Module.__init__(self)
         c, h, w = shape
         self.pad, (rows, columns) = _padding(h, w)
@@ -164,23 +143,22 @@ class SharpEncoder(ImageEncoder):
             activation(),
             nn.Flatten(),
         )
-        self.head = mlp(last * (rows // 16) * (columns // 16), n_out, (hidden,) * SHARP_DEPTH, activation)
+        self.head = mlp(last * (rows // 16) * (columns // 16), n_out, (256,) * SHARP_DEPTH, activation)
         cast(Any, self).to(memory_format=torch.channels_last)
 
 
 class ImageDecoder(nn.Module):
     """(batch, n_in) -> (batch, c, h, w), logits or means.
 
-    `channels` are those of the three convolutions, from a sixteenth of the image's size up; a single number is for
-    all of them. `depth` is the number of fully connected layers of `hidden` units before them.
+    `channels` are those of the three convolutions, from a sixteenth of the image's size up; `depth` is the number
+    of fully connected layers of 256 units before them.
     """
 
     def __init__(
         self,
         shape: ImageShape,
         n_in: int,
-        channels: int | tuple[int, int, int] = 48,
-        hidden: int = 256,
+        channels: tuple[int, int, int] = (48, 48, 48),
         activation: Activation = nn.SiLU,
         depth: int = 1,
     ):
@@ -188,9 +166,9 @@ class ImageDecoder(nn.Module):
         c, h, w = shape
         self.shape = shape
         _, (rows, columns) = _padding(h, w)
-        first, second, third = (channels,) * 3 if isinstance(channels, int) else channels
+        first, second, third = channels
         self.grid = (first, rows // 16, columns // 16)
-        self.head = mlp(n_in, math.prod(self.grid), (hidden,) * depth, activation).append(activation())
+        self.head = mlp(n_in, math.prod(self.grid), (256,) * depth, activation).append(activation())
         self.features = nn.Sequential(
             nn.Conv2d(first, 4 * second, 3, padding=1),
             nn.PixelShuffle(2),

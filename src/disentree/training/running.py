@@ -37,25 +37,11 @@ def run_training(
     measure: Callable[[State], dict[str, float]] = lambda state: {},
     ending: Ending | None = None,
 ) -> Outcome:
-    """Train, and leave the model of the last good epoch in evaluation mode whatever happens.
+    """`train`, and leave the model of the last good epoch in evaluation mode whatever happens; `Diverged` if there
+    is none.
 
-    Parameters
-    ----------
-    state, batches, step, steps, after_batch, measure, ending
-        As in `train`.
-    device : torch.device
-        Where the model is.
-    batch_size : int
-        Rows of a minibatch.
-    report : callable
-        Called with the record of each epoch. If it raises, so does this function.
-    checkpoint : callable, optional
-        Saves the state; called before the first epoch and after each.
-
-    Raises
-    ------
-    Diverged
-        If training diverges in the first epoch, so that there is no good model.
+    `report` is called with the record of each epoch, `checkpoint` with the state before the first epoch and after
+    each.
     """
     n_epochs = math.ceil(steps / batches.n_batches)
     good = (copy.deepcopy(state.model.state_dict()), state.epoch)

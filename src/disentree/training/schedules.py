@@ -23,21 +23,9 @@ def one_cycle(
     last_over_first: float = 1 / 400,
     cycle_momentum: bool = False,
 ) -> LRScheduler:
-    """From 1/25 of the optimizer's rate up to it along a cosine, and down again (Smith 2018).
-
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Its learning rates are the highest of the cycle.
-    steps : int
-        Length of the training.
-    rise : float, default=0.2
-        Fraction of the steps in which the rate rises.
-    last_over_first : float, default=1/400
-        The last learning rate as a fraction of the first.
-    cycle_momentum : bool, default=False
-        Whether Adam's first beta falls from .95 to .85 while the rate rises, and rises again.
-    """
+    """From 1/25 of the optimizer's rate up to it along a cosine, in a fraction `rise` of the steps, and down again
+    to a fraction of the first (Smith 2018). `cycle_momentum`: Adam's first beta falls from .95 to .85 while the
+    rate rises, and rises again."""
     highest = [group["lr"] for group in optimizer.param_groups]
     return OneCycleLR(
         optimizer,

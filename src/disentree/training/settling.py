@@ -13,34 +13,17 @@ from disentree.training.loop import Record
 RISE = 200  # steps in which the learning rate rises
 WINDOW = 200  # steps whose held-out losses are averaged, and compared with those of as many steps before
 GAIN = 0.02  # relative fall from window to window below which the loss has settled
-DECAY, SHORTEST = (
-    0.25,
-    100,
-)  # steps of the fall of the rate at the end: a part of those before it, at least so many
+DECAY, SHORTEST = 0.25, 100  # of the rate at the end, in steps: a part of those before it, at least so many
 
 
 class Plan:
-    """The length of a training and its learning rate. It follows from the history alone, so that a training that
-    is continued ends where it would have.
-
-    Parameters
-    ----------
-    steps : int
-        The most steps.
-    per_epoch : int
-        Minibatches of an epoch.
-    earliest : float, default=0.0
-        Fraction of `steps` before which nothing has settled: terms of the loss are still to come.
-
-    Attributes
-    ----------
-    end : int
-        The last step, as far as is known.
-    """
+    """The length of a training of at most `steps` and its learning rate. It follows from the history alone, so
+    that a training that is continued ends where it would have. Before a fraction `earliest` of the steps nothing
+    has settled: terms of the loss are still to come."""
 
     def __init__(self, steps: int, per_epoch: int, earliest: float = 0.0):
         self.steps, self.per_epoch, self.earliest = steps, per_epoch, earliest
-        self.end = steps
+        self.end = steps  # the last step, as far as is known
         self.falls_from = math.ceil(steps / (1 + DECAY))
 
     def update(self, history: Sequence[Record]) -> None:

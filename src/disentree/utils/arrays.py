@@ -47,26 +47,7 @@ class Layout(NamedTuple):
 
 
 def read_arrays(path: Path, *names: str, optional: tuple[str, ...] = ()) -> dict[str, np.ndarray]:
-    """Arrays of an npz file.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    *names
-        The arrays to read; all of them if none is given.
-    optional : tuple of str, default=()
-        Arrays to read if the file has them.
-
-    Returns
-    -------
-    dict of str to array
-
-    Raises
-    ------
-    UserError
-        If the file is not an npz file, is damaged, or lacks an array.
-    """
+    """Arrays of an npz file: `names`, and those of `optional` that it has; all of them if none is named."""
     with open_archive(path) as archive:
         present = array_names(archive)
         for name in names:
@@ -208,6 +189,3 @@ def _physical_memory() -> float:
 def _some(names: list[str]) -> str:
     shown = ", ".join(repr(name)[:60] for name in names[:6])
     return f"{shown} and {len(names) - 6} more" if len(names) > 6 else shown or "none"
-
-
-__all__ = ["Layout", "array_names", "open_archive", "open_array", "open_member", "read_array", "read_arrays"]

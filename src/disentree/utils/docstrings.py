@@ -11,20 +11,9 @@ T = TypeVar("T")
 
 
 def insert_shared(entries: Mapping[str, str]) -> Callable[[T], T]:
-    """A decorator that replaces every line ``{NAME}`` of a docstring by an entry, so that `help` is complete.
+    """A decorator for functions and classes that replaces every line ``{NAME}`` of a docstring by an entry (text
+    in numpydoc's form, without indentation), so that `help` is complete.
 
-    Parameters
-    ----------
-    entries : mapping of str to str
-        Text by name, in numpydoc's form and without indentation.
-
-    Returns
-    -------
-    callable
-        The decorator, for functions and classes.
-
-    Examples
-    --------
     >>> @insert_shared({"seed": "seed : int, default=0\\n    Where randomness starts."})
     ... def draw(seed=0):
     ...     '''Draw a number.

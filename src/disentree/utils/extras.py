@@ -23,20 +23,8 @@ EXTRAS = {
 def needing(what: str, instead: str = "") -> Iterator[None]:
     """Turn the failed import of an optional library within the block into a sentence that names the extra.
 
-    Parameters
-    ----------
-    what : str
-        What needs the library: the subject of the sentence, in the singular.
-    instead : str, default=""
-        What can be done without the library, added to the sentence.
+    `what` needs the library: the subject of the sentence, in the singular. `instead` can be done without it.
 
-    Raises
-    ------
-    MissingExtra
-        If a library of an extra is not installed.
-
-    Examples
-    --------
     >>> with needing("COFHAE"):
     ...     raise ModuleNotFoundError("No module named 'torch'", name="torch")
     Traceback (most recent call last):

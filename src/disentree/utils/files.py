@@ -107,16 +107,8 @@ def open_without_links(path: Path, flags: int) -> int:
 def locked(path: Path, *, shared: bool = False, patience: float = 0.0) -> Iterator[None]:
     """Hold the lock of a folder, which is the file `path` in it.
 
-    The file is made if need be and never removed: whoever removed it would free others of the lock.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    shared : bool, default=False
-        Whether other processes may hold it too, if they also share it.
-    patience : float, default=0.0
-        How many seconds to wait while others hold it, before an error.
+    The file is made if need be and never removed: whoever removed it would free others of the lock. Processes may
+    hold it together if all of them share it. While others hold it, it is waited for `patience` seconds.
     """
     try:
         import fcntl

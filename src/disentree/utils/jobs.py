@@ -79,13 +79,7 @@ def in_processes(
     jobs: int,
     address: str | None = None,
 ) -> list[Any]:
-    """Call `function` with each of `calls`, in any order; a call whose process died is made once more.
-
-    Returns
-    -------
-    list
-        The results, in the order of `calls`.
-    """
+    """The results of `function` with each of `calls`; a call whose process died is made once more."""
     work = _Calls(function, calls)
     with open_pool(engine, jobs, address) as pool:
         run_jobs(pool, work)

@@ -10,20 +10,8 @@ from disentree.utils.extras import needing
 
 
 def lazy_exports(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The functions ``__getattr__`` and ``__dir__`` of a package (PEP 562).
-
-    Parameters
-    ----------
-    package : str
-        The package's ``__name__``.
-    modules : mapping of str to str
-        By exported name, the module that defines it.
-
-    Returns
-    -------
-    tuple of two functions
-        To be assigned to ``__getattr__`` and ``__dir__`` in the package.
-    """
+    """The functions ``__getattr__`` and ``__dir__`` of a package (PEP 562); `modules` are those that define the
+    exported names."""
 
     def get_attribute(name: str) -> Any:
         if name not in modules:

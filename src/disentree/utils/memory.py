@@ -15,12 +15,8 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 def keep_freed_memory() -> bool:
     """Reuse freed memory in this process instead of returning it to the system after every step of a training.
 
-    For processes of our own: a library does not change how its host allocates.
-
-    Returns
-    -------
-    bool
-        Whether it does so now; False where the C library is not glibc.
+    For processes of our own: a library does not change how its host allocates. False where the C library is not
+    glibc, and nothing was changed.
     """
     if not sys.platform.startswith("linux"):
         return False

@@ -36,14 +36,8 @@ class Pool(Protocol):
 def open_pool(engine: str, jobs: int, address: str | None = None) -> Iterator[Pool]:
     """Start processes, and end them with the block.
 
-    Parameters
-    ----------
-    engine : {"local", "dask"}
-        Processes of this machine, or of a Dask cluster.
-    jobs : int
-        How many; 0 for this very process.
-    address : str, optional
-        Of the Dask scheduler; without it one is started on this machine.
+    `engine` is "local", for `jobs` processes of this machine (0 for this very process), or "dask", for those of
+    the scheduler at `address`; without it one is started on this machine.
     """
     if engine not in ("local", "dask"):
         raise UserError(f"--engine must be local or dask, got {engine!r}")
@@ -210,11 +204,7 @@ class DaskPool:
 
 def process_died(error: BaseException | None) -> bool:
     """Whether the process died, as opposed to an error in the call."""
-    return error is not None and type(error).__name__ in (
-        "TerminatedWorkerError",
-        "BrokenProcessPool",
-        "KilledWorker",
-    )
+    return type(error).__name__ in ("TerminatedWorkerError", "BrokenProcessPool", "KilledWorker")
 
 
 def _watched(function: Callable[..., Any], *args: Any) -> Any:

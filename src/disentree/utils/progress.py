@@ -52,25 +52,10 @@ class _Count:
 def bar(
     what: str, total: int, verbose: bool, *, done: float = 0, estimate: bool = True
 ) -> Iterator[Callable[..., None]]:
-    """A bar that counts up to a total; lines if stderr is not a terminal.
+    """A bar that counts `what` (in the singular) up to a total; lines if stderr is not a terminal.
 
-    Parameters
-    ----------
-    what : str
-        What is counted, in the singular.
-    total : int
-        How many there are at most.
-    verbose : bool
-        Whether anything is shown.
-    done : float, default=0
-        How many are done already.
-    estimate : bool, default=True
-        Whether the time left is shown.
-
-    Yields
-    ------
-    callable
-        To be called with how many are done, which may be a fraction, and a few words, if there are any.
+    Yields a function to be called with how many are done, which may be a fraction, and a few words, if there are
+    any. `done` are done already; `estimate` says whether the time left is shown.
     """
     if not verbose:
         yield lambda done, words="": None
@@ -117,27 +102,16 @@ def _say(line: str) -> None:
 
 @contextmanager
 def step(what: str, verbose: bool, spinner: bool = True) -> Iterator[None]:
-    """Show that a step is under way and, when it is done, how long it took.
-
-    Parameters
-    ----------
-    what : str
-        The step.
-    verbose : bool
-        Whether anything is shown.
-    spinner : bool, default=True
-        False for steps that have a bar of their own.
-    """
+    """Show that a step is under way and, when it is done, how long it took; no spinner for one with a bar."""
+    start = time.perf_counter()
     if not verbose:
         yield
         return
     if not sys.stderr.isatty():
-        start = time.perf_counter()
         yield
         _say(f"{what}: {time.perf_counter() - start:.1f} s")
         return
     console = _console()
-    start = time.perf_counter()
     if spinner and not _spinning.get():
         token = _spinning.set(True)
         try:

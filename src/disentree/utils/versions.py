@@ -18,14 +18,8 @@ _PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
 
 @cache
 def build_commit() -> str:
-    """The git commit of this build.
-
-    Returns
-    -------
-    str
-        The commit that the wheel was built from; in a git checkout the commit that is checked out, with "-dirty"
-        if files were changed since; "unknown" elsewhere.
-    """
+    """The commit that the wheel was built from; in a git checkout the commit that is checked out, with "-dirty" if
+    files were changed since; "unknown" elsewhere."""
     recorded = _PACKAGE_FOLDER / "_commit.txt"  # written by hatch_build.py
     if recorded.is_file():
         return recorded.read_text(encoding="ascii").strip() or UNKNOWN
@@ -40,15 +34,9 @@ def build_commit() -> str:
 
 
 def build_versions() -> dict[str, str]:
-    """The version and commit of disentree and the versions of Python and of the libraries that results depend on.
+    """The version and commit of disentree and the versions of Python and of the libraries that results depend on,
+    as far as they are installed.
 
-    Returns
-    -------
-    dict of str to str
-        By name; libraries that are not installed are left out.
-
-    Examples
-    --------
     >>> list(build_versions())[:3]
     ['disentree', 'commit', 'python']
     """

@@ -1,15 +1,16 @@
-"""Maps of products: a variable has one direction in all cells; covers `additive_maps.py`, `path_model.py` too."""
+"""Maps of products: a variable has one direction in all cells; covers `additive_maps.py`, `choosing.py`,
+`path_model.py` too."""
 
 import numpy as np
 import pytest
 
 from disentree import COFHAE, MIMOSA, Hierarchy
 from disentree.datasets import load_dataset
-from disentree.geometry.maps import additive_maps
+from disentree.geometry.maps import choosing
 from disentree.geometry.maps.additive import Items, spread_of
-from disentree.geometry.maps.additive_maps import _own_directions, fit_additive_maps, has_too_many_paths
+from disentree.geometry.maps.additive_maps import _own_directions, fit_additive_maps
+from disentree.geometry.maps.choosing import choose_map
 from disentree.geometry.maps.linear_maps import fit_linear_maps
-from disentree.mimosa.tree import codes as mimosa_codes
 
 C = {"kind": "continuous"}
 
@@ -21,6 +22,10 @@ def correlations(h, V, Z):
         on = ~np.isnan(V[:, c]) & ~np.isnan(Z[:, c])
         out.append(abs(np.corrcoef(V[on, c], Z[on, c])[0, 1]))
     return np.array(out)
+
+
+def variables(maps, X, paths):
+    return maps.encode(X, paths)[:, maps.items.columns]
 
 
 def test_codes_of_items_by_hand():
@@ -82,8 +87,7 @@ def test_more_paths_than_maps():
     u = np.column_stack([V[:, 0], np.nan_to_num(V[:, 2::2]) + 5 * on])
     Y = u @ np.linalg.qr(rng.standard_normal((k + 1, k + 1)))[0]
     maps = fit_additive_maps(Y, h, paths, rng)
-    items = Items.of(h)
-    Z = items.codes(h, paths, maps.variables(Y, paths, items))
+    Z = maps.encode(Y, paths)
     assert correlations(h, V, Z).min() > 0.98
     logits = Y @ maps.weights + maps.bias
     chosen = np.column_stack([logits[:, 2 * i : 2 * i + 2].argmax(axis=1) for i in range(k)])
@@ -92,7 +96,7 @@ def test_more_paths_than_maps():
 
 @pytest.mark.parametrize(("n_options", "n_features", "too_many"), [(100, 100, False), (101, 100, True)])
 def test_how_many_paths_are_too_many(n_options, n_features, too_many):
-    assert has_too_many_paths(Hierarchy.flat(0, (n_options,)), n_features) is too_many
+    assert choose_map(Hierarchy.flat(0, (n_options,)), n_features) == ("additive" if too_many else "linear")
 
 
 def test_codes_of_mimosa_with_very_many_paths(monkeypatch):
@@ -101,10 +105,10 @@ def test_codes_of_mimosa_with_very_many_paths(monkeypatch):
     numbers = X[["area", "X2nd.Flr.SF", "Wood.Deck.SF", "Garage.Area", "Garage.Type", "Fireplace.Qu"]]
     model = MIMOSA(random_state=0).fit(numbers)
     one = model.transform(numbers)
-    monkeypatch.setattr(additive_maps, "MANY_NUMBERS", 0)
-    mimosa_codes._MAPS.clear()
+    monkeypatch.setattr(choosing, "MANY_NUMBERS", 0)
+    model._maps = None
     other = model.transform(numbers)
-    mimosa_codes._MAPS.clear()
+    model._maps = None
     np.testing.assert_array_equal(np.isnan(one), np.isnan(other))
     model.hierarchy_.validate(other)
     continuous = ~model.hierarchy_.is_categorical
@@ -128,7 +132,7 @@ def test_a_variable_is_what_varies_only_on_its_branch():
         {"variables": [C, {"kind": "categorical", "options": [{"variables": []}, {"variables": [C]}]}]}
     )
     maps = fit_additive_maps(X, tree, late.astype(int), rng)
-    z = maps.variables(X, late.astype(int), Items.of(tree))
+    z = variables(maps, X, late.astype(int))
     assert _correlation(z[late, 1], short[late]) > 0.99
     assert np.isnan(z[~late, 1]).all()
 
@@ -144,7 +148,7 @@ def test_a_column_is_a_variable_of_the_group_that_alone_has_it():
         {"variables": [C, {"kind": "categorical", "options": [{"variables": []}, {"variables": [C, nested]}]}]}
     )
     X = np.column_stack([area, floor, tax])
-    z = fit_additive_maps(X, tree, path, rng).variables(X, path, Items.of(tree))
+    z = variables(fit_additive_maps(X, tree, path, rng), X, path)
     for variable, column, rows in ((0, area, path >= 0), (1, floor, path > 0), (2, tax, path == 2)):
         assert _correlation(z[rows, variable], column[rows]) > 0.99
 
@@ -168,7 +172,7 @@ def test_a_group_whose_columns_are_all_those_of_groups_below_it():
     options = [{"variables": [C]}, {"variables": [C]}]
     tree = Hierarchy.from_dict({"variables": [C, {"kind": "categorical", "options": options}]})
     maps = fit_additive_maps(X, tree, path, rng)
-    z = maps.variables(X, path, Items.of(tree))
+    z = variables(maps, X, path)
     assert np.isfinite(z[path == 0][:, [0, 1]]).all()
     again = maps.base + Items.of(tree).options[path] @ maps.effects + np.nan_to_num(z) @ maps.directions
     np.testing.assert_allclose(again, X, atol=1e-2)  # effects have a prior
@@ -189,5 +193,5 @@ def test_columns_that_options_tell_are_not_mixed_into_a_variable():
     direction = maps.directions[1]  # of the first choice
     assert np.abs(direction[:2]).min() > 0.1
     assert np.abs(direction[2:]).max() < 0.02
-    z = maps.variables(X.astype(float), paths, Items.of(tree))
+    z = variables(maps, X.astype(float), paths)
     assert _correlation(z[late, 1], short[late]) > 0.99

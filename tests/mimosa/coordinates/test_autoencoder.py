@@ -1,5 +1,7 @@
 """The network of images, trained in parts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,14 +9,14 @@ import torch
 from disentree.mimosa.coordinates import autoencoder
 from disentree.mimosa.coordinates.autoencoder import train_autoencoder, untold
 from disentree.mimosa.coordinates.choosing import choose_coordinates
+from disentree.mimosa.coordinates.constants import AUTOENCODER
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.training.checkpoints import checkpoints_in
 
 
 def test_a_training_that_was_stopped_goes_on(tmp_path, monkeypatch):
     P = np.random.default_rng(0).normal(size=(300, 6)).astype(np.float32)
-    monkeypatch.setattr(autoencoder, "HIDDEN", (8,))
-    monkeypatch.setattr(autoencoder, "BATCH", 50)
+    monkeypatch.setattr(autoencoder, "AUTOENCODER", replace(AUTOENCODER, hidden=(8,), batch=50))
     whole, history = train_autoencoder(P, 2, 0, 40)
     assert [record["step"] for record in history] == [6, 12, 18, 24, 30, 36, 40]
     train, trained = autoencoder.train, []
@@ -53,8 +55,7 @@ def test_what_a_latent_leaves_untold():
 
 @pytest.mark.parametrize(("what", "kind"), [("lines", "autoencoder"), ("noise", "linear")])
 def test_images_that_a_latent_does_not_tell_are_principal_components(what, kind, monkeypatch):
-    monkeypatch.setattr(autoencoder, "HIDDEN", (64,))
-    monkeypatch.setattr(autoencoder, "EPOCHS", 30)
+    monkeypatch.setattr(autoencoder, "AUTOENCODER", replace(AUTOENCODER, hidden=(64,), epochs=30))
     rng = np.random.default_rng(0)
     at, x = rng.uniform(0, 7, 2000), np.arange(8)
     lines = np.exp(-np.square(x - at[:, None]) / 4)[:, :, None] * np.ones(8)

@@ -8,8 +8,9 @@ import pytest
 
 from disentree import MIMOSA, Hierarchy
 from disentree.datasets import load_dataset
-from disentree.mimosa.explain.explanation import Explanation, explain_tree
+from disentree.mimosa.explain.explanation import Explanation
 from disentree.mimosa.explain.factors import factor_columns, factor_likeness
+from disentree.mimosa.explain.reasons import explain_tree
 from disentree.mimosa.explain.verdict import verdict
 from disentree.mimosa.stability.stability import Found, Stability, compare, product_summary
 
@@ -68,7 +69,7 @@ def test_support_of_factors_counts_resamples():
     assert result.factors == [{"name": "deck", "support": 1.0}, {"name": "pool", "support": 0.5}]
     assert result.support.tolist() == [0.5] * 4  # leaves came back once
     assert result.to_dict()["factors"] == result.factors
-    assert result.verdict == "2 separate choices are supported: 4 combinations."
+    assert result.verdict == "2 yes/no properties of a row, independent of each other, supported."
     assert "pool: came back in 50% of resamples" in str(result)
     assert "pool: came back in 50% of resamples" in product_summary(TWO, LABELS, result)
 
@@ -91,7 +92,7 @@ def test_a_factor_of_which_a_resample_has_one_option_does_not_count():
     result = Stability.from_records(found, [record], 0.5)
     assert np.isnan(result.factors[0]["support"])
     assert result.to_dict()["factors"][0]["support"] is None
-    assert result.verdict == "2 separate choices are well supported: 4 combinations."
+    assert result.verdict == "2 yes/no properties of a row, independent of each other, well supported."
 
 
 def test_a_tree_has_no_factors():
@@ -102,17 +103,14 @@ def test_a_tree_has_no_factors():
 @pytest.mark.parametrize(
     ("support", "words"),
     [
-        (None, "2 separate choices with 4 combinations."),
-        ([0.9, 0.8], "2 separate choices are well supported: 4 combinations."),
-        (
-            [0.9, 0.4],
-            "2 separate choices are partly supported: 1 of 2 choices came back in at least half of the",
-        ),
-        ([0.1, 0.4], "2 separate choices with 4 combinations, not supported: resamples of the rows do not"),
+        (None, ""),
+        ([0.9, 0.8], ", well supported"),
+        ([0.9, 0.4], ", partly supported: 1 of 2 properties came back in at least half of the resamples"),
+        ([0.1, 0.4], ", not supported: resamples of the rows do not bring them back"),
     ],
 )
-def test_the_verdict_speaks_of_choices(support, words):
-    assert verdict(TWO, support).startswith(words)
+def test_the_verdict_speaks_of_properties(support, words):
+    assert verdict(TWO, support) == f"2 yes/no properties of a row, independent of each other{words}."
 
 
 def test_each_factor_has_its_own_reason():
@@ -177,6 +175,6 @@ def test_a_fitted_product_tells_its_factors():
     assert [f["support"] for f in result.factors] == [1.0, 1.0]
     assert [f["name"] for f in result.factors] == [f["name"] for f in model.factors_]
     summary = model.summary()
-    assert summary.startswith("2 separate choices are well supported: 4 combinations.")
+    assert summary.startswith("2 yes/no properties of a row, independent of each other, well supported.")
     assert "4 of 4 combinations have rows" in summary
     assert "c2: came back in 100% of resamples" in summary

@@ -1,3 +1,5 @@
+"""The first sentence of a summary or report."""
+
 import pytest
 
 from disentree import Hierarchy

@@ -1,4 +1,4 @@
-"""Groups that differ in categories alone: `classes.py`, `category_models.py`, `answered.py`."""
+"""Groups that differ in categories alone: `latent_classes.py`, `category_models.py`, `few_valued.py`."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from disentree import COFHAE, MIMOSA
 from disentree.mimosa.mixed.category_models import Answers, fit_classes, fit_network, fit_traits, n_parameters
-from disentree.mimosa.mixed.few_valued import answered
+from disentree.mimosa.mixed.few_valued import few_valued
 from disentree.mimosa.mixed.latent_classes import find_classes
 from disentree.tables import Codec
 
@@ -145,7 +145,7 @@ def test_columns_with_few_values():
     )
     codec = Codec.fit(frame)
     p = len(codec.schema.numeric)
-    found = answered(codec.read(frame), codec.schema, range(len(codec.used)), [])
+    found = few_valued(codec.read(frame), codec.schema, range(len(codec.used)), [])
     assert [codec.used[p + j].name for j in found.categorical] == ["word"]
     assert [codec.used[j].name for j in found.counted] == ["answer"]
     assert found.n_levels == [2, 5]

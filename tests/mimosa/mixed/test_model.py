@@ -1,5 +1,5 @@
-"""Trees of tables with columns of any kind: `table_model.py`, `table_dimension.py`,
-`filling.py`, `evidence.py`, `existence_bits.py`, `table_estimator.py`, and MIMOSA on data frames."""
+"""Trees of tables with columns of any kind: `model.py`, `fit.py`, `scoring.py`, `dimension.py`,
+`imputation.py`, `category_evidence.py`, `presence_bits.py`, and MIMOSA on data frames."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ import pytest
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.mimosa.mixed.dimension import shared_dimension
-from disentree.mimosa.mixed.imputation import fit_filling
+from disentree.mimosa.mixed.imputation import fit_imputation
 
 N = 600
 
@@ -166,14 +166,14 @@ def test_left_out_columns_do_not_change_what_numbers_say():
     assert m.hierarchy_ == plain.hierarchy_
 
 
-def test_filling_by_hand():
+def test_imputation_by_hand():
     rng = np.random.default_rng(0)
     x = rng.normal(size=4000)
     X = np.stack([x, 2 * x + 1], axis=1)
     X[::4, 1] = np.nan
-    filling = fit_filling(X)
-    np.testing.assert_allclose(filling(X)[::4, 1], 2 * X[::4, 0] + 1, atol=0.01)
-    np.testing.assert_allclose(filling.mean, [x.mean(), 2 * x.mean() + 1], atol=0.01)
+    imputation = fit_imputation(X)
+    np.testing.assert_allclose(imputation(X)[::4, 1], 2 * X[::4, 0] + 1, atol=0.01)
+    np.testing.assert_allclose(imputation.mean, [x.mean(), 2 * x.mean() + 1], atol=0.01)
 
 
 def test_shared_dimensions_by_hand():

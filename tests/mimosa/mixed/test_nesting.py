@@ -7,10 +7,11 @@ import pytest
 from disentree import MIMOSA
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.mixed.branches import choices, make_branches, product_hierarchy
-from disentree.mimosa.mixed.model import Existing, branch_names, find_branches
-from disentree.mimosa.mixed.nesting import MOST_PATHS, Switch, choose_switches, n_paths, rivals
-from disentree.mimosa.mixed.presence import Existence
-from disentree.mimosa.mixed.presence_bits import existence_bits
+from disentree.mimosa.mixed.constants import MIXED
+from disentree.mimosa.mixed.fit import Columns, _names, read_columns
+from disentree.mimosa.mixed.nesting import Switch, choose_switches, n_paths, rivals
+from disentree.mimosa.mixed.presence import Presence
+from disentree.mimosa.mixed.presence_bits import presence_bits
 from disentree.tables import Cells, Codec, Column, Schema, infer_schema
 
 N = 900
@@ -32,13 +33,13 @@ def shop(seed: int = 0, none: float = 0.0, mistakes: float = 0.0, together: bool
     return frame
 
 
-def found_in(frame: pd.DataFrame) -> Existing:
-    return find_branches(frame, Codec(infer_schema(frame)), np.random.default_rng(0))
+def found_in(frame: pd.DataFrame) -> Columns:
+    return read_columns(frame, Codec(infer_schema(frame)), np.random.default_rng(0))
 
 
-def tree_of(found: Existing) -> list[str]:
-    names = branch_names(found, found.codec)
-    ones = [1] * len(found.existence.switches)
+def tree_of(found: Columns) -> list[str]:
+    names = _names(found)
+    ones = [1] * len(found.presence.switches)
     h = product_hierarchy(Hierarchy.flat(1), 0, found.branches, ones, names)
     return [path.name for path in h.paths]
 
@@ -49,7 +50,7 @@ def test_things_instead_of_each_other_are_one_choice(mistakes):
     assert len(tree_of(found)) == 3  # ads, payment, payment of a company
     fork = found.branches[0]
     assert fork.options == ["ads", "payment"]
-    assert branch_names(found, found.codec).branches == ["ads or payment", "company"]
+    assert _names(found).branches == ["ads or payment", "company"]
     company = found.branches[1]
     assert company.parent == fork.switches[1]
 
@@ -59,8 +60,8 @@ def test_that_there_is_none_is_an_option_where_it_happens():
         found = found_in(shop(none=none))
         fork = found.branches[0]
         assert fork.options == ["ads", "payment", "neither"]
-        present = found.existence.present(found.cells)[:, fork.switches]
-        chosen = choices(found.branches, found.cells, found.existence.present(found.cells))[:, 0]
+        present = found.present[:, fork.switches]
+        chosen = choices(found.branches, found.cells, found.present)[:, 0]
         np.testing.assert_array_equal(chosen == 2, ~present.any(axis=1))
 
 
@@ -71,7 +72,7 @@ def test_things_that_are_often_there_together_are_separate_choices():
 def test_a_row_with_both_is_on_the_option_of_the_commoner_thing():
     found = found_in(shop(mistakes=0.004))
     fork = found.branches[0]
-    present = found.existence.present(found.cells)
+    present = found.present
     both = present[:, fork.switches].all(axis=1)
     assert both.any()
     assert (choices(found.branches, found.cells, present)[both, 0] == 0).all()
@@ -84,8 +85,8 @@ def test_options_of_a_choice_have_different_names():
     cells = Cells(np.where(kind[:, None] == np.arange(4), 1.0, np.nan), np.zeros((900, 0), np.int64))
     columns = tuple(Column(name, "number", "float64") for name in ("none", "gift", "gift", "gift 2"))
     switches = [Switch([i], [np.nan], choice=0, share=share) for i, share in enumerate(shares)]
-    existence = Existence(switches, np.ones(4, bool), np.zeros(4))
-    (fork,) = make_branches(existence, cells, Schema(columns), existence.present(cells))
+    presence = Presence(switches, np.ones(4, bool), np.zeros(4))
+    (fork,) = make_branches(presence, cells, Schema(columns), presence.present(cells))
     assert fork.options == ["none", "gift", "gift 2", "gift 2 2", "none 2"]
 
 
@@ -103,7 +104,7 @@ def test_choices_by_hand():
     e = np.arange(n) % 3 == 0  # goes with all
     actives = [d, a, e, c, b]
     switches = [Switch([i], [np.nan], share=float(rows.mean())) for i, rows in enumerate(actives)]
-    chosen = choose_switches(switches, actives, MOST_PATHS)
+    chosen = choose_switches(switches, actives, MIXED.most_paths)
     by_column = {s.columns[0]: s for s in chosen}
     assert by_column[1].choice == by_column[3].choice == by_column[4].choice == 0
     assert by_column[0].choice == by_column[2].choice == -1
@@ -117,7 +118,7 @@ def test_few_rows_say_nothing_of_rare_things():
     rows = np.arange(200)
     actives = [rows < 20, (rows >= 20) & (rows < 40)]
     switches = [Switch([i], [np.nan], share=0.1) for i in range(2)]
-    assert [s.choice for s in choose_switches(switches, actives, MOST_PATHS)] == [-1, -1]
+    assert [s.choice for s in choose_switches(switches, actives, MIXED.most_paths)] == [-1, -1]
 
 
 def test_which_of_two_things_exists_is_said_once():
@@ -127,7 +128,8 @@ def test_which_of_two_things_exists_is_said_once():
     for name, there in {"a": a, "b": ~a}.items():
         frame[f"{name}_1"] = np.where(there, rng.normal(size=N), np.nan)
         frame[f"{name}_2"] = np.where(there, rng.normal(size=N), np.nan)
-    alone, switched = existence_bits(found_in(frame))
+    found = found_in(frame)
+    alone, switched = presence_bits(found.presence, found.present, found.cells, found.codec)
     assert alone.mean() == pytest.approx(4, abs=0.02)  # one bit for each column
     assert switched.mean() == pytest.approx(1, abs=0.05)
 

@@ -1,4 +1,4 @@
-"""What exists in some rows only: `existence.py`, `branches.py`."""
+"""What exists in some rows only: `presence.py`, `branches.py`."""
 
 import numpy as np
 import pandas as pd
@@ -7,16 +7,16 @@ import pytest
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.mixed.branches import Names, choices, make_branches, path_codes, product_hierarchy
 from disentree.mimosa.mixed.nesting import Switch, entropy, n_paths
-from disentree.mimosa.mixed.presence import find_existence, is_heaped
+from disentree.mimosa.mixed.presence import find_presence, is_zero_inflated
 from disentree.tables import Codec
 
 N = 1000
 
 
-def existence_of(frame, seed=0):
+def presence_of(frame, seed=0):
     codec = Codec.fit(frame)
     cells = codec.read(frame)
-    return codec, cells, find_existence(cells, codec.schema, np.random.default_rng(seed))
+    return codec, cells, find_presence(cells, codec.schema, np.random.default_rng(seed))[0]
 
 
 def houses(seed=0):
@@ -38,7 +38,7 @@ def houses(seed=0):
 
 
 def test_things_own_their_columns():
-    codec, cells, found = existence_of(houses())
+    codec, cells, found = presence_of(houses())
     names = [column.name for column in codec.used]
     owned = [sorted(names[j] for j in switch.columns) for switch in found.switches]
     assert owned == [["cars", "garage_area", "garage_type"], ["bench", "tools"], ["upper_area"]]
@@ -51,7 +51,7 @@ def test_things_own_their_columns():
 
 
 def test_paths_of_branches():
-    codec, cells, found = existence_of(houses())
+    codec, cells, found = presence_of(houses())
     present = found.present(cells)
     branches = make_branches(found, cells, codec.schema, present)
     assert n_paths(found.switches) == 6
@@ -77,7 +77,7 @@ def test_an_empty_cell_that_others_explain_is_absent():
     frame = pd.DataFrame(
         {"age": age, "x": rng.normal(size=N), "job": np.where(age >= 18, rng.normal(size=N), np.nan)}
     )
-    _, _, found = existence_of(frame)
+    _, _, found = presence_of(frame)
     assert found.absent.tolist() == [False, False, True]
     assert found.explained[2] > 0.9
     assert len(found.switches) == 1
@@ -87,10 +87,10 @@ def test_a_thing_that_another_is_part_of_is_one():
     rng = np.random.default_rng(0)
     pays = rng.random(N) < 0.4
     frame = pd.DataFrame({"x": rng.normal(size=N), "payment": np.where(pays, rng.normal(size=N), np.nan)})
-    assert existence_of(frame)[2].switches == []  # nothing says that it is no accident
+    assert presence_of(frame)[2].switches == []  # nothing says that it is no accident
     company = pays & (rng.random(N) < 0.4)
     frame["company"] = [f"firm {i}" if there else None for i, there in enumerate(company)]
-    codec, cells, found = existence_of(frame)
+    codec, cells, found = presence_of(frame)
     names = [column.name for column in codec.used]
     assert [names[s.columns[0]] for s in found.switches] == ["payment", "company"]
     assert [s.parent for s in found.switches] == [-1, 0]
@@ -102,17 +102,17 @@ def test_accidents_are_no_things(seed):
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(rng.normal(size=(N, 5)), columns=list("abcde"))
     frame = frame.mask(rng.random(frame.shape) < rng.uniform(0.01, 0.4, 5))
-    found = existence_of(frame, seed)[2]
+    found = presence_of(frame, seed)[2]
     assert found.switches == []
     assert not found.absent.any()
 
 
 def test_counts_and_rounded_numbers_are_not_heaped():
     rng = np.random.default_rng(0)
-    assert not is_heaped(rng.poisson(2, N).astype(float))
-    assert not is_heaped(np.minimum(rng.normal(50, 20, N).round(), 80).clip(0))
-    assert not is_heaped(rng.normal(size=N).round(1))
-    assert is_heaped(np.where(rng.random(N) < 0.3, 0, rng.lognormal(3, 1, N).round()))
+    assert not is_zero_inflated(rng.poisson(2, N).astype(float))
+    assert not is_zero_inflated(np.minimum(rng.normal(50, 20, N).round(), 80).clip(0))
+    assert not is_zero_inflated(rng.normal(size=N).round(1))
+    assert is_zero_inflated(np.where(rng.random(N) < 0.3, 0, rng.lognormal(3, 1, N).round()))
 
 
 def test_numbers_by_hand():

@@ -2,7 +2,6 @@
 
 import json
 import os
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,6 @@ from disentree.datasets import load_dataset
 from disentree.mimosa import PaperMIMOSA
 from disentree.mimosa.coordinates import autoencoder
 
-FIXTURES = Path(__file__).parent / "fixtures"
 OBJECTS = ("hierarchy_", "representation_", "sheets_", "components_", "candidate_")  # compared by their parts
 FILES = ["mimosa.json", "mimosa.safetensors", "representation.safetensors"]
 
@@ -162,17 +160,6 @@ def test_the_paper_with_its_autoencoder(tmp_path, kind):
     check_round_trip(m, tmp_path, X, X[::-1][:20])
 
 
-@pytest.mark.parametrize("kind", ["linear", "noisy"])
-def test_a_model_of_version_0_1_still_loads(kind):
-    """Made by that version. If this fails, readers of old models were forgotten."""
-    expected = json.loads((FIXTURES / f"{kind}-0.1" / "expected.json").read_text(encoding="utf-8"))
-    m = MIMOSA.load(FIXTURES / f"{kind}-0.1")
-    assert m.predict(np.array(expected["X"])).tolist() == expected["labels"]
-    assert m.summary() == expected["summary"]
-    assert m.hierarchy_.to_dict() == expected["hierarchy"]
-    assert (m.candidate_.components[0].noise is not None) == (kind == "noisy")
-
-
 # ------------------------------------------------------------------ writing
 
 
@@ -255,11 +242,20 @@ def test_a_damaged_file_is_named(linear, tmp_path, name, damage):
         MIMOSA.load(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", '{"format": "1"}', '{"format": 1, "sha256": []}'])
+@pytest.mark.parametrize("text", ["[]", "{}", '{"format": "3"}', '{"format": 3, "sha256": []}'])
 def test_json_of_something_else(linear, tmp_path, text):
     linear.save(tmp_path)
     (tmp_path / "mimosa.json").write_text(text)
     with pytest.raises(ValueError, match=r"mimosa\.json is cut short or damaged"):
+        MIMOSA.load(tmp_path)
+
+
+def test_a_dropped_format_is_refused(linear, tmp_path):
+    linear.save(tmp_path)
+    (tmp_path / "mimosa.json").write_text(json.dumps({"format": 2, "version": "0.1.0"}))
+    with pytest.raises(
+        ValueError, match=r"by disentree 0\.1\.0, in a format that was dropped .* fit the model again"
+    ):
         MIMOSA.load(tmp_path)
 
 

@@ -1,3 +1,5 @@
+"""The page in every folder that a model is saved to."""
+
 import re
 
 import numpy as np
@@ -6,7 +8,7 @@ import pytest
 
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
-from disentree.mimosa.saving.model_card import CARD, MOST_COLUMNS, model_card
+from disentree.mimosa.saving.model_card import CARD, MOST_LISTED, model_card
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +42,8 @@ def test_its_example_runs(model, tmp_path):
 
 
 def test_many_columns_are_counted():
-    X = np.random.default_rng(0).normal(size=(60, MOST_COLUMNS + 3))
+    X = np.random.default_rng(0).normal(size=(60, MOST_LISTED + 3))
     model = MIMOSA().fit(pd.DataFrame(X, columns=[f"g{j}" for j in range(X.shape[1])]))
     card = model_card(model)
-    assert "`g39` and 3 more" in card
+    assert "`g99` and 3 more" in card
     assert "# MIMOSA with 1 leaf\n" in card

@@ -1,4 +1,4 @@
-"""Components that are looked into again: `look_again.py` and `inner_leaf.py`."""
+"""Components that are looked into again; covers `framed.py` too."""
 
 import numpy as np
 import pytest
@@ -7,11 +7,13 @@ from sklearn.metrics import adjusted_rand_score
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.metrics import h_error
-from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.coordinates.columns import Columns
+from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.framed import Frame, InnerLeaf
 from disentree.mimosa.density.gaussians import log_gaussians
-from disentree.mimosa.density.structureless import Columns, fit_gaussian
+from disentree.mimosa.density.structureless import fit_gaussian
 from disentree.mimosa.density.tiles import fit_flat_leaf
+from disentree.mimosa.finders.protocol import Rows
 from disentree.mimosa.search.regions import is_thin, look_again
 
 
@@ -27,13 +29,14 @@ def curve_in_a_cluster(n, seed):
     return X, np.where(on, 3, k)
 
 
-def columns(p):
-    return Columns(np.zeros(p), np.eye(p), np.full(p, 1e-12))
+def rows(X):
+    p = X.shape[1]
+    return Rows(X, np.full(p, 1e-12), Columns(np.zeros(p), np.eye(p), np.full(p, 1e-12)), n_jobs=1)
 
 
 def gaussians(X, labels):
     leaves = [fit_gaussian(X[labels == c], np.full(X.shape[1], 1e-12)) for c in range(labels.max() + 1)]
-    return Candidate("mixture", leaves, np.bincount(labels) / len(X))
+    return LeafCandidate("mixture", leaves, np.bincount(labels) / len(X))
 
 
 def test_a_curve_in_one_of_three_clusters_is_found_and_saved(tmp_path):
@@ -55,7 +58,7 @@ def test_a_curve_in_one_of_three_clusters_is_found_and_saved(tmp_path):
 def test_the_curve_is_found_within_clusters_that_a_mixture_found():
     X, true = curve_in_a_cluster(3000, 2)
     candidate = gaussians(X[:2100], np.minimum(true[:2100], 2))
-    looked = look_again(candidate, X[:2100], X[2100:], columns(4), np.random.default_rng(0), n_jobs=1)
+    looked = look_again(candidate, rows(X[:2100]), X[2100:], np.random.default_rng(0))
     assert looked is not None
     assert sorted(looked.candidate.dimensions) == [1, 4, 4, 4]
     assert looked.candidate.finder == "mixture + atlas"
@@ -76,7 +79,7 @@ def test_clouds_without_structure_stay_as_they_are(kind):
     order = rng.permutation(3000)
     X, labels = X[order], labels[order]
     candidate = gaussians(X[:2100], labels[:2100])
-    assert look_again(candidate, X[:2100], X[2100:], columns(4), rng, n_jobs=1) is None
+    assert look_again(candidate, rows(X[:2100]), X[2100:], rng) is None
 
 
 @pytest.mark.parametrize(("at", "dimensions"), [(0, None), (30, [1, 2, 2])])
@@ -88,8 +91,8 @@ def test_a_plane_with_a_gap_is_one_if_a_line_lies_in_the_gap_and_two_if_not(at, 
     X[:, 1] = np.where(labels == 1, X[:, 1] / 2 + rng.choice([-4, 4], 3000), at)
     floor = np.full(2, 1e-12)
     leaves = [fit_flat_leaf(X[labels == 0], 1, floor, rng), fit_gaussian(X[labels == 1], floor)]
-    candidate = Candidate("subspaces", leaves, np.full(2, 0.5))
-    looked = look_again(candidate, X[:2000], X[2000:], columns(2), rng, n_jobs=1)
+    candidate = LeafCandidate("subspaces", leaves, np.full(2, 0.5))
+    looked = look_again(candidate, rows(X[:2000]), X[2000:], rng)
     assert (None if looked is None else sorted(looked.candidate.dimensions)) == dimensions
 
 
@@ -100,8 +103,8 @@ def test_a_line_with_a_gap_is_one():
     X[labels == 0, 1:] = 0
     X[labels == 0, 0] += 5 * rng.choice([-1, 1], (labels == 0).sum())
     leaves = [fit_flat_leaf(X[labels == c], d, np.full(3, 1e-12), rng) for c, d in ((0, 1), (1, 3))]
-    candidate = Candidate("subspaces", leaves, np.full(2, 0.5))
-    assert look_again(candidate, X[:2000], X[2000:], columns(3), rng, n_jobs=1) is None
+    candidate = LeafCandidate("subspaces", leaves, np.full(2, 0.5))
+    assert look_again(candidate, rows(X[:2000]), X[2000:], rng) is None
 
 
 @pytest.mark.parametrize(("name", "n", "seed", "gap"), [("either", 20_000, 1, 0.25), ("both", 30_000, 19, 0.1)])

@@ -1,5 +1,9 @@
 """MIMOSA by several finders and one judge: small data with a known answer, and what must not matter."""
 
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -9,7 +13,11 @@ from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.metrics import h_error, purity_score
 from disentree.mimosa import description_length
-from disentree.mimosa.search.search import led_by
+from disentree.mimosa.coordinates.columns import Columns
+from disentree.mimosa.density.candidate import Candidate, LeafCandidate
+from disentree.mimosa.density.structureless import fit_gaussian
+from disentree.mimosa.finders.protocol import Finder, FindsAgain, Rows
+from disentree.mimosa.search.search import finders_for, led_by, search, seed_of
 
 
 @pytest.fixture(scope="module")
@@ -156,25 +164,80 @@ def test_a_leaf_with_a_gap_is_not_two_of_lower_dimension():
     assert h_error(ds.hierarchy, MIMOSA().fit(ds.X).hierarchy_) == 0
 
 
-def test_leaves_that_rows_lie_on_exactly_are_not_given_up_for_density():
-    """Two exact leaves against three others that save a little more: only many bits more are further structure."""
-    from disentree.mimosa.density.candidate import Candidate
-    from disentree.mimosa.density.structureless import fit_gaussian
-    from disentree.mimosa.search.judge import Verdict
-    from disentree.mimosa.search.search import choose
+# ------------------------------------------------------------------ asking finders
 
-    leaf = fit_gaussian(np.random.default_rng(0).normal(size=(50, 2)), np.full(2, 1e-6))
-    thirds, noise = np.full(3, 1 / 3), np.random.default_rng(1).normal(size=100)
-    found = {
-        "gaussian": Candidate("gaussian", [leaf], np.ones(1)),
-        "subspaces": Candidate("subspaces", [leaf] * 2, np.ones(2) / 2, {"exact": True}),
-        "atlas": Candidate("atlas", [leaf] * 3, thirds),
-    }
 
-    def chosen(atlas_bits: float) -> str:
-        bits = {"gaussian": 0.0, "subspaces": -50.0, "atlas": atlas_bits}
-        verdicts = {name: Verdict(name, mean + noise, 0.0) for name, mean in bits.items()}
-        return choose(found, verdicts, {"gaussian": 1, "subspaces": 2, "atlas": 3}, 2).candidate.finder
+@dataclass(frozen=True)
+class Given(FindsAgain):
+    """A finder that proposes what it was given, and writes down what it drew when it was asked."""
 
-    assert chosen(-53.9) == "subspaces"
-    assert chosen(-54.1) == "atlas"
+    name: str
+    candidates: tuple[LeafCandidate, ...]
+    draws: list[float] = field(default_factory=list)
+
+    def propose(self, rows: Rows, rng: np.random.Generator) -> Sequence[Candidate]:
+        self.draws.append(rng.random())
+        return self.candidates
+
+
+@pytest.fixture(scope="module")
+def clouds() -> Rows:
+    """Two clouds with 10 deviations between them: they save about .9 bits per row."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(2000, 2))
+    Z[::2, 0] += 10
+    return Rows(Z - Z.mean(axis=0), np.full(2, 1e-9), n_jobs=1)
+
+
+def two(name: str, clouds: Rows, **more) -> LeafCandidate:
+    leaves = [fit_gaussian(clouds.Z[start::2], clouds.floor) for start in (0, 1)]
+    return LeafCandidate(name, leaves, np.full(2, 0.5), **more)
+
+
+def ask(clouds: Rows, *finders: Finder):
+    return search(clouds, finders, np.random.SeedSequence(7), lambda name: nullcontext())
+
+
+@pytest.mark.parametrize(
+    ("needless_bits", "shift", "asked"),
+    [
+        (0.0, 0.0, False),  # it saves bits, and is believed
+        (0.0, 30.0, True),  # it says that others are needless, and describes rows worse than one Gaussian does
+        (4.0, 0.0, True),  # it would have to save 4 bits for that
+        (0.5, 0.0, False),
+    ],
+)
+def test_only_a_candidate_that_saves_bits_makes_others_needless(clouds, needless_bits, shift, asked):
+    found = two("first", clouds, makes_needless=("second",), needless_bits=needless_bits)
+    moved = [replace(leaf, mean=leaf.mean + shift) for leaf in found.components]
+    first = Given("first", (replace(found, components=moved),))
+    second = Given("second", (two("second", clouds),))
+    outcome = ask(clouds, first, second)
+    assert bool(second.draws) is asked
+    assert ("second" in {row["finder"] for row in outcome.table}) is asked
+    assert outcome.candidate.finder == ("second" if shift else "first")
+
+
+def test_a_sixth_finder_is_asked_like_the_others(clouds):
+    few = replace(clouds, Z=clouds.Z[:300], columns=Columns(np.zeros(2), np.eye(2), np.full(2, 1e-9)))
+    sixth = Given("sixth", (two("sixth", clouds),))
+    outcome = ask(few, *finders_for(few), sixth)
+    assert "sixth" in {row["finder"] for row in outcome.table}
+    assert {"subspaces", "noisy subspaces"} <= set(outcome.silent)
+
+
+def test_what_a_finder_draws_does_not_depend_on_who_else_is_asked(clouds):
+    alone, again, other = (Given(name, ()) for name in ("new", "new", "newer"))
+    assert ask(clouds, alone).silent == ("new",)
+    ask(clouds, other, again)
+    assert alone.draws == again.draws
+    assert alone.draws != other.draws
+
+
+@pytest.mark.parametrize(
+    ("finder", "child"),
+    [("subspaces", 1), ("sheets", 1), ("noisy subspaces", 2), ("atlas", 3), ("mixture", 4), ("switches", 6)],
+)
+def test_known_finders_have_the_seeds_that_they_always_had(finder, child):
+    seed = np.random.SeedSequence(5).spawn(3)[2]
+    assert seed_of(finder, seed).generate_state(4).tolist() == seed.spawn(7)[child].generate_state(4).tolist()

@@ -1,4 +1,4 @@
-"""How often leaves come back: `stability.py`."""
+"""How often leaves come back: `stability.py`, `comparing.py`, `resampling.py`."""
 
 import json
 import warnings
@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 
 from disentree import MIMOSA, Hierarchy
-from disentree.mimosa.stability import stability
-from disentree.mimosa.stability.stability import Found, Stability, compare, stability_of
+from disentree.mimosa.search.structure import Settings
+from disentree.mimosa.stability import resampling
+from disentree.mimosa.stability.comparing import Found, compare
+from disentree.mimosa.stability.stability import Stability
 
 
 def three_leaves() -> Hierarchy:
@@ -110,7 +112,10 @@ def test_a_cloud_stays_one():
 
 def test_support_does_not_depend_on_the_number_of_processes(nested):
     inline = nested.stability(3)
-    with_processes = stability_of(nested, line_and_plane(), Found.of(nested), n_resamples=3, n_jobs=2)
+    found = Found(nested.hierarchy_, nested.labels_, [c.parent for c in nested.components_])
+    settings = Settings(n_jobs=2, skipped=nested.silent_)
+    how = {"n_resamples": 3, "fraction": None, "checkpoint": None, "seconds": np.inf}
+    with_processes = resampling.resample(line_and_plane(), found, settings, **how)
     assert inline.to_dict() == with_processes.to_dict()
 
 
@@ -127,8 +132,8 @@ def test_a_stopped_measurement_goes_on(nested, tmp_path, monkeypatch):
     nested.stability(1, checkpoint=file)
     file.write_text(file.read_text() + '{"resample": 1, "jac')  # cut off while it was written
     refitted = []
-    real = stability.compare
-    monkeypatch.setattr(stability, "compare", lambda *a: refitted.append(1) or real(*a))
+    real = resampling.compare
+    monkeypatch.setattr(resampling, "compare", lambda *a: refitted.append(1) or real(*a))
     again = nested.stability(3, checkpoint=file)
     assert len(refitted) == 2
     assert again.to_dict() == whole.to_dict()
@@ -137,7 +142,7 @@ def test_a_stopped_measurement_goes_on(nested, tmp_path, monkeypatch):
 
 
 def test_an_interrupt_ends_with_what_was_finished(nested, monkeypatch):
-    real, calls = stability.compare, []
+    real, calls = resampling.compare, []
 
     def once(*trees):
         calls.append(1)
@@ -145,7 +150,7 @@ def test_an_interrupt_ends_with_what_was_finished(nested, monkeypatch):
             raise KeyboardInterrupt
         return real(*trees)
 
-    monkeypatch.setattr(stability, "compare", once)
+    monkeypatch.setattr(resampling, "compare", once)
     with pytest.warns(RuntimeWarning, match="2 of 5 resamples were finished"):
         assert nested.stability(5).n_resamples == 2
 

@@ -1,11 +1,13 @@
-"""From components to a tree, and from points to components, by hand; covers `tree.py` and `assign.py`."""
+"""From components to a tree, and from points to components, by hand; covers `sheet.py` too."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from disentree.mimosa.density.sheet import Sheet, assign
+from disentree.mimosa.tree import building
 from disentree.mimosa.tree.building import (
     directly_enclosed,
     enclosure_ratios,
@@ -67,7 +69,7 @@ def slow_loss(dimensions, direct, chosen):
 
 @pytest.mark.parametrize("most", [10**6, 1])
 def test_no_tree_loses_fewer(most, monkeypatch):
-    monkeypatch.setattr("disentree.mimosa.tree.building.MOST_TREES", most)
+    monkeypatch.setattr(building, "TREE", replace(building.TREE, most_trees=most))
     rng = np.random.default_rng(0)
     worse = 0
     for _ in range(60):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from disentree.mimosa.density.candidate import Candidate
-from disentree.mimosa.finders.flats.sheets import SheetLeaf
-from disentree.mimosa.tree.enclosure import BESIDE, enclosures, limits_of
+from disentree.mimosa.density.candidate import LeafCandidate
+from disentree.mimosa.finders.flats.sheets import BESIDE, SheetLeaf
+from disentree.mimosa.tree.enclosure import enclosures, limits_of
 
 
 def bowl(x, y):
@@ -20,7 +20,7 @@ def sheet_and_line(line, n=4000, seed=0):
     Z = np.concatenate([line, sheet])
     leaves = [SheetLeaf(rows, np.zeros((len(rows), d, 3)), True, 0.1) for d, rows in ((1, line), (2, sheet))]
     shares = np.array([len(line), len(sheet)]) / len(Z)
-    return Candidate("sheets", leaves, shares), Z, np.repeat([0, 1], [len(line), len(sheet)])
+    return LeafCandidate("sheets", leaves, shares), Z, np.repeat([0, 1], [len(line), len(sheet)])
 
 
 @pytest.mark.parametrize("n", [1000, 10_000])

@@ -1,4 +1,4 @@
-"""Components that enclose several others: what a tree loses; covers `lost.py` and `enclosure.py`."""
+"""Components that enclose several others: what a tree loses; covers `enclosure.py` too."""
 
 import json
 import re
@@ -8,15 +8,16 @@ import pytest
 
 from disentree import COFHAE, MIMOSA, Hierarchy
 from disentree.cofhae.checks import check_matches
-from disentree.cofhae.targets import Targets, align_targets
+from disentree.cofhae.fitting.targets import Targets, align_targets
 from disentree.datasets import load_dataset
 from disentree.metrics import h_error
-from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.tiles import fit_flat_leaf
+from disentree.mimosa.explain.sentences import lost_sentences
 from disentree.mimosa.paper.algorithm7_construct_hierarchy import construct_hierarchy
-from disentree.mimosa.tree.codes import codes_of
+from disentree.mimosa.tree.codes import leaf_maps
 from disentree.mimosa.tree.enclosure import enclosures
-from disentree.mimosa.tree.lost_enclosures import lost_enclosures, lost_in_words
+from disentree.mimosa.tree.lost_enclosures import lost_enclosures
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,9 @@ def test_a_second_edge_is_matched_with_the_second_variable(triangle, data):
     assert "are the same variable on different branches" in triangle.summary()
     rows = triangle.labels_ == edge
     codes = triangle.transform(data.X)[rows & (triangle.predict(data.X) == edge)][:, column]
-    as_triangle = codes_of(triangle, triangle.embedding_[rows], np.full(rows.sum(), inside))[:, own]
+    m = triangle
+    encode = leaf_maps(m.embedding_, m.hierarchy_, m.labels_, m.matches_)
+    as_triangle = encode(m.embedding_[rows], np.full(rows.sum(), inside))[:, own]
     assert codes.std() > 0.5
     assert np.abs(codes - as_triangle).mean() < 0.04  # noise
 
@@ -182,7 +185,7 @@ def test_a_square_on_one_of_its_sides_has_lost_the_other():
     lost = lost_enclosures(TWO_LINES, [(), (0, 2), ()])
     assert lost == [{"component": 1, "parent": 2, "variables": [column["y"]]}]
     assert lost_enclosures(TWO_LINES, [(), (0,), ()]) == []
-    told = lost_in_words(TWO_LINES, lost, [[column["y2"], column["y"]]], "path {}".format)
+    told = lost_sentences(TWO_LINES, lost, [[column["y2"], column["y"]]], "path {}".format)
     assert told == [
         "Path 1 also encloses path 2, which the tree cannot show: a branch of it grows from one leaf.",
         "y2 and y are the same variable on different branches.",
@@ -221,6 +224,6 @@ def test_a_line_along_the_edge_of_a_square_is_in_its_reach_but_not_one_beyond(di
     labels = np.repeat([0, 1], n)
     Z = np.concatenate([line, square]) + noise * rng.standard_normal((2 * n, 3))
     leaves = [fit_flat_leaf(Z[labels == c], d, 1e-9, rng) for c, d in enumerate([1, 2])]
-    candidate = Candidate("test", leaves, np.array([0.5, 0.5]))
+    candidate = LeafCandidate("test", leaves, np.array([0.5, 0.5]))
     found, _ = enclosures(candidate, Z, candidate.posteriors(Z).argmax(axis=1))
     assert found.tolist() == [[False, encloses], [False, False]]

@@ -8,8 +8,8 @@ import pytest
 from disentree import MIMOSA, Hierarchy
 from disentree.datasets import load_dataset
 from disentree.metrics import h_error, purity_score
+from disentree.mimosa.density.choices import Choice
 from disentree.mimosa.tree.products import (
-    Choice,
     are_independent,
     arrange,
     cells_of,
@@ -179,8 +179,9 @@ def test_leaves_that_enclose_each_other_as_combinations_do_are_a_product():
     encloses = enclosing((0, 1), (0, 2), (0, 3), (1, 3), (2, 3), n=4)
     found = factored_leaves([1, 2, 3, 4], encloses, labels, 5)
     assert found is not None
-    assert [path.dimension for path in found.hierarchy.paths] == [1, 3, 2, 4]
-    assert found.leaf_of.tolist() == [0, 2, 1, 3]
+    hierarchy, leaf_of = found
+    assert [path.dimension for path in hierarchy.paths] == [1, 3, 2, 4]
+    assert leaf_of.tolist() == [0, 2, 1, 3]
     # A dimension more than the switches account for, a leaf that encloses only one of the others: no product.
     assert factored_leaves([1, 2, 3, 5], encloses, labels, 6) is None
     assert factored_leaves([1, 2, 3, 3], enclosing((0, 1), (0, 2), (0, 3), (1, 3), n=4), labels, 5) is None
@@ -194,8 +195,9 @@ def test_a_combination_may_be_missing_among_leaves():
     )
     found = factored_leaves((1 + on.sum(axis=1)).tolist(), encloses, np.repeat(np.arange(7), 200), 5)
     assert found is not None
-    assert len(found.hierarchy.paths) == 8
-    assert (found.leaf_of == -1).sum() == 1
+    hierarchy, leaf_of = found
+    assert len(hierarchy.paths) == 8
+    assert (leaf_of == -1).sum() == 1
 
 
 def test_curved_leaves_are_factored():

@@ -10,7 +10,7 @@ from matplotlib.image import imread
 from disentree import Hierarchy
 from disentree.runs.report.examples import GAP, MOST, leaf_examples
 from disentree.runs.report.findings import Findings
-from disentree.runs.report.first_screen import tree_nodes
+from disentree.runs.report.tree import tree_nodes
 
 TREE = Hierarchy.flat(0, categories=[2])
 

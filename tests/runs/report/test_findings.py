@@ -1,4 +1,4 @@
-"""The tree in words: `findings.py`, `first_screen.py`, `leaf_sections.py`."""
+"""The tree in words: `findings.py`, `summary.py`, `text.py`, `tree.py`, `leaf_sections.py`, `scores.py`."""
 
 import html
 import json
@@ -12,12 +12,14 @@ import pytest
 from disentree import Hierarchy
 from disentree.cli.run import print_summary
 from disentree.explorer.content import variables as describe_variables
-from disentree.mimosa.explain.explanation import NOTHING_TELLS
+from disentree.mimosa.explain.sentences import no_reason_sentence
 from disentree.runs import Run, RunConfig, finish_run, start_run
 from disentree.runs.report.findings import Findings, read_findings
-from disentree.runs.report.first_screen import saving, tree_nodes, verdict
 from disentree.runs.report.leaf_sections import leaf_sections, shared_variables
-from disentree.runs.report.report import duration, render
+from disentree.runs.report.report import render
+from disentree.runs.report.scores import duration
+from disentree.runs.report.summary import saving, verdict_of
+from disentree.runs.report.tree import tree_nodes
 from shell import invoke
 
 TREE = Hierarchy.from_dict(
@@ -188,7 +190,7 @@ def test_shares_agree_everywhere(table):
     assert found == {f"{100 * (labels == k).mean():.1f}" for k in (0, 1)}
 
 
-def test_runs_of_older_versions_have_a_report(table):
+def test_a_report_without_profiles_of_the_leaves(table):
     for name in ("leaves.json", "map.npz"):
         (table.folder / name).rename(table.folder / f"{name}.away")
     try:
@@ -202,17 +204,16 @@ def test_runs_of_older_versions_have_a_report(table):
 
 # ------------------------------------------------------------------ sentences
 
-FOUND = {"from": "mimosa", "verdict": "", "saved_bits": 2.0, "saved_bits_doubt": 0.1}
+FOUND = {"from": "mimosa", "saved_bits": 2.0, "saved_bits_doubt": 0.1}
 
 
 def test_verdict():
     flat = Findings(Hierarchy.flat(3))
-    assert verdict(FOUND, flat, 1) == "No structure found: one cloud of about 3 dimensions."
-    assert verdict(FOUND, Findings(TREE), 2) == "A tree of 2 leaves."
-    assert verdict({**FOUND, "verdict": "Clusters, no nesting"}, Findings(TREE), 2) == "Clusters, no nesting."
+    assert verdict_of(FOUND, flat, 1) == "No structure found: one cloud of about 3 dimensions."
+    assert verdict_of(FOUND, Findings(TREE), 2) == "A tree of 2 leaves."
     said = Findings(TREE, stability={"verdict": "A tree is well supported"})
-    assert verdict(FOUND, said, 2) == "A tree is well supported."
-    assert verdict({**FOUND, "from": "given"}, said, 2) == "The tree was given: 2 groups."
+    assert verdict_of(FOUND, said, 2) == "A tree is well supported."
+    assert verdict_of({**FOUND, "from": "given"}, said, 2) == "The tree was given: 2 groups."
 
 
 @pytest.mark.parametrize(
@@ -254,14 +255,14 @@ def test_independent_choices_stand_side_by_side_with_their_support():
     ]
     assert [o["share"] for s in nodes["splits"] for o in s["options"]] == pytest.approx([1 / 2] * 2 + [1 / 3] * 3)
     assert [s["note"] for s in nodes["splits"]] == ["", ""]  # nobody looked for reasons
-    told = {("c1", "stop"): {"text": "a = 0 in all of these."}, ("c2", "0"): {"text": NOTHING_TELLS}}
+    told = {("c1", "stop"): {"text": "a = 0 in all of these."}, ("c2", "0"): {"text": no_reason_sentence()}}
     varies = {"c2": {"reason": "Where 1, these vary more: b."}}
     notes = [s["note"] for s in tree_nodes(Findings(both, reasons=told, factors=varies), np.arange(6))["splits"]]
     assert notes == ["", "Where 1, these vary more: b."]
     without = tree_nodes(Findings(both, reasons=told), np.arange(6))["splits"]
     assert without[1]["note"] == "No column by itself tells these groups apart."
     assert [o["reason"] for o in without[1]["options"]] == ["", "", ""]
-    assert verdict(FOUND, Findings(both), 6) == "2 separate choices with 6 combinations."
+    assert verdict_of(FOUND, Findings(both), 6) == "2 properties of a row, independent of each other."
 
 
 def test_tree_nodes_count_the_rows():

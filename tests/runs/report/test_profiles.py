@@ -1,11 +1,10 @@
-"""Rows of leaves: `profiles.py`, `columns.py`, `row_map.py`, `describing.py`, `moves.py`."""
+"""Rows of leaves: `profiles.py`, `columns.py`, `row_map.py`, `steps/leaves.py`."""
 
 import numpy as np
 import pytest
 
 from disentree import Hierarchy
 from disentree.runs.report.columns import Shown, number_text
-from disentree.runs.report.moves import variable_moves
 from disentree.runs.report.profiles import BINS, FEW_VALUES, groups_of, leaf_profiles
 from disentree.runs.report.row_map import MOST_ROWS, make_map
 
@@ -83,24 +82,6 @@ def test_branches_side_by_side_are_described_one_by_one():
     assert [about["choice"] for about, _ in groups] == [[1, 0], [1, 1], [2, 0], [2, 1], [2, 2]]
     assert [len(rows) for _, rows in groups] == [300, 300, 200, 200, 200]
     assert [about["path"] for about, _ in groups_of(TWO, labels % 2)] == [0, 1]
-
-
-def test_variables_move_their_columns_most_first():
-    tree = Hierarchy.flat(2, (2,))
-    codes = np.column_stack([np.linspace(0, 1, 101), np.linspace(-1, 1, 101), np.arange(101) % 2])
-    columns = [Shown("small", "number"), Shown("large", "number"), Shown("kind", "category", ("a", "b"))]
-    cells = np.column_stack([np.linspace(0, 10, 101), np.linspace(0, 1, 101), np.arange(101) % 2])
-
-    def decode(z):
-        assert not np.isnan(z).any()
-        return np.column_stack([z[:, 0] * 0.1, 5 * z[:, 0], z[:, 1] > 0])
-
-    first, second = variable_moves(columns, cells, codes, tree, decode)
-    assert [m["column"] for m in first["moves"]] == ["large", "small"]
-    assert (first["moves"][0]["from"], first["moves"][0]["to"]) == pytest.approx((0.5, 4.5), abs=0.05)
-    assert second["moves"] == [{"column": "kind", "from": "a", "to": "b"}]
-    nobody = np.full_like(codes, np.nan)
-    assert variable_moves(columns, cells, nobody, tree, decode) == []
 
 
 def test_cells_as_text():

@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 
 from disentree.errors import UserError
-from disentree.mimosa.saving.model_card import CARD
 from disentree.runs import Run, RunConfig, finish_run, start_run
-from disentree.runs.report import report
-from disentree.runs.report.findings import read_findings
-from disentree.runs.steps.reasons import named_hierarchy, read_names
+from disentree.runs.report import report, summary
+from disentree.runs.report.findings import read_findings, read_names
 
 
 def test_reasons_and_names_of_a_run(tmp_path):
@@ -24,16 +22,15 @@ def test_reasons_and_names_of_a_run(tmp_path):
     names = read_names(run)
     assert names["options"]["c1"].keys() == {"branch1", "branch2"}
     assert all(name.startswith("petal") for name in names["options"]["c1"].values())
-    card = (run.folder / CARD).read_text()
-    assert all(f"── {name} (" in card for name in names["options"]["c1"].values())
-    assert "branch1" not in card
-    assert card.count("```") == 4
+    # They are those that MIMOSA gave when it was fitted, and that the reasons have.
+    mimosa = run.mimosa
+    assert tuple(names["options"]["c1"].values()) == mimosa.hierarchy_.variables[0].options
+    assert [split["name"] for split in found["splits"]] == list(names["options"]["c1"].values())
     # What a user wrote stays when the stage is done again, and is no damage.
     names["options"]["c1"]["branch1"] = "setosa"
     (run.folder / "names.json").write_text(json.dumps(names))
     finish_run(run, until="reasons", device="cpu", redo="reasons")
-    assert "setosa" in named_hierarchy(run).variables[0].options
-    assert "── setosa (" in (run.folder / CARD).read_text()
+    assert read_findings(run, run.hierarchy).option_name("c1", "branch1") == "setosa"
     assert run.hierarchy.variables[0].options == ("branch1", "branch2")
     (run.folder / "names.json").write_text('{"variables": []}')
     with pytest.raises(UserError, match="must be of the form"):
@@ -75,5 +72,5 @@ def test_what_the_tree_lost_is_told_in_a_run(tmp_path):
 
 def test_the_report_has_a_sentence_for_what_was_lost(copy_of_finished, monkeypatch):
     told = "Leaf <1> also encloses leaf 2."
-    monkeypatch.setattr(report, "read_findings", lambda run, tree: replace(read_findings(run, tree), lost=[told]))
+    monkeypatch.setattr(summary, "read_findings", lambda run, tree: replace(read_findings(run, tree), lost=[told]))
     assert "<p>Leaf &lt;1&gt; also encloses leaf 2.</p>" in report.render(Run.open(copy_of_finished))

@@ -5,10 +5,12 @@ import json
 import numpy as np
 import pytest
 
+from disentree import MIMOSA
 from disentree.errors import UserError
 from disentree.runs import RunConfig, finish_run, start_run
+from disentree.runs.files.schemas import STABILITY
 from disentree.runs.run import Run
-from disentree.runs.steps.stability import STABILITY, usual_resamples
+from disentree.runs.steps.stability import usual_resamples
 from disentree.runs.steps.structure import RESAMPLES
 
 
@@ -31,6 +33,23 @@ def test_a_run_measures_support_and_writes_it(table, tmp_path):
     assert written["verdict"] == "A tree is well supported: 2 leaves."
     assert [c["support"] for c in written["components"]] == [1.0, 1.0]
     assert STABILITY in run.stages["stability"]["files"]
+
+
+def test_the_support_is_that_of_the_library(table, tmp_path):
+    """Files of a run have the names in hierarchy.json, MIMOSA those that it gave to the columns."""
+    run = start_run(RunConfig.of(str(table), preset="quick", epochs=1, resamples=2), tmp_path / "run")
+    finish_run(run, until="stability", n_jobs=1)
+    written = json.loads((run.folder / STABILITY).read_text())
+    rows = run.data.frame.iloc[run.read_npz("labels.npz", "train")["train"]]
+    mimosa = MIMOSA(random_state=0, n_jobs=1).fit(rows)
+    assert str(mimosa.hierarchy_) == str(run.mimosa.hierarchy_)
+    np.testing.assert_array_equal(run.mimosa.predict(rows), mimosa.labels_)
+    expected = mimosa.stability(n_resamples=2).to_dict()
+    assert [b["option"] for b in written["branches"]] == list(run.hierarchy.variables[1].options)
+    assert [b["option"] for b in expected["branches"]] == list(mimosa.hierarchy_.variables[1].options)
+    for one in (*written["branches"], *expected["branches"]):
+        del one["categorical"], one["option"]
+    assert written == expected
 
 
 def test_a_stopped_run_goes_on_with_the_resamples_that_are_left(table, tmp_path, monkeypatch):

@@ -22,24 +22,12 @@ ICA_ROWS = 5000  # rows that a group's variables are made independent on
 
 @dataclass(frozen=True)
 class Items:
-    """The options and continuous variables of a hierarchy in the order of an autoencoder's flat code.
+    """The options and continuous variables of a hierarchy in the order of an autoencoder's flat code."""
 
-    Attributes
-    ----------
-    options : array of shape (paths, options)
-        1 for every option on the way to a path.
-    continuous : array of bool of shape (paths, continuous)
-        Which continuous variables a path has.
-    columns : array of int of shape (continuous,)
-        Their columns in codes.
-    opener : array of int of shape (continuous,)
-        The option that opens the group of each, -1 at the root.
-    """
-
-    options: Float[np.ndarray, "paths options"]
-    continuous: Bool[np.ndarray, "paths continuous"]
-    columns: Int[np.ndarray, " continuous"]
-    opener: Int[np.ndarray, " continuous"]
+    options: Float[np.ndarray, "paths options"]  # 1 for every option on the way to a path
+    continuous: Bool[np.ndarray, "paths continuous"]  # which continuous variables a path has
+    columns: Int[np.ndarray, " continuous"]  # of these in codes
+    opener: Int[np.ndarray, " continuous"]  # the option that opens the group of each, -1 at the root
 
     @classmethod
     def of(cls, hierarchy: Hierarchy) -> Items:
@@ -134,21 +122,8 @@ def fit_additive(
     items: Items,
     variables: Float[np.ndarray, "n continuous"] | None = None,
 ) -> AdditiveMap:
-    """Alternating least squares, from variables to begin with or from principal directions of the groups.
-
-    Parameters
-    ----------
-    Y : array of shape (n, r)
-    paths : array of int of shape (n,)
-        The path of each row; every row has one.
-    items : Items
-    variables : array of shape (n, continuous) or None, default=None
-        0 where not active.
-
-    Returns
-    -------
-    AdditiveMap
-    """
+    """Alternating least squares, from variables to begin with (0 where not active) or from principal directions of
+    the groups. Every row has a path."""
     total = float(np.square(Y - Y.mean(axis=0)).sum())
     found = _principal_start(Y, paths, items) if variables is None else _regress(Y, paths, items, variables)
     before = np.inf
@@ -163,10 +138,7 @@ def fit_additive(
 
 
 def _regress(
-    Y: Float[np.ndarray, "n r"],
-    paths: Int[np.ndarray, " n"],
-    items: Items,
-    variables: Float[np.ndarray, "n continuous"],
+    Y: Float[np.ndarray, "n r"], paths: Int[np.ndarray, " n"], items: Items, variables: Float[np.ndarray, "n k"]
 ) -> AdditiveMap:
     """The map that gives Y from the variables with the least squared error."""
     known = np.concatenate([np.ones((len(Y), 1)), items.options[paths], variables], axis=1)

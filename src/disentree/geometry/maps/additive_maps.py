@@ -8,17 +8,16 @@ variables are read from a row without its options' effects, options are told apa
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from disentree.geometry.maps.additive import AdditiveMap, Items
+from disentree.geometry.maps.additive import AdditiveMap, Items, spread_of
 from disentree.hierarchy import Hierarchy
 
-MANY_NUMBERS = 1e6  # in the Gaussians of all paths, from which there are none: an array of eight megabytes
 RIDGE = 1.0  # rows of prior weight on an option's effect being none
 SHARPNESS = 1000.0  # inverse strength of the penalty on the weights that tell options apart
 OWN = 0.05  # of its variance that a direction may have where a group is not active, to be the group's own
@@ -28,53 +27,42 @@ TOLD = 1e-3  # of its variance that options leave of a feature, if they tell it 
 CLASSIFIED = 10_000  # rows that options are told apart on
 
 
-def has_too_many_paths(hierarchy: Hierarchy, n_features: int) -> bool:
-    """Whether a map and a Gaussian for each path would be too many."""
-    return hierarchy.root.n_paths * n_features**2 > MANY_NUMBERS
-
-
 @dataclass(frozen=True)
 class AdditiveMaps(AdditiveMap):
-    """Encoder and decoder of a tree: the map and what inverts it.
+    """Encoder and decoder of a tree: the map and what inverts it."""
 
-    Attributes
-    ----------
-    forward : array of shape (f, continuous)
-        Variables from a row without its base and its options' effects.
-    weights : array of shape (f, options)
-    bias : array of shape (options,)
-        Logits of the options from a row.
-    """
-
-    forward: Float[np.ndarray, "f continuous"]
-    weights: Float[np.ndarray, "f options"]
+    hierarchy: Hierarchy
+    items: Items
+    forward: Float[np.ndarray, "f continuous"]  # variables from a row without its base and its options' effects
+    weights: Float[np.ndarray, "f options"]  # with `bias`, logits of the options from a row
     bias: Float[np.ndarray, " options"]
+    mean: Float[np.ndarray, " continuous"] | float = 0.0  # subtracted from variables in codes
+    scale: Float[np.ndarray, " continuous"] | float = 1.0  # that they are then divided by
 
-    def variables(
-        self, X: Float[np.ndarray, "n f"], paths: Int[np.ndarray, " n"], items: Items
+    def encode(self, X: Float[np.ndarray, "n f"], paths: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n v"]:
+        """Codes of rows on given paths."""
+        z = (self._variables(X, paths) - self.mean) / self.scale
+        return self.items.codes(self.hierarchy, paths, z)
+
+    def standardized(self, X: Float[np.ndarray, "n f"], paths: Int[np.ndarray, " n"]) -> AdditiveMaps:
+        """The same with codes of mean 0 and deviation 1 in some rows."""
+        mean, scale = spread_of(self._variables(X, paths), self.items, paths)
+        return replace(self, mean=mean, scale=scale)
+
+    def _variables(
+        self, X: Float[np.ndarray, "n f"], paths: Int[np.ndarray, " n"]
     ) -> Float[np.ndarray, "n continuous"]:
-        """The variables of rows on given paths, NaN where not active."""
-        z = (X - self.base) @ self.forward - (items.options @ (self.effects @ self.forward))[paths]
-        return np.where(items.continuous[paths], z, np.nan)
+        """NaN where not active."""
+        effects = (self.items.options @ (self.effects @ self.forward))[paths]
+        z = (X - self.base) @ self.forward - effects
+        return np.where(self.items.continuous[paths], z, np.nan)
 
 
 def fit_additive_maps(
-    X: Float[np.ndarray, "n f"],
-    hierarchy: Hierarchy,
-    paths: Int[np.ndarray, " n"],
-    rng: np.random.Generator,
+    X: Float[np.ndarray, "n f"], hierarchy: Hierarchy, paths: Int[np.ndarray, " n"], rng: np.random.Generator
 ) -> AdditiveMaps:
     """Least squares for base and effects, then leading directions of what is left, from the root down: of a branch
-    those that vary only there, of a group not the features of those below it.
-
-    Parameters
-    ----------
-    X : array of shape (n, f)
-    hierarchy : Hierarchy
-    paths : array of shape (n,)
-        Path of each row, none of them -1.
-    rng : Generator
-    """
+    those that vary only there, of a group not the features of those below it. Every row has a path."""
     items = Items.of(hierarchy)
     A, on = items.options[paths], items.continuous[paths]
     base = X.mean(axis=0)
@@ -105,7 +93,7 @@ def fit_additive_maps(
         directions[own] = (V * spread).T
         done += own.tolist()
     weights, bias = _logits(X, A, hierarchy, rng)
-    return AdditiveMaps(base, effects, directions, forward, weights, bias)
+    return AdditiveMaps(base, effects, directions, hierarchy, items, forward, weights, bias)
 
 
 def _is_below(rows: Bool[np.ndarray, " n"], others: Bool[np.ndarray, " n"]) -> bool:

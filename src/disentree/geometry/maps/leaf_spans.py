@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from disentree.geometry.subspaces import AffineSubspace
 from disentree.hierarchy import Hierarchy
@@ -68,17 +68,25 @@ def _on_subspace(Y: Float[np.ndarray, "n r"], rows: Int[np.ndarray, " m"], d: in
     flat, median = AffineSubspace.fit(Y[rows], d), _median_subspace(Y[rows[:: len(rows) // MEDIAN_ROWS + 1]], d)
     if 2 * np.median(median.distances(Y[rows])) < np.median(flat.distances(Y[rows])):  # strays tilt the first
         flat = median
-    on = np.zeros(len(rows), dtype=bool)
+    return rows[fit_without_outlying(Y[rows], flat, d + 1)[0]]
+
+
+def fit_without_outlying(
+    Y: Float[np.ndarray, "m r"], flat: AffineSubspace, fewest: int
+) -> tuple[Bool[np.ndarray, " m"], AffineSubspace]:
+    """The rows that lie on a subspace, and the subspace fitted to them again and again: a few rows that do not
+    belong must not tilt it. If there are fewer than `fewest`, all rows and the subspace as it was."""
+    on = np.zeros(len(Y), dtype=bool)
     for _ in range(REFITS):
-        off = flat.distances(Y[rows])
-        extent = float(flat.spread[0]) if d else 0.0
+        off = flat.distances(Y)
+        extent = float(flat.spread[0]) if flat.dimension else 0.0
         middle = float(np.median(off[on] if on.any() else off))
         near = off <= max(OUTLYING * middle, ROUNDING * extent)
-        if near.sum() < max(LEAST_ON * len(rows), d + 1) or (near == on).all():
+        if near.sum() < max(LEAST_ON * len(Y), fewest) or (near == on).all():
             break
         on = near
-        flat = AffineSubspace.fit(Y[rows[on]], d)
-    return rows[on] if on.any() else rows
+        flat = AffineSubspace.fit(Y[on], flat.dimension)
+    return on if on.any() else ~on, flat
 
 
 def _median_subspace(Y: Float[np.ndarray, "m r"], d: int) -> AffineSubspace:
@@ -110,22 +118,7 @@ def choose_share(
     rng: np.random.Generator,
 ) -> float:
     """The share of the others' covariance with which a leaf's rows are described best while they are left out.
-
-    Parameters
-    ----------
-    Y : array of shape (n, r)
-    cloud : Cloud
-        The leaf.
-    others : array of shape (r, r) or None
-        What `others_covariance` gives for it.
-    loss : callable
-        Of each of some rows, given a mean and a covariance.
-    rng : Generator
-
-    Returns
-    -------
-    float
-    """
+    `others` is what `others_covariance` gives for the leaf."""
     if others is None:
         return 0.0
     if cloud.n_rows < max(FEWEST, Y.shape[1] / 4):

@@ -52,29 +52,14 @@ BENT_DIMENSIONS = 10  # of a leaf; in more the quadratic terms are too many
 
 @dataclass(frozen=True)
 class LinearMaps:
-    """An affine map for each path, and which path a row is on.
-
-    Attributes
-    ----------
-    hierarchy : Hierarchy
-    items : Items
-        Its options and continuous variables.
-    means : array of shape (paths, r)
-        The point of each path where its variables are 0.
-    directions : array of shape (paths, continuous, r)
-        How a point moves with each variable; 0 where it is not active.
-    additive : AdditiveMap or None
-        The same as one map, if it is of that form.
-    model : PathModel
-        Tells the paths apart.
-    """
+    """An affine map for each path, and which path a row is on."""
 
     hierarchy: Hierarchy
-    items: Items
-    means: Float[np.ndarray, "paths r"]
-    directions: Float[np.ndarray, "paths continuous r"]
-    additive: AdditiveMap | None
-    model: PathModel
+    items: Items  # its options and continuous variables
+    means: Float[np.ndarray, "paths r"]  # the point of each path where its variables are 0
+    directions: Float[np.ndarray, "paths continuous r"]  # 0 where a variable is not active
+    additive: AdditiveMap | None  # the same as one map, if it is of that form
+    model: PathModel  # tells the paths apart
 
     def encode(
         self, Y: Float[np.ndarray, "n r"], paths: Int[np.ndarray, " n"] | None = None
@@ -97,21 +82,12 @@ class LinearMaps:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """How well maps describe rows that they were not fitted to.
+    """How well maps describe rows that they were not fitted to."""
 
-    Attributes
-    ----------
-    explained : float
-        Part of the variance (R2), with the paths that the maps find.
-    agreement : float
-        Rows that are found on the path that they were given.
-    bend : float
-        Part of the variance that is left, and that quadratic terms of the variables explain: what a curved map
-        might gain.
-    """
-
-    explained: float
-    agreement: float
+    explained: float  # part of the variance (R2), with the paths that the maps find
+    agreement: float  # part of the rows that are found on the path that they were given
+    # Part of the variance that is left, and that quadratic terms of the variables explain: what a curved map might
+    # gain.
     bend: float
 
 
@@ -122,26 +98,10 @@ def fit_linear_maps(
     random_state: int | np.random.Generator = 0,
     held: Int[np.ndarray, " m"] | None = None,
 ) -> tuple[LinearMaps, HeldOut]:
-    """Fit the maps.
+    """Maps fitted to all rows, and how good they are on rows left out: those of `held`, or a fifth of all.
 
-    Parameters
-    ----------
-    Y : array of shape (n, r)
-        Rows, in coordinates in which squared distances are errors.
-    hierarchy : Hierarchy
-        May hold several categoricals in a group; paths may have few rows or none.
-    paths : array of int of shape (n,)
-        The path of each row, -1 for none.
-    random_state : int or Generator, default=0
-    held : array of int of shape (m,) or None, default=None
-        Rows to measure the maps on. None: a fifth of all.
-
-    Returns
-    -------
-    LinearMaps
-        Fitted to all rows.
-    HeldOut
-        Measured on rows left out.
+    Y is in coordinates in which squared distances are errors. Rows may have no path (-1), paths few rows or none,
+    and groups several categoricals.
     """
     rng = np.random.default_rng(random_state)
     items = Items.of(hierarchy)

@@ -21,38 +21,16 @@ NEGLIGIBLE = 1e-9  # of a variable's extent: there is no direction to agree on
 
 @dataclass(frozen=True)
 class Course:
-    """How a variable of an enclosed leaf runs within a leaf that encloses it.
+    """How a variable of an enclosed leaf runs within a leaf that encloses it."""
 
-    Attributes
-    ----------
-    slopes : array of shape (d,)
-        What the enclosing leaf's variables, in the order of their columns, change by for a unit of it.
-    start : array of shape (d,)
-        Their values where the variables of the enclosed leaf are 0.
-    missed : float
-        The part of its extent that is not within the span of the enclosing leaf.
-    """
-
+    # What the enclosing leaf's variables, in the order of their columns, change by for a unit of it.
     slopes: Float[np.ndarray, " d"]
-    start: Float[np.ndarray, " d"]
-    missed: float
+    start: Float[np.ndarray, " d"]  # their values where the variables of the enclosed leaf are 0
+    missed: float  # the part of its extent that is not within the span of the enclosing leaf
 
 
 def course(maps: LinearMaps, outer: int, inner: int, column: int) -> Course:
-    """How a variable of one path runs in the coordinates of another.
-
-    Parameters
-    ----------
-    maps : LinearMaps
-    outer, inner : int
-        The paths of the enclosing and of the enclosed leaf.
-    column : int
-        A variable of the latter.
-
-    Returns
-    -------
-    Course
-    """
+    """How a variable of the path of the enclosed leaf runs in the coordinates of that of the enclosing one."""
     columns, active = maps.items.columns, maps.items.continuous[outer]
     direction = maps.directions[inner, np.searchsorted(columns, column)]
     own = maps.directions[outer][active]
@@ -66,19 +44,10 @@ def course(maps: LinearMaps, outer: int, inner: int, column: int) -> Course:
 def aligned(maps: LinearMaps, matches: Sequence[Sequence[int]]) -> LinearMaps:
     """The same maps with other codes: variables that are the same on different branches have the same values.
 
-    Reconstructions do not change. The first variable of a match keeps its codes. If it begins in the leaf that
-    encloses the others, it is turned to run along the second variable, and other variables of that leaf make up
-    for it; then all others take its zero, sign and unit.
-
-    Parameters
-    ----------
-    maps : LinearMaps
-    matches : list of list of int
-        Columns: a variable of a leaf that encloses others, then variables of those.
-
-    Returns
-    -------
-    LinearMaps
+    A match is the column of a variable of a leaf that encloses others, then columns of variables of those.
+    Reconstructions do not change. The first variable keeps its codes. If it begins in the leaf that encloses the
+    others, it is turned to run along the second variable, and other variables of that leaf make up for it; then
+    all others take its zero, sign and unit.
     """
     for reference, *others in matches:
         for i, column in enumerate(others):

@@ -17,22 +17,12 @@ UNSEEN = 0.5  # rows that a path without any counts as
 
 @dataclass(frozen=True)
 class PathModel:
-    """A Gaussian for each path. Paths of few rows share a covariance.
-
-    Attributes
-    ----------
-    means : array of shape (paths, r)
-    roots : array of shape (covariances, r, r)
-        Rows times a root are white.
-    root_of : array of int of shape (paths,)
-    log_weights : array of shape (paths,)
-        The log of each path's share, less that of its volume.
-    """
+    """A Gaussian for each path. Paths of few rows share a covariance."""
 
     means: Float[np.ndarray, "paths r"]
-    roots: Float[np.ndarray, "covariances r r"]
+    roots: Float[np.ndarray, "covariances r r"]  # rows times a root are white
     root_of: Int[np.ndarray, " paths"]
-    log_weights: Float[np.ndarray, " paths"]
+    log_weights: Float[np.ndarray, " paths"]  # the log of each path's share, less that of its volume
 
     def log_joint(self, Y: Float[np.ndarray, "n r"]) -> Float[np.ndarray, "n paths"]:
         """The log of share times density, up to a constant."""
@@ -55,25 +45,10 @@ def fit_path_model(
     rng: np.random.Generator,
     expected: Float[np.ndarray, "paths r r"] | None = None,
 ) -> PathModel:
-    """Fit the Gaussians.
+    """Fit the Gaussians to the rows of each path that has any (`clouds_of`).
 
-    Parameters
-    ----------
-    Y : array of shape (n, r)
-    hierarchy : Hierarchy
-    clouds : dict
-        The rows of each path that has any, by `clouds_of`.
-    means : array of shape (paths, r)
-        Of paths without rows.
-    rng : Generator
-        Divides the rows of a leaf, to choose how far its covariance is its own.
-    expected : array of shape (paths, r, r) or None, default=None
-        The covariance of each path as one map for all of them has it, about `means`: for paths of few rows or
-        none. None: they have the covariance within the other paths.
-
-    Returns
-    -------
-    PathModel
+    `means` are those of paths without rows. `expected` is the covariance of each path as one map for all of them
+    has it, about `means`: for paths of few rows or none, which otherwise have that within the other paths.
     """
     n_paths, r = len(hierarchy.paths), Y.shape[1]
     # Of all rows: its axes say what is small.

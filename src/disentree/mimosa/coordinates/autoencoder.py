@@ -19,8 +19,9 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import nn
 
-from disentree.geometry.pca import principal_axes
-from disentree.mimosa.coordinates.representation import BLOCK, Representation, as_float, as_rows, pixel_scale_of
+from disentree.geometry.pca import BLOCK, principal_axes
+from disentree.mimosa.coordinates.constants import AUTOENCODER
+from disentree.mimosa.coordinates.representation import Representation, as_float, as_rows, pixel_scale_of
 from disentree.training.batches import TensorBatches
 from disentree.training.checkpoints import fingerprint, resume
 from disentree.training.loop import State, train
@@ -30,35 +31,24 @@ from disentree.training.session import flushed_denormals, generator_of, reporter
 
 log = logging.getLogger("disentree.mimosa")
 
-N_COMPONENTS = 400
-LATENT = 10
-HIDDEN = (768, 768)
-BATCH = 128  # with 256 it takes twice as long and tells no more of the factors of Spaceshapes
-LEARNING_RATE = 2e-3
-SCHEDULE = partial(one_cycle, rise=0.3, last_over_first=1e-4, cycle_momentum=True)  # torch's own defaults
-MAX_STEPS = 14_000
-EPOCHS = 60  # unless that is more steps
-CHECKPOINT = "representation.safetensors"  # its file, in the folder of `checkpoints_in`
-
 
 def autoencoder_representation(
     X: Shaped[np.ndarray, "n ..."],
     seed: np.random.SeedSequence,
     verbose: bool = False,
     steps: int | None = None,
-    n_components: int = N_COMPONENTS,
-    latent: int = LATENT,
 ) -> Representation:
     """Train an autoencoder on the principal components of `X` and return its centered latent."""
     rows, pixel_scale = as_rows(X), pixel_scale_of(X)
     rng = np.random.default_rng(seed)
-    mean, weights, spectrum = principal_components(X, n_components, rng)
+    mean, weights, spectrum = principal_components(X, AUTOENCODER.components, rng)
     P = np.concatenate(
         [(as_float(rows[i : i + BLOCK], pixel_scale) - mean) @ weights for i in range(0, len(rows), BLOCK)]
     ).astype(np.float32)
     if steps is None:
-        steps = min(MAX_STEPS, EPOCHS * max(len(P) // BATCH, 5))
-    network, history = train_autoencoder(P, min(latent, P.shape[1]), int(rng.integers(2**31)), steps, verbose)
+        steps = min(AUTOENCODER.max_steps, AUTOENCODER.epochs * max(len(P) // AUTOENCODER.batch, 5))
+    latent = min(AUTOENCODER.latent, P.shape[1])
+    network, history = train_autoencoder(P, latent, int(rng.integers(2**31)), steps, verbose)
     return Representation("autoencoder", mean, weights, spectrum, network, history, pixel_scale=pixel_scale)
 
 
@@ -80,7 +70,7 @@ class Autoencoder(nn.Module):
     center: torch.Tensor
     rotation: torch.Tensor
 
-    def __init__(self, n_components: int, latent: int, hidden: Sequence[int] = HIDDEN):
+    def __init__(self, n_components: int, latent: int, hidden: Sequence[int]):
         super().__init__()
         self.encoder = mlp(n_components, latent, tuple(hidden), nn.SiLU)
         self.decoder = mlp(latent, n_components, tuple(hidden), nn.SiLU)
@@ -141,12 +131,12 @@ def train_autoencoder(
     unit = float(P.std())
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network = Autoencoder(P.shape[1], latent)
+        network = Autoencoder(P.shape[1], latent, AUTOENCODER.hidden)
     data = torch.from_numpy(P) / unit
     scale = data.std(dim=0).clamp_min(1e-12).sqrt()  # halfway to equal variance, so that fine detail counts
     size = data.pow(2).sum(dim=1)
     floor = 1e-6 * size.mean()
-    batches = TensorBatches(data, min(BATCH, len(data)), lambda rows: (size[rows],), drop_last=True)
+    batches = TensorBatches(data, min(AUTOENCODER.batch, len(data)), lambda rows: (size[rows],), drop_last=True)
 
     def step(state: State, batch: tuple[torch.Tensor, ...], progress: float) -> dict[str, torch.Tensor]:
         x, size_of_row = batch
@@ -158,16 +148,14 @@ def train_autoencoder(
         return {"loss": loss}
 
     state = State.start(
-        network, learning_rate=LEARNING_RATE, schedule=SCHEDULE, steps=steps, generator=generator_of(seed)
+        network,
+        learning_rate=AUTOENCODER.learning_rate,
+        schedule=partial(one_cycle, rise=0.3, last_over_first=1e-4, cycle_momentum=True),  # torch's own defaults
+        steps=steps,
+        generator=generator_of(seed),
     )
-    about = {
-        "training": "representation",
-        "data": fingerprint([P]),
-        "latent": latent,
-        "seed": seed,
-        "steps": steps,
-    }
-    save = resume(state, CHECKPOINT, about)
+    data_and_settings = {"data": fingerprint([P]), "latent": latent, "seed": seed, "steps": steps}
+    save = resume(state, "representation.safetensors", {"training": "representation", **data_and_settings})
     n_epochs = math.ceil(steps / batches.n_batches)
     work = batches.batch_size * sum(weights.numel() for weights in network.parameters())
     with (

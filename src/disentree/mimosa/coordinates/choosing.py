@@ -5,57 +5,32 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
-from disentree.geometry.pca import principal_axes
-from disentree.mimosa.coordinates.linear import linear_representation
+from disentree.geometry.pca import EXACT_COLUMNS, principal_axes
+from disentree.mimosa.coordinates.columns import Columns
+from disentree.mimosa.coordinates.constants import COORDINATES
+from disentree.mimosa.coordinates.noise import Decomposed
 from disentree.mimosa.coordinates.precision import precision_of
 from disentree.mimosa.coordinates.representation import Representation, as_float, as_rows
-from disentree.mimosa.density.structureless import Columns
-from disentree.mimosa.finders.flats.noisy_subspaces import WhiteNoise
 from disentree.utils.extras import needing
 
 log = logging.getLogger("disentree.mimosa")
 
-REPRESENTATIONS = ("auto", "linear", "autoencoder")
-IMAGES = 2_000  # rows of images from which an autoencoder is worth its training
-# Share of the variance of left-out images that the latent may leave untold: if it is more, they are not on sheets
-# of few dimensions. 2,000 images of Spaceshapes leave .12, 5,000 .07; 5,000 of Fashion-MNIST .16, of MNIST .30.
-UNTOLD = 0.15
-LEFT_OUT, KNOWN_BY_HEART = (
-    1_000,
-    20_000,
-)  # rows: looked at; and from which there are too many to be learned by heart
-LATENT_PRECISION = 1e-6  # of the latent of an autoencoder, relative to its deviation
-ROUNDING = 1e-9  # deviations below this part of the largest are rounding: no coordinate
-# Columns whose ranges differ by more than this factor are not in the same unit, and are standardized. Ranges, and
-# not deviations: a pixel that is rarely set varies little, and in the same unit as the others.
-SAME_UNIT = 30.0
-RARE = 0.1  # share of columns whose ranges may be smaller
-MOST = 100  # coordinates: what the others hold is too little, and too much like noise, to tell leaves apart
-PRECISION_ROWS = 20_000  # rows that the grid of a column is looked for in
-FAR = 1e4  # times the range of nine tenths of a column: values beyond it are mistakes, and no part of any cloud
+REPRESENTATIONS = get_args(Literal["auto", "linear", "autoencoder"])
 
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Coordinates that hold the data.
+    """Coordinates that hold the data."""
 
-    Attributes
-    ----------
-    representation : Representation
-        Takes rows to the coordinates.
-    floor : array of shape (D,)
-        The precision of each coordinate: no deviation is taken below it.
-    columns : Columns or None
-        The way back to the table's own columns; None for the latent of an autoencoder.
-    """
-
-    representation: Representation
-    floor: Float[np.ndarray, " D"]
-    columns: Columns | None
+    representation: Representation  # takes rows to the coordinates
+    floor: Float[np.ndarray, " D"]  # the precision of each coordinate: no deviation is taken below it
+    columns: Columns | None  # the way back to the table's own columns; None for the latent of an autoencoder
+    decomposed: Decomposed | None = None  # of the rows that they were chosen for, all axes
 
 
 def choose_coordinates(
@@ -63,7 +38,8 @@ def choose_coordinates(
 ) -> Coordinates:
     """Line 1 of the paper's Algorithm 1: "linear", "autoencoder", or "auto" for an autoencoder of images, if they
     are many and its latent tells nearly all of them, and principal components of everything else."""
-    if choice == "autoencoder" or (choice == "auto" and X.ndim > 2 and len(X) >= IMAGES):
+    many = COORDINATES.autoencoder_rows
+    if choice == "autoencoder" or (choice == "auto" and X.ndim > 2 and len(X) >= many):
         with needing("MIMOSA's autoencoder", 'representation="linear" does without it'):
             from disentree.mimosa.coordinates.autoencoder import autoencoder_representation, untold
 
@@ -73,8 +49,8 @@ def choose_coordinates(
             share = untold(found, left_out)
         else:
             found, share = autoencoder_representation(X, seed, verbose), 0.0
-        if share <= UNTOLD:
-            return Coordinates(found, LATENT_PRECISION * found.transform(X[:IMAGES]).std(axis=0), None)
+        if share <= COORDINATES.max_untold:
+            return Coordinates(found, _latent_floor(found.transform(X[:many])), None)
         log.info("the latent of an autoencoder leaves %.0f %% of images untold: principal components", 100 * share)
     rows = as_float(as_rows(X)).astype(np.float64)
     return table_coordinates(rows, np.random.default_rng(seed))
@@ -84,29 +60,33 @@ def _left_out(
     X: Shaped[np.ndarray, "n ..."], seed: np.random.SeedSequence
 ) -> tuple[Shaped[np.ndarray, "m ..."], Shaped[np.ndarray, "k ..."]]:
     """Rows to see what an autoencoder tells of them, and those to train it on: without the first if there are so
-    few that they would be known by heart."""
-    rows = np.random.default_rng(seed.spawn(1)[0]).choice(len(X), min(LEFT_OUT, len(X) // 10), replace=False)
-    return X[rows], X if len(X) >= KNOWN_BY_HEART else np.delete(X, rows, axis=0)
+    few that they would be memorized."""
+    n_rows = min(COORDINATES.autoencoder_rows // 2, len(X) // 10)
+    rows = np.random.default_rng(seed.spawn(1)[0]).choice(len(X), n_rows, replace=False)
+    return X[rows], X if len(X) >= COORDINATES.memorizable_rows else np.delete(X, rows, axis=0)
 
 
 def latent_coordinates(Z: Float[np.ndarray, "n D"]) -> Coordinates:
     """Rows that are in the latent of an autoencoder already."""
     D = Z.shape[1]
-    there = Representation("autoencoder", np.zeros(D), np.eye(D), np.ones(D))
-    return Coordinates(there, LATENT_PRECISION * Z.std(axis=0), None)
+    return Coordinates(Representation("autoencoder", np.zeros(D), np.eye(D), np.ones(D)), _latent_floor(Z), None)
+
+
+def _latent_floor(Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " D"]:
+    return COORDINATES.latent_precision * Z.std(axis=0)
 
 
 def is_far(X: Float[np.ndarray, "n p"]) -> Bool[np.ndarray, " n"]:
     """Rows with a value that is absurdly far from all others; columns that hardly vary have none."""
     low, middle, high = np.quantile(X, [0.05, 0.5, 0.95], axis=0)
-    far = np.abs(X - middle) > FAR * np.where(high > low, high - low, np.inf)
+    far = np.abs(X - middle) > COORDINATES.far * np.where(high > low, high - low, np.inf)
     return far.any(axis=1)
 
 
 def in_same_unit(ranges: Float[np.ndarray, " p"]) -> bool:
     """Whether columns with these ranges may be in one unit; few may vary less than the others."""
     ranges = np.sort(ranges)
-    return bool(ranges[-1] <= SAME_UNIT * ranges[int(RARE * len(ranges))])
+    return bool(ranges[-1] <= COORDINATES.same_unit * ranges[int(COORDINATES.rare * len(ranges))])
 
 
 def table_coordinates(X: Float[np.ndarray, "n p"], rng: np.random.Generator) -> Coordinates:
@@ -115,34 +95,27 @@ def table_coordinates(X: Float[np.ndarray, "n p"], rng: np.random.Generator) -> 
     X = X[~is_far(X)] if len(X) else X
     mean = X.mean(axis=0)
     deviation = np.sqrt(((X - mean) ** 2).mean(axis=0))
-    some = X if len(X) <= PRECISION_ROWS else X[np.sort(rng.choice(len(X), PRECISION_ROWS, replace=False))]
-    precision = precision_of(some)
-    varies = deviation > precision * 1e-3
+    few = COORDINATES.precision_rows
+    precision = precision_of(X if len(X) <= few else X[np.sort(rng.choice(len(X), few, replace=False))])
+    varies = deviation > precision * COORDINATES.off_grid
     if not varies.any():
         none = np.zeros((X.shape[1], 0))
         return Coordinates(
             Representation("linear", mean, none, np.zeros(0)), np.zeros(0), Columns(mean, none.T, precision)
         )
-    scale = np.where(varies, 1.0 if in_same_unit(np.ptp(X[:, varies], axis=0)) else deviation, np.inf)
-    axes = principal_axes((X - mean) / scale, MOST, solver="auto", random_state=rng)
-    s = axes.singular_values
-    kept = int((s > ROUNDING * s[0]).sum())
+    units = np.where(varies, 1.0 if in_same_unit(np.ptp(X[:, varies], axis=0)) else deviation, np.inf)
+    exact = X.shape[1] <= EXACT_COLUMNS
+    axes = principal_axes((X - mean) / units, None if exact else COORDINATES.most, random_state=rng)
+    s = axes.singular_values[: COORDINATES.most]
+    kept = int((s > COORDINATES.rounding * s[0]).sum())
     basis = axes.axes[:, :kept]
-    weights = basis / scale[:, None]
-    back = (basis * np.where(varies, scale, 0.0)[:, None]).T
+    weights = basis / units[:, None]
+    back = (basis * np.where(varies, units, 0.0)[:, None]).T
     floor = np.sqrt((weights**2).T @ (precision**2))
-    representation = Representation("linear", mean, weights, s)
-    return Coordinates(representation, floor, Columns(mean, back, precision))
-
-
-def white_noise(X: Shaped[np.ndarray, "n ..."], columns: Columns) -> WhiteNoise | None:
-    """White noise that shows in the spectrum of a table, in its coordinates."""
-    found = linear_representation(X)
-    if found is None or found.noise is None:
-        return None
-    weights = columns.basis @ found.weights
-    center = np.linalg.pinv(columns.basis.T) @ (found.mean - columns.mean)
-    return WhiteNoise(center, weights, found.noise)
+    decomposed = Decomposed(mean, units, axes) if exact else None
+    return Coordinates(
+        Representation("linear", mean, weights, s), floor, Columns(mean, back, precision), decomposed
+    )
 
 
 def landmarks(Z: Float[np.ndarray, "n D"], most: int, seed: np.random.SeedSequence) -> Int[np.ndarray, " m"]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-FLOAT_STEPS = 16.0  # multiples of float64's spacing at the largest value: what a few operations lose
-GRID = 1e-3  # of a step, that values may be off their grid
-TIED = 0.05  # a column is on a grid if at least this part of its rows repeats another row's value
+from disentree.mimosa.coordinates.constants import COORDINATES
 
 
 def column_precision(x: Float[np.ndarray, " n"]) -> float:
@@ -18,28 +16,27 @@ def column_precision(x: Float[np.ndarray, " n"]) -> float:
     that hardly repeat are not on a grid that matters.
     """
     values = np.unique(x)
-    rounding = FLOAT_STEPS * np.spacing(float(np.abs(x).max())) if len(x) else 0.0
+    rounding = COORDINATES.float_steps * np.spacing(float(np.abs(x).max())) if len(x) else 0.0
     if len(values) < 2:
         return float(max(rounding, np.finfo(float).tiny))
     differences = np.diff(values)
     smallest = float(differences.min())
-    if 1 - len(values) / len(x) < TIED or smallest <= rounding:
+    if 1 - len(values) / len(x) < COORDINATES.tied or smallest <= rounding:
         return float(rounding)
     if len(differences) > 2000:
         differences = differences[:: len(differences) // 2000]
     # A grid in whatever unit, also standardized: every step is a whole number of the smallest.
     steps = differences / smallest
-    if np.abs(steps - np.round(steps)).max() < GRID:
+    if np.abs(steps - np.round(steps)).max() < COORDINATES.off_grid:
         return smallest
     top = int(np.floor(np.log10(smallest))) + 1
     for power in range(top, top - 6, -1):
         for step in (5.0, 2.0, 1.0):
             h = step * 10.0**power
-            if h > smallest * 1.001:
+            if h > smallest * (1 + COORDINATES.off_grid):
                 continue
-            if np.all(
-                np.abs(differences / h - np.round(differences / h)) < 1e-3 * np.maximum(1, differences / h * 1e-6)
-            ):
+            steps = differences / h
+            if np.all(np.abs(steps - np.round(steps)) < COORDINATES.off_grid * np.maximum(1, steps * 1e-6)):
                 return float(h)
     return float(max(rounding, smallest if len(values) < 0.1 * len(x) else rounding))
 
@@ -52,11 +49,3 @@ def precision_of(X: Float[np.ndarray, "n p"]) -> Float[np.ndarray, " p"]:
 def rotated(precision: Float[np.ndarray, " p"], basis: Float[np.ndarray, "D p"]) -> Float[np.ndarray, " D"]:
     """Precision along each row of an orthonormal basis: grids of columns act as independent errors."""
     return np.sqrt((basis**2) @ (precision**2))
-
-
-def dithered(
-    X: Float[np.ndarray, "n p"], precision: Float[np.ndarray, " p"], rng: np.random.Generator
-) -> Float[np.ndarray, "n p"]:
-    """Values anywhere within their cell of the grid, so that ties say nothing and densities are masses per
-    cell."""
-    return X + rng.uniform(-0.5, 0.5, X.shape) * precision

@@ -11,42 +11,23 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float, Shaped
 
+from disentree.geometry.pca import BLOCK
 from disentree.utils.files import atomic_path
 
-BLOCK = 8192  # rows that are transformed at a time
 BuildNetwork = Callable[[Mapping[str, np.ndarray], Mapping[str, Any]], Any]
 
 
 @dataclass(frozen=True)
 class Representation:
-    """A fitted initial representation.
-
-    Attributes
-    ----------
-    kind : {"linear", "autoencoder"}
-    mean : array of shape (p,)
-    weights : array of shape (p, q)
-        Rows minus the mean, times these, are principal components.
-    spectrum : array of shape (s,)
-        Singular values of the data, largest first.
-    network : module or None
-        Takes principal components to the latent (`encode`) and back (`decode`).
-    history : list of dict
-        Losses while the network was trained.
-    noise : array of shape (D,) or None
-        Standard deviation of white noise along each coordinate, where it can be told.
-    pixel_scale : float
-        Rows are divided by it first: 255 if the training data was images of bytes, else 1.
-    """
+    """A fitted initial representation."""
 
     kind: Literal["linear", "autoencoder"]
     mean: Float[np.ndarray, " p"]
-    weights: Float[np.ndarray, "p q"]
-    spectrum: Float[np.ndarray, " s"]
-    network: Any = None
-    history: list[dict[str, float]] = field(default_factory=list)
-    noise: Float[np.ndarray, " D"] | None = None
-    pixel_scale: float = 1.0
+    weights: Float[np.ndarray, "p q"]  # rows minus the mean, times these, are principal components
+    spectrum: Float[np.ndarray, " s"]  # singular values of the data, largest first
+    network: Any = None  # takes principal components to the latent (`encode`) and back (`decode`)
+    history: list[dict[str, float]] = field(default_factory=list)  # losses while the network was trained
+    pixel_scale: float = 1.0  # rows are divided by it first: 255 for images of bytes, else 1
 
     def transform(self, X: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n D"]:
         """The representation of rows."""
@@ -69,8 +50,6 @@ class Representation:
         from safetensors.numpy import save
 
         arrays = {name: np.asarray(getattr(self, name)) for name in ("mean", "weights", "spectrum")}
-        if self.noise is not None:
-            arrays["noise"] = self.noise
         if self.network is not None:
             arrays |= {f"network.{key}": value.numpy() for key, value in self.network.state_dict().items()}
         with atomic_path(path) as temporary:
@@ -84,18 +63,7 @@ class Representation:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], build_network: BuildNetwork | None = None) -> Any:
-        """Read what `save` wrote.
-
-        Parameters
-        ----------
-        path : path
-        build_network : callable, default=None
-            Makes a network from its weights and what was saved about it; needed if the representation has one.
-
-        Returns
-        -------
-        Representation
-        """
+        """Read what `save` wrote. `build_network` makes a network from its weights and what was saved about it."""
         from safetensors import SafetensorError, safe_open
 
         try:
@@ -116,7 +84,6 @@ class Representation:
             spectrum=arrays["spectrum"],
             network=network,
             history=about["history"],
-            noise=arrays.get("noise"),
             pixel_scale=about.get("pixel_scale", 1.0),
             **cls._extra_fields(about),
         )

@@ -1,18 +1,21 @@
-"""A decomposition as a density: leaves with shares."""
+"""A decomposition as a density, leaves with shares: what the search, the judge and the tree ask of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
 from scipy.special import logsumexp
 
+from disentree.mimosa.density.choices import Product
+
 ROWS_AT_A_TIME = 20_000
 
 
+@runtime_checkable
 class Leaf(Protocol):
     """One component of a decomposition."""
 
@@ -21,20 +24,60 @@ class Leaf(Protocol):
         """Of its manifold."""
         ...
 
+    @property
+    def noise_across(self) -> float:
+        """The deviation of rows across it; 0 where its density does not tell."""
+        ...
+
+    @property
+    def has_edge(self) -> bool:
+        """Whether rows beside it, as near as its noise lets them be, are in its reach."""
+        ...
+
     def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
         """Natural log of the density of rows that are on it."""
         ...
 
+    def outwardness(self, Z: Float[np.ndarray, "n D"]) -> tuple[Float[np.ndarray, " n"], ...]:
+        """What grows with the distance from it: along it and across it, or the unlikelihood if its density knows
+        no such directions."""
+        ...
+
+    def limits(self, quantiles: Sequence[float]) -> list[float]:
+        """The largest `outwardness` of a row in its reach, given high quantiles of that of its own rows."""
+        ...
+
+    def along(
+        self, Z: Float[np.ndarray, "n D"]
+    ) -> tuple[Float[np.ndarray, "n q"], Float[np.ndarray, " q"] | float]:
+        """Rows in coordinates in which noise across it does not show, if it has such, and their units."""
+        ...
+
+
+class Undirected:
+    """What a leaf says whose density does not tell along from across."""
+
+    noise_across = 0.0
+    has_edge = False
+
+    def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
+        raise NotImplementedError
+
+    def outwardness(self, Z: Float[np.ndarray, "n D"]) -> tuple[Float[np.ndarray, " n"], ...]:
+        return (-self.log_density(Z),)
+
+    def limits(self, quantiles: Sequence[float]) -> list[float]:
+        return list(quantiles)
+
+    def along(
+        self, Z: Float[np.ndarray, "n D"]
+    ) -> tuple[Float[np.ndarray, "n q"], Float[np.ndarray, " q"] | float]:
+        return Z, 1.0
+
 
 @dataclass(frozen=True)
-class NoLeaf:
-    """A combination of choices that does not occur.
-
-    Attributes
-    ----------
-    dimension : int
-        That it would have.
-    """
+class NoLeaf(Undirected):
+    """A combination of choices that does not occur, with the dimension that it would have."""
 
     dimension: int
 
@@ -43,31 +86,81 @@ class NoLeaf:
         return np.full(len(Z), -np.inf)
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """What a finder proposes: p(z) = sum over leaves of share times density.
+@runtime_checkable
+class Candidate(Protocol):
+    """What a finder proposes: p(z) = sum over leaves of share times density."""
 
-    Attributes
-    ----------
-    finder : str
-    components : sequence of Leaf
-    shares : array of shape (k,)
-    details : dict
-        What the finder wants to remember about it.
-    """
+    @property
+    def finder(self) -> str:
+        """The name of the proposal, by which it is listed."""
+        ...
 
-    finder: str
-    components: Sequence[Any]
-    shares: Float[np.ndarray, " k"]
-    details: dict[str, Any] = field(default_factory=dict)
+    @property
+    def components(self) -> Sequence[Leaf]: ...
+
+    @property
+    def shares(self) -> Float[np.ndarray, " k"]: ...
 
     @property
     def dimensions(self) -> list[int]:
         """Of the leaves."""
-        return [int(leaf.dimension) for leaf in self.components]
+        ...
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether most rows lie on leaves to rounding."""
+        ...
+
+    @property
+    def has_valleys(self) -> bool:
+        """Whether leaves were told apart by valleys of the density, which rows have confirmed already."""
+        ...
+
+    @property
+    def makes_needless(self) -> Sequence[str]:
+        """Finders that can only describe the same in more pieces, if this saves bits beyond doubt."""
+        ...
+
+    @property
+    def needless_bits(self) -> float:
+        """Bits per row that it must save, too, to make them needless."""
+        ...
+
+    @property
+    def product(self) -> Product | None:
+        """The choices of which the leaves are combinations; None for leaves one by one."""
+        ...
 
     def log_joint(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n k"]:
         """Log of share times density, for each row and leaf."""
+        ...
+
+    def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]: ...
+
+    def posteriors(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n k"]:
+        """The probability of each leaf, given that a row is on one of them."""
+        ...
+
+
+@dataclass(frozen=True)
+class LeafCandidate:
+    """Leaves one by one. The fields with a default are for the search, see `Candidate`."""
+
+    finder: str
+    components: Sequence[Leaf]
+    shares: Float[np.ndarray, " k"]
+    is_exact: bool = False
+    has_valleys: bool = False
+    makes_needless: Sequence[str] = ()
+    needless_bits: float = 0.0
+
+    product = None
+
+    @property
+    def dimensions(self) -> list[int]:
+        return [int(leaf.dimension) for leaf in self.components]
+
+    def log_joint(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n k"]:
         shares = np.log(np.maximum(self.shares, 1e-300))
         out = np.empty((len(Z), len(self.components)))
         for start in range(0, len(Z), ROWS_AT_A_TIME):
@@ -77,13 +170,27 @@ class Candidate:
         return out
 
     def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
-        """Log density of rows."""
         return np.asarray(logsumexp(self.log_joint(Z), axis=1))
 
     def posteriors(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n k"]:
-        """The probability of each leaf, given that a row is on one of them. Rows that are so far from all that
-        every density is zero get the shares."""
-        joint = self.log_joint(Z)
-        none = ~np.isfinite(joint).any(axis=1)
-        joint[none] = np.log(np.maximum(self.shares, 1e-300))
-        return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        return posteriors_of(self.log_joint(Z), self.shares)
+
+
+def posteriors_of(joint: Float[np.ndarray, "n k"], shares: Float[np.ndarray, " k"]) -> Float[np.ndarray, "n k"]:
+    """Probabilities from the log of share times density. Rows so far from all leaves that every density is zero
+    get the shares."""
+    none = ~np.isfinite(joint).any(axis=1)
+    joint[none] = np.log(np.maximum(shares, 1e-300))
+    return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+
+
+def contiguous(part: Any) -> Any:
+    """A candidate or a part of one, each array in one block of memory, as in a model that was loaded: products of
+    arrays are equal to the last bit only if these lie in memory alike."""
+    if isinstance(part, np.ndarray):
+        return part if part.flags.forc else np.ascontiguousarray(part)
+    if isinstance(part, list | tuple):
+        return type(part)(contiguous(item) for item in part)
+    if is_dataclass(part) and not isinstance(part, type):
+        return replace(part, **{field.name: contiguous(getattr(part, field.name)) for field in fields(part)})
+    return part

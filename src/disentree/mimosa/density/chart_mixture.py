@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float, Int
 
-from disentree.mimosa.density.chart import fit_chart
-from disentree.mimosa.density.tiles import Along, Leaf, Tile, log_sum, n_tiles_along
+from disentree.mimosa.density.chart import Errors, fit_chart
+from disentree.mimosa.density.chart_constants import CHART
+from disentree.mimosa.density.logs import log_sum
+from disentree.mimosa.density.tiles import Along, Leaf, Tile, n_tiles_along
 
-BACKGROUND = 0.005  # share of the background
-EM_ROUNDS = 4  # of assigning rows to charts and fitting charts to rows
-TRIMS = (0.05, 0.02, 0.01)  # of rows, round by round: at first many rows near a meeting are on the wrong leaf
-SLIVER = 0.2  # width of a chart relative to the median of its leaf's, at least
-SETTLED = 0.002  # share of rows that change leaf when that may end
+Points = Float[np.ndarray, "n D"]
 
 
 @dataclass(frozen=True)
@@ -49,94 +47,66 @@ class ChartCandidate:
         )
 
     def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
-        J = self.log_joint(Z) + np.log(1 - BACKGROUND)
-        return np.logaddexp(log_sum(J), np.log(BACKGROUND) + self.background.log_density(Z))
-
-    def posteriors(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n k"]:
-        """Which leaf each row is on, given that it is on one. Where all densities are zero, that of the
-        largest."""
-        J = self.log_joint(Z)
-        J = np.where(np.isfinite(J).any(axis=1, keepdims=True), J, np.log(self.shares))
-        return np.exp(J - log_sum(J)[:, None])
+        J = self.log_joint(Z) + np.log(1 - CHART.background)
+        return np.logaddexp(log_sum(J), np.log(CHART.background) + self.background.log_density(Z))
 
     def labels(self, Z: Float[np.ndarray, "n D"]) -> Int[np.ndarray, " n"]:
         return self.log_joint(Z).argmax(axis=1)
-
-    def outlier_score(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
-        """Log odds that the background made a row."""
-        return self.background.log_density(Z) - log_sum(self.log_joint(Z))
 
     def bits(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
         return -self.log_density(Z) / np.log(2)
 
 
-def owners(
-    candidate: ChartCandidate, Z: Float[np.ndarray, "n D"]
-) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " t"], Float[np.ndarray, " n"]]:
-    """The likeliest chart of every row, the leaf of every chart, and the log of share times density there."""
-    tiles = [(c, tile) for c, leaf in enumerate(candidate.components) for tile in leaf.tiles]
-    best, owner = np.full(len(Z), -np.inf), np.zeros(len(Z), dtype=int)
-    for i, (c, tile) in enumerate(tiles):
-        value = np.log(candidate.shares[c]) + tile.log_share + tile.log_density(Z)
-        better = value > best
-        best[better], owner[better] = value[better], i
-    return owner, np.array([c for c, _ in tiles]), best
+def enough_rows(n: int, d: int) -> bool:
+    """Whether so many rows are enough for a chart of dimension d."""
+    return n >= max(3 * (d + 1), 8)
 
 
 def settle(
-    Z: Float[np.ndarray, "n D"],
-    candidate: ChartCandidate,
-    precision: Float[np.ndarray, "p D"] | Float[np.ndarray, " D"] | float,
-    rng: np.random.Generator,
-    fewest: int,
-    rounds: int = EM_ROUNDS,
+    Z: Points, found: ChartCandidate, errors: Errors, rng: np.random.Generator, fewest: int, rounds: int
 ) -> ChartCandidate:
     """Assign rows to the likeliest chart and fit charts to their rows, in turn; charts and leaves without rows
     go."""
     before = None
     for turn in range(rounds):
-        tiles = [(c, tile) for c, leaf in enumerate(candidate.components) for tile in leaf.tiles]
-        owner, leaf_of, best = owners(candidate, Z)
-        stray = best + np.log(1 - BACKGROUND) < np.log(BACKGROUND) + candidate.background.log_density(Z)
-        owner[stray] = -1
-        now = np.where(stray, -1, leaf_of[owner])
-        new: list[list[Tile]] = [[] for _ in candidate.components]
-        counts = np.bincount(now[now >= 0], minlength=len(candidate.components))
+        leaves = found.components
+        tiles = [(c, tile) for c, leaf in enumerate(leaves) for tile in leaf.tiles]
+        owner = _likeliest(found, Z, tiles)
+        now = np.append([c for c, _ in tiles], -1)[owner]
+        counts = np.bincount(now[now >= 0], minlength=len(leaves))
+        new: list[list[Tile]] = [[] for _ in leaves]
         for i, (c, tile) in enumerate(tiles):
             rows = np.flatnonzero(owner == i)
             d = tile.chart.dimension
-            if len(rows) < max(3 * (d + 1), 8):
-                continue
-            new[c].append(
-                refit(
-                    Z[rows],
-                    d,
-                    precision,
-                    rng,
-                    len(rows) / counts[c],
-                    len(candidate.components[c].tiles),
-                    TRIMS[min(turn, 2)],
-                )
-            )
-        new = [_without_slivers(one) for one in new]
+            if enough_rows(len(rows), d):
+                trim, share = CHART.trims[min(turn, 2)], len(rows) / counts[c]
+                new[c].append(refit(Z[rows], d, errors, rng, share, len(leaves[c].tiles), trim))
         kept = [c for c in range(len(new)) if counts[c] >= fewest and new[c]]
         if not kept:
-            return candidate
-        leaves = [Leaf(candidate.components[c].dimension, _normal(new[c])) for c in kept]
-        shares = counts[kept] / counts[kept].sum()
-        done = before is not None and len(kept) == len(candidate.components) and np.mean(now != before) < SETTLED
-        candidate = replace(candidate, components=leaves, shares=shares)
-        before = now if len(kept) == len(new) else None
-        if done:
+            return found
+        found = replace(
+            found,
+            components=[Leaf(leaves[c].dimension, _normal(new[c])) for c in kept],
+            shares=counts[kept] / counts[kept].sum(),
+        )
+        if len(kept) < len(leaves):
+            before = None
+        elif before is not None and np.mean(now != before) < CHART.settled:
             break
-    return candidate
+        else:
+            before = now
+    return found
 
 
-def _without_slivers(tiles: list[Tile]) -> list[Tile]:
-    """Charts without those that are far thinner along than their fellows: they sit on a leaf of lower
-    dimension."""
-    width = np.array([tile.chart.scale.min() if tile.chart.dimension else 1.0 for tile in tiles])
-    return [tile for tile, w in zip(tiles, width, strict=True) if w >= SLIVER * np.median(width)]
+def _likeliest(candidate: ChartCandidate, Z: Points, tiles: list[tuple[int, Tile]]) -> Int[np.ndarray, " n"]:
+    """The likeliest chart of every row, given the charts with their leaves; -1 for the background."""
+    best, owner = np.full(len(Z), -np.inf), np.zeros(len(Z), dtype=int)
+    for i, (c, tile) in enumerate(tiles):
+        value = np.log(candidate.shares[c]) + tile.log_share + tile.log_density(Z)
+        better = value > best
+        best[better], owner[better] = value[better], i
+    stray = best + np.log(1 - CHART.background) < np.log(CHART.background) + candidate.background.log_density(Z)
+    return np.where(stray, -1, owner)
 
 
 def _normal(tiles: list[Tile]) -> list[Tile]:
@@ -144,11 +114,11 @@ def _normal(tiles: list[Tile]) -> list[Tile]:
     return [replace(tile, log_share=tile.log_share - total) for tile in tiles]
 
 
-def refit(Z, d, precision, rng, share, n_siblings, trim=0.05) -> Tile:
+def refit(
+    Z: Points, d: int, errors: Errors, rng: np.random.Generator, share: float, n_siblings: int, trim: float
+) -> Tile:
     """A chart fitted to the rows it explains; a leaf of few charts gets a finer density along each."""
-    some = Z if len(Z) <= 3000 else Z[rng.choice(len(Z), 3000, replace=False)]
-    chart = fit_chart(some, d, precision, trim=trim)
-    U, _ = chart.split(some)
-    return Tile(
-        chart, Along.fit(U, n_tiles_along(len(some), d, n_siblings), rng), float(np.log(max(share, 1e-12)))
-    )
+    some = Z if len(Z) <= CHART.fit_rows else Z[rng.choice(len(Z), CHART.fit_rows, replace=False)]
+    chart = fit_chart(some, d, errors, trim=trim)
+    along = Along.fit(chart.split(some)[0], n_tiles_along(len(some), d, n_siblings), rng)
+    return Tile(chart, along, float(np.log(max(share, 1e-12))))

@@ -9,7 +9,7 @@ from typing import no_type_check
 import numpy as np
 from numba import njit
 
-LOG_2PI = float(np.log(2 * np.pi))
+from disentree.mimosa.density.logs import LOG_2PI
 
 
 class Family(IntEnum):

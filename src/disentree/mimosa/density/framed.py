@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-LOG_2PI = float(np.log(2 * np.pi))
+from disentree.mimosa.density.candidate import Leaf
+from disentree.mimosa.density.logs import LOG_2PI
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Coordinates of a region: its leading principal axes, and the deviations along the others.
-
-    Attributes
-    ----------
-    center : array of shape (D,)
-    axes : array of shape (D, q)
-    others : array of shape (D, D - q)
-    deviations : array of shape (D - q,)
-    """
+    """Coordinates of a region: its leading principal axes, and the deviations along the others."""
 
     center: Float[np.ndarray, " D"]
     axes: Float[np.ndarray, "D q"]
@@ -50,13 +43,32 @@ class InnerLeaf:
     """A component in a frame; across the frame it is a Gaussian."""
 
     frame: Frame
-    leaf: Any
+    leaf: Leaf
 
     @property
     def dimension(self) -> int:
         return int(self.leaf.dimension)
 
+    @property
+    def noise_across(self) -> float:
+        return self.leaf.noise_across
+
+    @property
+    def has_edge(self) -> bool:
+        return self.leaf.has_edge
+
     def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
         across = self.frame.across(Z)
         outside = 0.5 * (across**2).sum(axis=1) + 0.5 * across.shape[1] * LOG_2PI
         return self.leaf.log_density(self.frame(Z)) - outside - np.log(self.frame.deviations).sum()
+
+    def outwardness(self, Z: Float[np.ndarray, "n D"]) -> tuple[Float[np.ndarray, " n"], ...]:
+        return *self.leaf.outwardness(self.frame(Z)), (self.frame.across(Z) ** 2).sum(axis=1)
+
+    def limits(self, quantiles: Sequence[float]) -> list[float]:
+        return [*self.leaf.limits(quantiles[:-1]), quantiles[-1]]
+
+    def along(
+        self, Z: Float[np.ndarray, "n D"]
+    ) -> tuple[Float[np.ndarray, "n q"], Float[np.ndarray, " q"] | float]:
+        return self.leaf.along(self.frame(Z))

@@ -24,16 +24,7 @@ from jaxtyping import Float
 
 from disentree.mimosa.density import em_kernels as kernels
 from disentree.mimosa.density.constants import GAUSSIANS
-
-LOG_2PI = float(np.log(2 * np.pi))
-
-
-def log_sum(joint: Float[np.ndarray, "n k"]) -> Float[np.ndarray, " n"]:
-    """Log of the sum of exponentials of each row (scipy's does the same at three times the cost)."""
-    if joint.shape[1] == 1:
-        return joint[:, 0]
-    top = joint.max(axis=1)
-    return top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
+from disentree.mimosa.density.logs import LOG_2PI, log_sum
 
 
 @dataclass(frozen=True)

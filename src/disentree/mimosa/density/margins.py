@@ -10,8 +10,7 @@ from jaxtyping import Float
 from scipy.special import ndtr, ndtri
 
 from disentree.mimosa.density.constants import MARGINS
-
-LOG_2PI = float(np.log(2 * np.pi))
+from disentree.mimosa.density.logs import LOG_2PI
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
-from disentree.mimosa.density.gaussians import LOG_2PI, Mixture, dimension_of, log_sum
+from disentree.mimosa.coordinates.columns import Columns
+from disentree.mimosa.density.candidate import LeafCandidate, Undirected
+from disentree.mimosa.density.gaussians import Mixture, dimension_of
+from disentree.mimosa.density.logs import LOG_2PI, log_sum
 from disentree.mimosa.density.margins import Margins
-from disentree.mimosa.density.structureless import Columns
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Space:
 
 
 @dataclass(frozen=True)
-class MixtureLeaf:
+class MixtureLeaf(Undirected):
     space: Space
     pieces: Mixture
     dimension: int
@@ -43,30 +46,18 @@ class MixtureLeaf:
 
 
 @dataclass(frozen=True)
-class GatedLeaf:
+class GatedLeaf(Undirected):
     """A leaf that one mixture tells from the others, in a density that is another mixture's.
 
     The density of rows on it is that of all rows times its probability: p(z, k) = p(k | z) p(z).
-
-    Attributes
-    ----------
-    space, density : Space, Mixture
-        The density of all rows.
-    gate_space, gate : Space, Mixture
-        Tell the leaves apart.
-    own : array of shape (pieces,)
-        Which pieces of the gate are the leaf's.
-    share : float
-        Of rows on the leaf.
-    dimension : int
     """
 
     space: Space
-    density: Mixture
+    density: Mixture  # of all rows
     gate_space: Space
-    gate: Mixture
-    own: Bool[np.ndarray, " pieces"]
-    share: float
+    gate: Mixture  # tells the leaves apart
+    own: Bool[np.ndarray, " pieces"]  # which pieces of the gate are the leaf's
+    share: float  # of rows on the leaf
     dimension: int
 
     def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
@@ -74,6 +65,18 @@ class GatedLeaf:
         joint = self.gate.joint(self.gate_space(Z)[0])
         probability = log_sum(joint[:, self.own]) - log_sum(joint)
         return self.density.log_density(S) + extra + probability - np.log(self.share)
+
+
+@dataclass(frozen=True)
+class MixtureCandidate(LeafCandidate):
+    """Leaves of one mixture, and the mixture: from it the same leaves are fitted to other rows."""
+
+    components: Sequence[MixtureLeaf | GatedLeaf]
+    _: KW_ONLY
+    family: str  # of covariances
+    mixture: Mixture
+    space: Space  # that the mixture lives in
+    groups: Int[np.ndarray, " pieces"]  # the leaf of each of its pieces
 
 
 def leaf_covariance(pieces: Mixture) -> Float[np.ndarray, "q q"]:

@@ -3,49 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import gammaln
 
+from disentree.mimosa.coordinates.columns import Columns
+from disentree.mimosa.density.candidate import Undirected
 from disentree.mimosa.density.gaussians import dimension_of, log_gaussians, not_below
 from disentree.mimosa.density.margins import Margins
 
 SCORE_FLOOR = 1e-3  # standard deviation of normal scores in any direction, at least
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The table's own columns: X = Z @ basis + mean, with the precision of each column."""
-
-    mean: Float[np.ndarray, " p"]
-    basis: Float[np.ndarray, "D p"]  # orthonormal rows
-    precision: Float[np.ndarray, " p"]
-
-    def independent(self) -> Columns:
-        """As many columns as there are dimensions, from which the others follow (pivoted QR)."""
-        D, p = self.basis.shape
-        if p == D:
-            return self
-        from scipy.linalg import qr
-
-        decomposed: Any = qr(self.basis, pivoting=True, mode="economic")
-        chosen = np.sort(decomposed[-1][:D])
-        return Columns(self.mean[chosen], self.basis[:, chosen], self.precision[chosen])
-
-    def of(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n p"]:
-        return Z @ self.basis + self.mean
-
-    @property
-    def log_volume(self) -> float:
-        return float(np.linalg.slogdet(self.basis)[1]) if self.basis.shape[0] == self.basis.shape[1] else 0.0
-
-
-def precision_of_coordinates(columns: Columns) -> tuple[Float[np.ndarray, "D D"], Float[np.ndarray, " D"]]:
-    """The precision of coordinates, as independent errors (rows of a matrix) and of each coordinate by itself: a
-    column on a coarse grid is coarse in its own direction, not in every coordinate that it is a part of."""
-    errors = np.asarray(np.linalg.qr(np.linalg.pinv(columns.basis) * columns.precision[:, None], mode="r"))
-    return errors, np.sqrt((errors**2).sum(axis=0))
 
 
 def shrunk_covariance(Z: Float[np.ndarray, "n D"], floor: Float[np.ndarray, " D"]) -> Float[np.ndarray, "D D"]:
@@ -69,7 +37,7 @@ def shrunk_covariance(Z: Float[np.ndarray, "n D"], floor: Float[np.ndarray, " D"
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(Undirected):
     mean: Float[np.ndarray, " D"]
     covariance: Float[np.ndarray, "D D"]
     dimension: int
@@ -100,7 +68,7 @@ def fit_ppca(Z, floor) -> Gaussian:
 
 
 @dataclass(frozen=True)
-class MarginsGaussian:
+class MarginsGaussian(Undirected):
     """Columns with normal margins, and a Gaussian of their scores (a Gaussian copula with smooth margins)."""
 
     columns: Columns
@@ -121,3 +89,28 @@ def fit_margins(Z, columns: Columns, margins: Margins | None = None) -> MarginsG
     D = S.shape[1]
     dimension = dimension_of(np.atleast_2d(np.cov(Z.T, bias=True)), np.zeros(D), len(Z))
     return MarginsGaussian(columns, margins, fit_gaussian(S, np.full(D, SCORE_FLOOR)), dimension)
+
+
+@dataclass(frozen=True)
+class Background:
+    """A broad density that every candidate gets alike, so that one strange row does not decide: a multivariate
+    Cauchy with the deviations of the data as its scale, whose share is one row of the data."""
+
+    mean: Float[np.ndarray, " D"]
+    deviations: Float[np.ndarray, " D"]
+    share: float
+
+    @classmethod
+    def fit(cls, Z: Float[np.ndarray, "n D"], floor: Float[np.ndarray, " D"]) -> Background:
+        """Of rows; no deviation is below the precision."""
+        return cls(np.median(Z, axis=0), np.maximum(Z.std(axis=0), floor), 1.0 / (len(Z) + 1))
+
+    def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
+        D = Z.shape[1]
+        r2 = (((Z - self.mean) / self.deviations) ** 2).sum(axis=1)
+        norm = gammaln((1 + D) / 2) - gammaln(0.5) - 0.5 * D * np.log(np.pi) - np.log(self.deviations).sum()
+        return norm - 0.5 * (1 + D) * np.log1p(r2)
+
+    def mixed(self, log_density: Float[np.ndarray, " n"], Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
+        """The log density of a candidate with its share of the background."""
+        return np.logaddexp(np.log1p(-self.share) + log_density, np.log(self.share) + self.log_density(Z))

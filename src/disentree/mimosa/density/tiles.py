@@ -6,20 +6,16 @@ Built from rows and a dimension alone, so that the labels of any finder can be j
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.cluster.vq import kmeans2
 
-from disentree.mimosa.density.chart import Chart, fit_chart, n_terms
-
-FIT_ROWS = 2400  # rows that a chart is fitted to, at most: more do not change it
-ROWS_PER_TILE = 25  # rows behind each tile of the density along a chart
-MAX_TILES = 24
-# Times the covariance within a cell, of which the likeliest is taken: Gaussians as narrow as their cells leave
-# ripples of .1 to .3 bits per row.
-WIDER = (1.0, 1.5, 2.0, 3.0)
+from disentree.mimosa.density.chart import Chart, fit_chart, rows_needed
+from disentree.mimosa.density.chart_constants import CHART
+from disentree.mimosa.density.logs import log_sum
 
 
 @dataclass(frozen=True)
@@ -61,21 +57,18 @@ class Along:
         values = np.maximum(values, 1e-12 * max(values.max(), 1e-300))
         root = vectors / np.sqrt(values)
         log_shares, log_volume = np.log(count[full] / n), 0.5 * float(np.log(values).sum())
-        widest = WIDER if len(full) > 1 else WIDER[:1]
-        tried = [cls(centers, log_shares, root / np.sqrt(w), log_volume + 0.5 * d * np.log(w)) for w in widest]
-        return max(tried, key=lambda one: float(one.log_density(U).mean())) if len(tried) > 1 else tried[0]
+        one = cls(centers, log_shares, root, log_volume)
+        if len(full) == 1:
+            return one
+        wider = [
+            cls(centers, log_shares, root / np.sqrt(w), log_volume + 0.5 * d * np.log(w)) for w in CHART.wider
+        ]
+        return max([one, *wider], key=lambda along: float(along.log_density(U).mean()))
 
 
 def n_tiles_along(n: int, d: int, n_charts: int) -> int:
     """Cells of the density along a chart of a leaf that has `n_charts`."""
-    return int(np.clip(n // (ROWS_PER_TILE * (d + 1)), 1, max(1, MAX_TILES // n_charts)))
-
-
-def log_sum(A: Float[np.ndarray, "n k"]) -> Float[np.ndarray, " n"]:
-    top = A.max(axis=1)
-    safe = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
-        return np.log(np.exp(A - safe[:, None]).sum(axis=1)) + safe
+    return int(np.clip(n // (CHART.rows_per_tile * (d + 1)), 1, max(1, CHART.max_tiles // n_charts)))
 
 
 @dataclass(frozen=True)
@@ -97,19 +90,41 @@ class Leaf:
     tiles: list[Tile]
 
     def log_density(self, Z: Float[np.ndarray, "n D"], block: int = 20_000) -> Float[np.ndarray, " n"]:
-        out = []
+        out = np.zeros(len(Z))
         for start in range(0, len(Z), block):
-            some = Z[start : start + block]
-            out.append(log_sum(np.stack([t.log_share + t.log_density(some) for t in self.tiles], axis=1)))
-        return np.concatenate(out) if out else np.zeros(0)
+            some = slice(start, start + block)
+            out[some] = log_sum(np.stack([t.log_share + t.log_density(Z[some]) for t in self.tiles], axis=1))
+        return out
 
     @property
     def is_curved(self) -> bool:
         """Whether most of its charts bend."""
-        bent = [np.any(tile.chart.coefficients[1 + tile.chart.dimension :]) for tile in self.tiles]
-        return bool(np.mean(bent) > 0.5)
+        return bool(np.mean([tile.chart.is_bent for tile in self.tiles]) > 0.5)
 
-    def squares(self, Z: Float[np.ndarray, "n D"]) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    has_edge = True
+
+    @property
+    def noise_across(self) -> float:
+        """The deviation of rows across its charts."""
+        if not len(self.tiles[0].chart.sigma):
+            return 0.0
+        shares = np.exp([tile.log_share for tile in self.tiles])
+        squares = np.array([np.square(tile.chart.sigma).mean() for tile in self.tiles])
+        return float(np.sqrt(shares @ squares / shares.sum()))
+
+    def limits(self, quantiles: Sequence[float]) -> list[float]:
+        return list(quantiles)
+
+    def along(
+        self, Z: Float[np.ndarray, "n D"]
+    ) -> tuple[Float[np.ndarray, "n q"], Float[np.ndarray, " q"] | float]:
+        """Tangent coordinates of its only chart; rows as they are if it has several, or none of them."""
+        if len(self.tiles) > 1 or not self.dimension:
+            return Z, 1.0
+        chart = self.tiles[0].chart
+        return chart.split(Z)[0], chart.scale
+
+    def outwardness(self, Z: Float[np.ndarray, "n D"]) -> tuple[Float[np.ndarray, " n"], ...]:
         """Squared distances of rows along and across the chart that they are nearest to, in deviations of its own
         rows: how far within its reach they are, whether or not the leaf has rows there."""
         along, across = np.full(len(Z), np.inf), np.full(len(Z), np.inf)
@@ -125,29 +140,20 @@ def fit_flat_leaf(
     Z: Float[np.ndarray, "m D"], d: int, precision: Float[np.ndarray, " D"] | float, rng: np.random.Generator
 ) -> Leaf:
     """The density of a leaf on a subspace of dimension d, from its rows."""
-    some = Z if len(Z) <= FIT_ROWS else Z[rng.choice(len(Z), FIT_ROWS, replace=False)]
+    some = Z if len(Z) <= CHART.fit_rows else Z[rng.choice(len(Z), CHART.fit_rows, replace=False)]
     chart = fit_chart(some, d, precision, degree=1)
     along = Along.fit(chart.split(some)[0], n_tiles_along(len(some), d, 1), rng)
     return Leaf(d, [Tile(chart, along, 0.0)])
 
 
-def celled(Z, rows, d, size: int = 0) -> list[Int[np.ndarray, " _"]]:
+def celled(
+    Z: Float[np.ndarray, "n D"], rows: Int[np.ndarray, " m"], d: int, size: int = 0
+) -> list[Int[np.ndarray, " _"]]:
     """Rows of a leaf in cells of about equal size, just large enough for a chart each, and for at least `size`
-    rows."""
-    size = max(8 * n_terms(d) + 10, size)
-    parts: list[np.ndarray] = []
-    stack = [rows]
-    while stack:
-        rows = stack.pop()
-        if len(rows) < 2 * size:
-            parts.append(rows)
-            continue
-        axis = _widest(Z[rows])
-        order = np.argsort(Z[rows] @ axis, kind="stable")
-        stack += [rows[order[len(rows) // 2 :]], rows[order[: len(rows) // 2]]]
-    return parts
-
-
-def _widest(S):
-    Y = S - S.mean(axis=0)
-    return np.linalg.eigh(Y.T @ Y)[1][:, -1]
+    rows: halves of halves, each cut across where it is widest."""
+    if len(rows) < 2 * max(2 * rows_needed(d) + 10, size):
+        return [rows]
+    Y = Z[rows] - Z[rows].mean(axis=0)
+    order = np.argsort(Z[rows] @ np.linalg.eigh(Y.T @ Y)[1][:, -1], kind="stable")
+    half = len(rows) // 2
+    return [*celled(Z, rows[order[:half]], d, size), *celled(Z, rows[order[half:]], d, size)]

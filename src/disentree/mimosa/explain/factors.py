@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,48 +10,25 @@ from jaxtyping import Bool, Float
 from scipy.optimize import linear_sum_assignment
 
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.explain.sentences import factor_sentence, variance_sentence
 
 
 def factor_columns(hierarchy: Hierarchy) -> list[int]:
-    """Columns of the categoricals that are chosen independently of each other at the root.
-
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-
-    Returns
-    -------
-    list of int
-        Empty if there are fewer than two.
-    """
+    """Columns of the categoricals that are chosen independently of each other at the root; none if there are fewer
+    than two."""
     found = [v.index for v in hierarchy.variables if v.kind == "categorical" and v.parent is None]
     return found if len(found) > 1 else []
 
 
 def factors_of(hierarchy: Hierarchy) -> list[dict[str, Any]]:
-    """The factors of a product as they stand in its hierarchy.
-
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-
-    Returns
-    -------
-    list of dict
-        `name`, `column`, `options` and `variables` (how many each option adds); empty if it is not a product.
-    """
-    return [
-        {
-            "name": hierarchy.variables[column].name,
-            "column": column,
-            "options": list(hierarchy.variables[column].options),
-            "variables": [
-                _opened(hierarchy, column, k).count("continuous")
-                for k in range(hierarchy.variables[column].n_options)
-            ],
-        }
-        for column in factor_columns(hierarchy)
-    ]
+    """The factors of a product: `name`, `column`, `options` and `variables` (how many each option adds)."""
+    out = []
+    for column in factor_columns(hierarchy):
+        variable = hierarchy.variables[column]
+        added = [_opened(hierarchy, column, k).count("continuous") for k in range(variable.n_options)]
+        about = {"name": variable.name, "column": column, "options": list(variable.options), "variables": added}
+        out.append(about)
+    return out
 
 
 def describe_factors(
@@ -59,47 +36,25 @@ def describe_factors(
     splits: Mapping[tuple[int, int], Mapping[str, Any]],
     what_varies: Callable[[int], list[tuple[str, int, float]]],
 ) -> list[dict[str, Any]]:
-    """What each factor of a product decides.
+    """`factors_of` with `columns` (those that the reasons for a factor's options name), `reason` (what varies with
+    it, if they name none) and `text`.
 
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-    splits : dict
-        What is said about each option, by column and number: `name`, `share` and `columns`.
-    what_varies : callable
-        From the column of a categorical to columns of the data that vary more for one of its options, with the
-        option and how many times the variance: asked for choices that no column by itself tells.
-
-    Returns
-    -------
-    list of dict
-        `name`, `column`, `options`, `variables` (how many each option adds), `columns` (those that the reasons for
-        its options name), `reason` (what varies with it, if they name none) and `text`; empty if the tree is not a
-        product.
+    `splits` has what is said about each option by column and number. `what_varies` gives, for the column of a
+    categorical, columns of the data that vary more for one of its options, with the option and how many times the
+    variance: it is asked for choices that no column by itself tells.
     """
     factors, out = factors_of(hierarchy), []
     for factor in factors:
         column = factor["column"]
-        variable = hierarchy.variables[column]
-        own = [splits[column, k] for k in range(variable.n_options)]
-        below = [_opened(hierarchy, column, k) for k in range(variable.n_options)]
-        options = [f"{s['name']} ({s['share']:.1%}) {_adds(b)}" for s, b in zip(own, below, strict=True)]
-        told = list(dict.fromkeys(name for split in own for name in split["columns"]))
+        own = [splits[column, k] for k in range(len(factor["options"]))]
+        named = list(dict.fromkeys(name for split in own for name in split["columns"]))
         reason = ""
-        if not told and (varying := what_varies(column)):
-            told = [name for name, _, _ in varying]
-            more = ", ".join(f"{name} ({times:.1f} times the variance)" for name, _, times in varying)
-            reason = f"Where {own[varying[0][1]]['name']}, these vary more: {more}."
-        parts = ", ".join(options)
-        beside = f"{len(factors) - 1} other choice{'s' * (len(factors) > 2)}"
-        out.append(
-            {
-                **factor,
-                "columns": told,
-                "reason": reason,
-                "text": f"{variable.name}, beside {beside}: {parts}. {reason}".strip(),
-            }
-        )
+        if not named and (varying := what_varies(column)):
+            named = [name for name, _, _ in varying]
+            reason = variance_sentence(own[varying[0][1]]["name"], varying)
+        options = [(s["name"], s["share"], _opened(hierarchy, column, k)) for k, s in enumerate(own)]
+        text = factor_sentence(factor["name"], len(factors), options, reason)
+        out.append({**factor, "columns": named, "reason": reason, "text": text})
     return out
 
 
@@ -108,33 +63,14 @@ def _opened(hierarchy: Hierarchy, column: int, option: int) -> list[str]:
     return [v.kind for v in hierarchy.variables if (v.parent, v.option) == (column, option)]
 
 
-def _adds(kinds: Sequence[str]) -> str:
-    parts = []
-    for kind, word in (("continuous", "variable"), ("categorical", "choice")):
-        n = kinds.count(kind)
-        if n:
-            parts.append(f"{n} {word}{'s' * (n != 1)}")
-    return f"adds {' and '.join(parts)}" if parts else "adds nothing"
-
-
 def factor_likeness(
     hierarchy: Hierarchy, again: Hierarchy, both: Float[np.ndarray, "paths again"]
 ) -> list[float | None]:
     """How alike each factor is to the categorical of another tree that divides the same rows most like it.
 
-    Two categoricals are as alike as their least alike options are (Jaccard index of their rows), once options are
-    paired. One with fewer options is not like it at all, wherever in the other tree it stands.
-
-    Parameters
-    ----------
-    hierarchy, again : Hierarchy
-    both : array of shape (paths, again's paths)
-        Rows by their path in either tree.
-
-    Returns
-    -------
-    list of float or None
-        One for each of `factor_columns`; None for a factor of which rows have fewer than two options.
+    `both` counts rows by their path in either tree. Two categoricals are as alike as their least alike options are
+    (Jaccard index of their rows), once options are paired. One with fewer options is not like it at all, wherever
+    in the other tree it stands. None for a factor of which rows have fewer than two options.
     """
     theirs = [_options_of(again, v.index) for v in again.variables if v.kind == "categorical"]
     out: list[float | None] = []
@@ -169,21 +105,8 @@ def jaccard(
     groups: Bool[np.ndarray, "paths a"],
     others: Bool[np.ndarray, "again b"],
 ) -> Float[np.ndarray, "a b"]:
-    """Of unions of paths: rows that two have in common, as a part of those that either has.
-
-    Parameters
-    ----------
-    both : array of shape (paths, again)
-        Rows by their path in either tree.
-    groups : array of bool of shape (paths, a)
-        Which paths of the first tree are in which union.
-    others : array of bool of shape (again, b)
-        The same of the second.
-
-    Returns
-    -------
-    array of shape (a, b)
-    """
+    """Of unions of paths, `groups` of one tree and `others` of another: rows that two have in common, as a part of
+    those that either has. `both` counts rows by their path in either tree."""
     common = groups.T.astype(float) @ both @ others.astype(float)
     either = (both.sum(axis=1) @ groups)[:, None] + (both.sum(axis=0) @ others)[None, :] - common
     return common / np.maximum(either, 1.0)

@@ -9,45 +9,23 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from disentree.mimosa.explain.columns import Columns, level_text, listed, percent, round_between
-from disentree.mimosa.explain.relations import HOLDS, Relation, constant_holds, constant_relation
-
-CONTRAST = 0.3  # least difference between the shares of rows here and elsewhere in which a fact holds
-DOUBT = 2.6  # standard errors by which a fact must differ from none: one in a hundred for each of few facts
-EXACT = 0.05  # contrast by which an exact fact may be less and still be told first
-BESIDE = 0.5  # of the first fact's contrast that others must have, to be told too
-ROUNDED = 0.01  # contrast that a limit may lose for a round number
-MOST_LEVELS = 3  # values of a categorical column in one fact
-SHORT = 16  # letters in a name for the values of a categorical column, with the sign before them
-LESS = 0.05  # share by which a value must be more frequent here, to be named with others
+from disentree.mimosa.explain.columns import Columns
+from disentree.mimosa.explain.constants import EXPLAIN
+from disentree.mimosa.explain.formatting import category_text, empty_columns, filled_columns, listed, round_between
+from disentree.mimosa.explain.relations import Relation, constant_holds, constant_relation
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A statement about columns.
+    """A statement about columns."""
 
-    Attributes
-    ----------
-    kind : {"relation", "not", "empty", "filled", "value", "above", "below", "level"}
-    columns : tuple of str
-    text : str
-        As it stands in a sentence.
-    name : tuple of str
-        The same in short, for names: before the column, the column or formula, and after it.
-    holds : array of bool of shape (n,)
-    about : str
-        The kind of the relation, if it is one.
-    denied : str
-        What is the case where an exact one does not hold.
-    """
-
-    kind: str
+    kind: str  # "relation", "not" (of a relation), "empty", "filled", "value", "above", "below" or "level"
     columns: tuple[str, ...]
-    text: str
-    name: tuple[str, str, str]
+    text: str  # as it stands in a sentence
+    name: tuple[str, str, str]  # in short, for names: before the column, the column or formula, and after it
     holds: Bool[np.ndarray, " n"]
-    about: str = ""
-    denied: str = ""
+    about: str = ""  # the kind of the relation, if it is one
+    denied: str = ""  # what is the case where an exact one does not hold
 
     @property
     def is_exact(self) -> bool:
@@ -67,50 +45,43 @@ class Side:
 
 @dataclass(frozen=True)
 class Measured:
-    """A fact, the shares of held-out rows in which it holds, of the branch and of its siblings, and the difference
-    of these shares in the rows that it was found in."""
+    """A fact, and how much more often it holds in a branch than in its siblings."""
 
     fact: Fact
-    here: float
-    elsewhere: float
-    found: float
+    here: float  # share of held-out rows of the branch
+    elsewhere: float  # and of its siblings
+    found: float  # difference of these shares in the rows that it was found in
 
     @property
     def contrast(self) -> float:
-        """The difference between the two."""
+        """The difference between the two shares of held-out rows."""
         return self.here - self.elsewhere
 
-    @property
-    def text(self) -> str:
-        """A sentence without its period."""
-        return shares_text(self.fact.text, self.here, self.elsewhere)
 
-    @property
-    def in_short(self) -> str:
-        """The same, after another one."""
-        return f"{self.fact.text} ({percent(self.here)}, {percent(self.elsewhere)})"
-
-
-def shares_text(text: str, here: float, elsewhere: float) -> str:
-    """Something that is said of rows, and the shares of rows that it holds for."""
-    return f"{text} in {percent(here)} of these, {percent(elsewhere)} elsewhere"
+def differ(here: Bool[np.ndarray, " a"], elsewhere: Bool[np.ndarray, " b"]) -> bool:
+    """Whether something holds for so many more rows of a branch than of its siblings that it is worth telling and
+    beyond chance."""
+    shares = [(holds.sum() + 1) / (len(holds) + 2) for holds in (here, elsewhere)]
+    variance = sum(p * (1 - p) / (len(holds) + 2) for p, holds in zip(shares, (here, elsewhere), strict=True))
+    is_large = here.mean() - elsewhere.mean() >= EXPLAIN.contrast
+    return bool(is_large and shares[0] - shares[1] >= EXPLAIN.standard_errors * np.sqrt(variance))
 
 
 def measure(fact: Fact, side: Side) -> Measured | None:
     """The shares of held-out rows; None if the fact does not hold there, or that cannot be told from so few."""
-    found = [fact.holds[rows] for rows in (side.held_here, side.held_there)]
-    if not all(map(len, found)):
+    here, elsewhere = fact.holds[side.held_here], fact.holds[side.held_there]
+    if not len(here) or not len(elsewhere) or not differ(here, elsewhere):
         return None
-    shares = [float(holds.mean()) for holds in found]
-    guarded = [(holds.sum() + 1) / (len(holds) + 2) for holds in found]
-    doubt = np.sqrt(sum(p * (1 - p) / (len(holds) + 2) for p, holds in zip(guarded, found, strict=True)))
-    if shares[0] - shares[1] < CONTRAST or guarded[0] - guarded[1] < DOUBT * doubt:
-        return None
-    if fact.kind in ("relation", "empty", "not", "filled") and shares[0] < HOLDS - 0.04:
+    if fact.is_exact and here.mean() < 1 - EXPLAIN.small_share:
         return None
     return Measured(
-        fact, shares[0], shares[1], float(fact.holds[side.here].mean() - fact.holds[side.there].mean())
+        fact, float(here.mean()), float(elsewhere.mean()), _contrast(fact.holds, side.here, side.there)
     )
+
+
+def _contrast(holds: Bool[np.ndarray, " n"], here: Int[np.ndarray, " a"], there: Int[np.ndarray, " b"]) -> float:
+    """How much more often something holds in some rows than in others."""
+    return float(holds[here].mean() - holds[there].mean())
 
 
 # -------------------------------------------------------------------- finding them
@@ -147,7 +118,7 @@ def single_constants(
             continue
         value = float(columns.numbers[r.holds][0, r.columns[0]])
         shares = {j: float(constant_holds(columns, j, value)[there].mean()) for j in r.columns}
-        kept = tuple(j for j, share in shares.items() if share < 1 - CONTRAST)
+        kept = tuple(j for j, share in shares.items() if share < 1 - EXPLAIN.contrast)
         if kept:
             out.append(constant_relation(columns, kept, value))
     return out
@@ -158,19 +129,19 @@ def emptiness_facts(columns: Columns, here: Int[np.ndarray, " a"], there: Int[np
     share_here, share_there = (columns.empty[rows].mean(axis=0) for rows in (here, there))
     out = []
     for kind, low, high in (("empty", share_there, share_here), ("filled", share_here, share_there)):
-        found = np.flatnonzero((high >= HOLDS if kind == "empty" else low <= 1 - HOLDS) & (high - low >= CONTRAST))
+        found = np.flatnonzero(
+            (high >= 1 - EXPLAIN.exceptions if kind == "empty" else low <= EXPLAIN.exceptions)
+            & (high - low >= EXPLAIN.contrast)
+        )
         if not len(found):
             continue
         contrast = (high - low)[found]
-        group = found[contrast >= contrast.max() - LESS]
+        group = found[contrast >= contrast.max() - EXPLAIN.small_share]
         group = group[np.argsort(-(high - low)[group], kind="stable")]
         cells = columns.empty[:, group]
         holds = np.asarray(cells.all(axis=1) if kind == "empty" else ~cells.any(axis=1))
         names = tuple(columns.names[j] for j in group)
-        texts = [
-            f"{listed(names)} {'is' if len(names) == 1 else 'are'} empty",
-            f"{listed(names)} {'has' if len(names) == 1 else 'have'} a value",
-        ]
+        texts = [empty_columns(names), filled_columns(names)]
         text, denied = texts if kind == "empty" else texts[::-1]
         out.append(
             Fact(kind, names, text, ("no " if kind == "empty" else "with ", names[0], ""), holds, kind, denied)
@@ -178,14 +149,14 @@ def emptiness_facts(columns: Columns, here: Int[np.ndarray, " a"], there: Int[np
     return out
 
 
-def threshold_facts(
-    columns: Columns, here: Bool[np.ndarray, " n"], there: Bool[np.ndarray, " n"]
-) -> list[tuple[float, Fact]]:
-    """For each column of numbers the limit that tells the rows apart best, and by how much it does."""
+def threshold_facts(columns: Columns, here: Int[np.ndarray, " a"], there: Int[np.ndarray, " b"]) -> list[Fact]:
+    """For each column of numbers the limit that tells the rows apart best."""
     order, X = columns.order, columns.numbers
-    counts = [rows[order].cumsum(axis=0) / rows.sum() for rows in (here, there)]
+    inside = np.zeros((2, len(columns)), bool)
+    inside[0, here], inside[1, there] = True, True
+    counts = [rows[order].cumsum(axis=0) / rows.sum() for rows in inside]
     ordered = np.take_along_axis(X, order, axis=0)
-    both = (here | there)[order]
+    both = (inside[0] | inside[1])[order]
     out = []
     for j in range(X.shape[1]):
         seen = np.flatnonzero(both[:, j] & ~np.isnan(ordered[:, j]))
@@ -200,48 +171,40 @@ def threshold_facts(
         # The limit is chosen among values: where there are none is another fact.
         higher = below[1] / total[1] - below[0] / total[0]
         best = int(np.abs(higher).argmax())
-        if abs(higher[best]) < CONTRAST:
+        if abs(higher[best]) < EXPLAIN.contrast:
             continue
         # A round number that is about as good.
-        near = higher * np.sign(higher[best]) < abs(higher[best]) - ROUNDED
+        near = higher * np.sign(higher[best]) < abs(higher[best]) - EXPLAIN.exceptions
         first = int(np.flatnonzero(near[:best])[-1]) + 1 if near[:best].any() else 0
         last = best + (int(near[best:].argmax()) - 1 if near[best:].any() else len(near) - 1 - best)
         limit = round_between(float(values[cuts[first]]), float(values[cuts[last] + 1]))
-        fact = _threshold(columns, j, limit, bool(higher[best] > 0))
-        out.append((float(fact.holds[here].mean() - fact.holds[there].mean()), fact))
+        out.append(_threshold(columns, j, limit, bool(higher[best] > 0)))
     return out
 
 
 def _threshold(columns: Columns, j: int, limit: float, above: bool) -> Fact:
     x, name, shown = columns.numbers[:, j], columns.number_names[j], columns.show(j, limit)
-    words = ("after", "until") if j in columns.dates else ("above", "at most")
-    if above:
-        return Fact(
-            "above", (name,), f"{name} {words[0]} {shown}", ("", name, f" > {shown}"), np.asarray(x > limit)
-        )
-    return Fact("below", (name,), f"{name} {words[1]} {shown}", ("", name, f" ≤ {shown}"), np.asarray(x <= limit))
+    holds = np.asarray(x > limit if above else x <= limit)
+    text = f"{name} {columns.limit_words(j)[0 if above else 1]} {shown}"
+    return Fact(
+        "above" if above else "below", (name,), text, ("", name, f" {'>' if above else '≤'} {shown}"), holds
+    )
 
 
-def value_facts(
-    columns: Columns, here: Int[np.ndarray, " a"], there: Int[np.ndarray, " b"]
-) -> list[tuple[float, Fact]]:
-    """For each column of numbers its most frequent value here, if that is far more frequent than elsewhere."""
+def value_facts(columns: Columns, here: Int[np.ndarray, " a"]) -> list[Fact]:
+    """For each column of numbers the value of most rows here, if there is one."""
     out = []
     for j, name in enumerate(columns.number_names):
         values, counts = np.unique(columns.numbers[here, j], return_counts=True)
         if np.isnan(values[counts.argmax()]) or counts.max() < 0.5 * len(here):
             continue
         value = float(values[counts.argmax()])
-        holds = constant_holds(columns, j, value)
-        shown = columns.show(j, value)
-        fact = Fact("value", (name,), f"{name} = {shown}", ("", name, f" = {shown}"), holds)
-        out.append((float(holds[here].mean() - holds[there].mean()), fact))
+        holds, shown = constant_holds(columns, j, value), columns.show(j, value)
+        out.append(Fact("value", (name,), f"{name} = {shown}", ("", name, f" = {shown}"), holds))
     return out
 
 
-def level_facts(
-    columns: Columns, here: Int[np.ndarray, " a"], there: Int[np.ndarray, " b"]
-) -> list[tuple[float, Fact]]:
+def level_facts(columns: Columns, here: Int[np.ndarray, " a"], there: Int[np.ndarray, " b"]) -> list[Fact]:
     """For each categorical column the values that are more frequent here."""
     out = []
     for j, (name, levels) in enumerate(zip(columns.category_names, columns.levels, strict=True)):
@@ -250,35 +213,39 @@ def level_facts(
             continue
         more = _shares(values[here], len(levels)) - _shares(values[there], len(levels))
         order = np.argsort(-more, kind="stable")
-        chosen = [int(k) for k in order[:MOST_LEVELS] if more[k] >= LESS]
+        chosen = [int(k) for k in order[: EXPLAIN.listed_short] if more[k] >= EXPLAIN.small_share]
         least = int(more.argmin())
-        if max(-more[least], more[chosen].sum()) < CONTRAST:
+        if max(-more[least], more[chosen].sum()) < EXPLAIN.contrast:
             continue
-        if -more[least] > more[chosen].sum() + LESS:
-            text, short = f"{name} is not {level_text(levels[least])}", level_in_short("≠", levels[least])
+        if -more[least] > more[chosen].sum() + EXPLAIN.small_share:
+            text, short = f"{name} is not {category_text(levels[least])}", category_in_name("≠", levels[least])
             holds = (values != least) & (values >= 0)
         elif chosen:
-            words = [level_text(levels[k]) for k in chosen]
-            text = f"{name} is {' or '.join(filter(None, (', '.join(words[:-1]), words[-1])))}"
-            short, holds = _levels_in_short(words), np.isin(values, chosen)
+            words = [category_text(levels[k]) for k in chosen]
+            text = f"{name} is {listed(words, last='or')}"
+            short, holds = _categories_in_name(words), np.isin(values, chosen)
         else:
             continue
-        contrast = float(holds[here].mean() - holds[there].mean())
-        out.append((contrast, Fact("level", (name,), text, ("", name, short), holds)))
+        out.append(Fact("level", (name,), text, ("", name, short), holds))
     return out
 
 
-def level_in_short(sign: str, level: str) -> str:
+def category_in_name(sign: str, category: str) -> str:
     """One value for a name, after "=" or "≠"."""
-    return f" {sign} {level_text(level, SHORT - len(sign) - 2)}"
+    return f" {sign} {category_text(category, _room() - len(sign) - 2)}"
 
 
-def _levels_in_short(words: Sequence[str]) -> str:
+def _categories_in_name(words: Sequence[str]) -> str:
     """Values for a name: one or two of them, or the first and how many more."""
     if len(words) == 1:
-        return level_in_short("=", words[0])
-    both = f" = {' or '.join(words)}"
-    return both if len(both) <= SHORT else f" = {level_text(words[0], SHORT // 2)} or {len(words) - 1} more"
+        return category_in_name("=", words[0])
+    both, room = f" = {' or '.join(words)}", _room()
+    return both if len(both) <= room else f" = {category_text(words[0], room // 2)} or {len(words) - 1} more"
+
+
+def _room() -> int:
+    """Letters for values in a name: a third of it is for the column."""
+    return EXPLAIN.longest_name - EXPLAIN.longest_name // 3
 
 
 def _shares(values: Int[np.ndarray, " m"], n_levels: int) -> Float[np.ndarray, " k"]:
@@ -291,24 +258,18 @@ def _names(columns: Columns, relation: Relation) -> tuple[str, ...]:
 
 
 def find_facts(
-    columns: Columns, side: Side, own: Sequence[Relation], others: Sequence[Relation], most: int = 4
+    columns: Columns, side: Side, own: Sequence[Relation], others: Sequence[Relation]
 ) -> list[Measured]:
     """The few facts that tell a branch from its siblings, as they hold in held-out rows.
 
-    Parameters
-    ----------
-    columns : Columns
-    side : Side
-    own, others : sequence of Relation
-        That hold in the branch, and in one of its siblings.
-    most : int, default=4
-
-    Returns
-    -------
-    list of Measured
-        By how different its share is elsewhere; exact ones before others that are about as good.
+    `own` are relations that hold in the branch, `others` those of one of its siblings. Facts are sorted by how
+    different their share is elsewhere; exact ones are before others that are about as good.
     """
-    here, there = side.here, side.there
+    here, there, most = side.here, side.there, EXPLAIN.listed
+
+    def contrast(fact: Fact) -> float:
+        return _contrast(fact.holds, here, there)
+
     exact = relation_facts(columns, single_constants(columns, own, there))
     exact += emptiness_facts(columns, here, there)
     found = _best(exact, side)
@@ -316,25 +277,19 @@ def find_facts(
         found += _best(denied_facts(columns, single_constants(columns, others, here)), side)
         found.sort(key=_rank)
     told = {name for m in found for name in m.fact.columns}
-    inside = np.zeros((2, len(columns)), bool)
-    inside[0, here], inside[1, there] = True, True
-    single = [*threshold_facts(columns, inside[0], inside[1]), *level_facts(columns, here, there)]
-    by_value = {fact.columns[0]: (c, fact) for c, fact in value_facts(columns, here, there)}
-    single = [max(by_value.get(f.columns[0], (-1.0, f)), (c, f), key=lambda item: item[0]) for c, f in single]
-    least = max([CONTRAST, *(BESIDE * m.contrast for m in found[:1])])
-    single = [(c, f) for c, f in single if f.columns[0] not in told and c >= least]
-    single.sort(key=lambda item: (-item[0], item[1].columns))
-    found += [m for _, fact in single[: 2 * most] if (m := measure(fact, side))]
-    found.sort(key=lambda m: -(m.found + EXACT * m.fact.is_exact))
-    return [m for m in found if m.contrast >= BESIDE * found[0].contrast][:most]
+    single = [*threshold_facts(columns, here, there), *level_facts(columns, here, there)]
+    by_value = {fact.columns[0]: fact for fact in value_facts(columns, here)}
+    single = [max(by_value.get(f.columns[0], f), f, key=contrast) for f in single if f.columns[0] not in told]
+    least = max([EXPLAIN.contrast, *(EXPLAIN.beside * m.contrast for m in found[:1])])
+    single = sorted((f for f in single if contrast(f) >= least), key=lambda f: (-contrast(f), f.columns))
+    found += [m for fact in single[: 2 * most] if (m := measure(fact, side))]
+    found.sort(key=lambda m: -(m.found + EXPLAIN.small_share * m.fact.is_exact))
+    return [m for m in found if m.contrast >= EXPLAIN.beside * found[0].contrast][:most]
 
 
 def _best(facts: Sequence[Fact], side: Side) -> list[Measured]:
-    kept = []
-    for fact in facts:
-        if fact.holds[side.here].mean() - fact.holds[side.there].mean() >= CONTRAST:
-            kept.append(measure(fact, side))
-    return sorted((m for m in kept if m is not None), key=_rank)
+    clear = (f for f in facts if _contrast(f.holds, side.here, side.there) >= EXPLAIN.contrast)
+    return sorted((m for fact in clear if (m := measure(fact, side))), key=_rank)
 
 
 def _rank(m: Measured) -> tuple[float, int, tuple[str, ...]]:

@@ -8,59 +8,29 @@ from fractions import Fraction
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from disentree.mimosa.explain.columns import Columns, listed, number_text
-
-HOLDS = 0.99  # share of rows in which a relation holds, to be called one
-FEWEST = 5  # rows in which a relation can be seen at all: with other values than the usual ones
-USUAL = 0.9  # of these rows in which it must hold too, so that columns of zeros are not equal
-SEEN = 64  # rows that pairs are looked at first
-ALMOST = 0.9  # of these for a pair to be looked at in all rows: 64 rows may have a few of the 1 % that do not hold
-COARSE = 0.1  # of a column's deviation that its precision may be, to tell equal from near
-FINE = 0.01  # of it, for parts of a sum to have been rounded each by itself
-MOST_SUMMED = 100  # columns among which sums are looked for
-PROPORTIONAL = 0.9  # cosine of columns that are looked at for a ratio: a few rows may not have it
-LARGEST_FACTOR = 12  # of a ratio of whole numbers
+from disentree.mimosa.explain.columns import Columns
+from disentree.mimosa.explain.constants import EXPLAIN
+from disentree.mimosa.explain.formatting import listed, number_text
 
 
 @dataclass(frozen=True)
 class Relation:
-    """Something that holds between columns of numbers.
+    """Something that holds between columns of numbers."""
 
-    Attributes
-    ----------
-    kind : {"constant", "equal", "ratio", "sum"}
-    columns : tuple of int
-        Of a sum the total is first; of a ratio the multiple.
-    text : str
-        As a formula.
-    denied : str
-        What is the case where it does not hold.
-    holds : array of bool of shape (n,)
-        For every row of the table, those that it was not found in too.
-    """
-
-    kind: str
-    columns: tuple[int, ...]
-    text: str
-    denied: str
-    holds: Bool[np.ndarray, " n"]
+    kind: str  # "constant", "equal", "ratio" or "sum"
+    columns: tuple[int, ...]  # of a sum the total is first; of a ratio the multiple
+    text: str  # as a formula
+    denied: str  # what is the case where it does not hold
+    holds: Bool[np.ndarray, " n"]  # for every row of the table, those that it was not found in too
 
 
 def find_relations(columns: Columns, rows: Int[np.ndarray, " m"]) -> list[Relation]:
     """Relations that hold in nearly all of some rows, at the precision of the data.
 
-    Parameters
-    ----------
-    columns : Columns
-    rows : array of shape (m,)
-
-    Returns
-    -------
-    list of Relation
-        Constants first, those of one value together; then equalities, all columns that are equal together; then
-        ratios and sums of what varies.
+    Constants are first, those of one value together; then equalities, all columns that are equal together; then
+    ratios and sums of what varies.
     """
-    if len(rows) < FEWEST or not columns.numbers.shape[1]:
+    if len(rows) < EXPLAIN.fewest_rows or not columns.numbers.shape[1]:
         return []
     constant = _constants(columns, rows)
     varying = _varying(columns, rows, [j for j in range(columns.numbers.shape[1]) if j not in constant])
@@ -69,9 +39,13 @@ def find_relations(columns: Columns, rows: Int[np.ndarray, " m"]) -> list[Relati
     ratios = _ratios(columns, rows, left)
     follow = {y for y, _, _ in ratios}
     sums = _sums(columns, rows, [j for j in left if j not in follow])
+    by_value: dict[float, list[int]] = {}
+    for j, value in constant.items():
+        by_value.setdefault(value, []).append(j)
+    together = sorted(by_value.items(), key=lambda item: item[1])
     return [
-        *_constant_relations(columns, constant),
-        *(_equality(columns, group) for group in equal),
+        *(constant_relation(columns, tuple(group), value) for value, group in together),
+        *(_equality(columns, tuple(group)) for group in equal),
         *(_ratio(columns, *found) for found in ratios),
         *(_sum(columns, *found) for found in sums),
     ]
@@ -84,7 +58,7 @@ def _constants(columns: Columns, rows: Int[np.ndarray, " m"]) -> dict[int, float
     X = columns.numbers[rows]
     middle = np.nanmedian(np.where(np.isnan(X).all(axis=0), 0.0, X), axis=0)
     out = {}
-    for j in np.flatnonzero((np.abs(X - middle) <= 0.5 * columns.steps).mean(axis=0) >= HOLDS):
+    for j in np.flatnonzero((np.abs(X - middle) <= 0.5 * columns.steps).mean(axis=0) >= 1 - EXPLAIN.exceptions):
         values, counts = np.unique(X[:, j], return_counts=True)
         out[int(j)] = float(values[counts.argmax()])
     return out
@@ -95,26 +69,16 @@ def constant_holds(columns: Columns, j: int, value: float) -> Bool[np.ndarray, "
     return np.abs(columns.numbers[:, j] - value) <= 0.5 * columns.steps[j]
 
 
-def _constant_relations(columns: Columns, constant: dict[int, float]) -> list[Relation]:
-    by_value: dict[float, list[int]] = {}
-    for j, value in constant.items():
-        by_value.setdefault(value, []).append(j)
-    return [
-        constant_relation(columns, tuple(group), value)
-        for value, group in sorted(by_value.items(), key=lambda item: item[1])
-    ]
-
-
 def constant_relation(columns: Columns, group: tuple[int, ...], value: float) -> Relation:
     """The relation that some columns have one value."""
     names = [columns.number_names[j] for j in group]
     shown = columns.show(group[0], value)
     holds = np.logical_and.reduce([constant_holds(columns, j, value) for j in group])
     denied = f"{names[0]} is not {shown}" if len(names) == 1 else f"{listed(names)} are not all {shown}"
-    return Relation("constant", group, f"{joined(names)} = {shown}", denied, holds)
+    return Relation("constant", group, f"{_chain(names)} = {shown}", denied, holds)
 
 
-def joined(names: list[str]) -> str:
+def _chain(names: list[str]) -> str:
     """Names of columns that are equal; of many only the ends."""
     return " = ".join(names if len(names) <= 6 else [*names[:2], "...", names[-1]])
 
@@ -127,20 +91,20 @@ def _varying(columns: Columns, rows: Int[np.ndarray, " m"], some: list[int]) -> 
     X = columns.numbers[rows][:, some]
     there = ~np.isnan(X)
     spread = np.where(there.sum(axis=0) > 1, np.nanstd(np.where(there.any(axis=0), X, 0.0), axis=0), 0.0)
-    fine = (there.mean(axis=0) >= HOLDS) & (columns.steps[some] <= COARSE * spread)
+    fine = (there.mean(axis=0) >= 1 - EXPLAIN.exceptions) & (columns.steps[some] <= EXPLAIN.coarse * spread)
     return [j for j, ok in zip(some, fine, strict=True) if ok]
 
 
 def _holds_where_unusual(holds: Bool[np.ndarray, " m"], *values: Float[np.ndarray, " m"]) -> bool:
     """Whether a relation holds in nearly all rows, and where no column has its most frequent value too."""
-    if holds.mean() < HOLDS:
+    if holds.mean() < 1 - EXPLAIN.exceptions:
         return False
     unusual = np.ones(len(holds), bool)
     for x in values:
         found, counts = np.unique(x[~np.isnan(x)], return_counts=True)
         if counts.max() > 1:
             unusual &= x != found[counts.argmax()]
-    return bool(unusual.sum() >= FEWEST and holds[unusual].mean() >= USUAL)
+    return bool(unusual.sum() >= EXPLAIN.fewest_rows and holds[unusual].mean() >= EXPLAIN.nearly_all)
 
 
 def _equal(columns: Columns, rows: Int[np.ndarray, " m"], some: list[int]) -> list[list[int]]:
@@ -150,7 +114,7 @@ def _equal(columns: Columns, rows: Int[np.ndarray, " m"], some: list[int]) -> li
     group = {j: {j} for j in some}
     for a, j in enumerate(some[:-1]):
         tolerance = 0.5 * (1 + 1e-6) * np.maximum(steps[a], steps[a + 1 :])
-        near = (np.abs(X[:, a + 1 :] - X[:, [a]]) <= tolerance).mean(axis=0) >= ALMOST
+        near = (np.abs(X[:, a + 1 :] - X[:, [a]]) <= tolerance).mean(axis=0) >= EXPLAIN.nearly_all
         for b in np.flatnonzero(near) + a + 1:
             k = some[b]
             if k in group[j]:
@@ -171,10 +135,10 @@ def equality_holds(columns: Columns, group: tuple[int, ...]) -> Bool[np.ndarray,
     return np.asarray((np.abs(X[:, 1:] - X[:, [0]]) <= tolerance).all(axis=1))
 
 
-def _equality(columns: Columns, group: list[int]) -> Relation:
+def _equality(columns: Columns, group: tuple[int, ...]) -> Relation:
     names = [columns.number_names[j] for j in group]
     denied = f"{names[0]} and {names[1]} differ" if len(names) == 2 else f"{listed(names)} are not all equal"
-    return Relation("equal", tuple(group), joined(names), denied, equality_holds(columns, tuple(group)))
+    return Relation("equal", group, _chain(names), denied, equality_holds(columns, group))
 
 
 def _ratios(columns: Columns, rows: Int[np.ndarray, " m"], some: list[int]) -> list[tuple[int, int, float]]:
@@ -185,10 +149,10 @@ def _ratios(columns: Columns, rows: Int[np.ndarray, " m"], some: list[int]) -> l
     cosines = np.abs((filled / sizes).T @ (filled / sizes))
     out: list[tuple[int, int, float]] = []
     taken: set[int] = set()
-    for a, b in np.argwhere(cosines >= PROPORTIONAL):
+    for a, b in np.argwhere(cosines >= EXPLAIN.nearly_all):
         j, k = some[a], some[b]
         known = ~np.isnan(X[:, a] + X[:, b]) & (X[:, a] != 0)
-        if a == b or j in taken or k in taken or known.sum() < FEWEST:
+        if a == b or j in taken or k in taken or known.sum() < EXPLAIN.fewest_rows:
             continue
         factor = _simple(float(np.median(X[known, b] / X[known, a])))
         if abs(factor) <= 1:  # told the other way round, or not simple
@@ -204,7 +168,7 @@ def _simple(ratio: float) -> float:
     """The simple number that a ratio is: of small whole numbers, or of at most three digits; else 0."""
     if not np.isfinite(ratio) or ratio == 0:
         return 0.0
-    near = float(Fraction(ratio).limit_denominator(LARGEST_FACTOR))
+    near = float(Fraction(ratio).limit_denominator(EXPLAIN.largest_denominator))
     for simple in (near, float(f"{ratio:.3g}")):
         if abs(simple) <= 1e6 and abs(simple - ratio) <= 1e-3 * abs(ratio) and simple not in (0.0, 1.0):
             return simple
@@ -218,7 +182,7 @@ def ratio_holds(columns: Columns, y: int, x: int, factor: float) -> Bool[np.ndar
 
 
 def _ratio(columns: Columns, y: int, x: int, factor: float) -> Relation:
-    fraction = Fraction(factor).limit_denominator(LARGEST_FACTOR)
+    fraction = Fraction(factor).limit_denominator(EXPLAIN.largest_denominator)
     as_fraction = abs(float(fraction) - factor) < 1e-9 * abs(factor) and fraction.denominator > 1
     shown = f"{fraction.numerator}/{fraction.denominator}" if as_fraction else number_text(factor)
     text = f"{columns.number_names[y]} = {shown} {columns.number_names[x]}"
@@ -230,7 +194,7 @@ def _ratio(columns: Columns, y: int, x: int, factor: float) -> Relation:
 
 def _sums(columns: Columns, rows: Int[np.ndarray, " m"], some: list[int]) -> list[tuple[int, int, int]]:
     """Total and two parts, where a column is the sum of two others."""
-    some = some[:MOST_SUMMED]
+    some = some[: EXPLAIN.most_summed]
     if len(some) < 3:
         return []
     few = _some(rows)
@@ -250,7 +214,7 @@ def _sums(columns: Columns, rows: Int[np.ndarray, " m"], some: list[int]) -> lis
                 ok = np.abs(x[total] - x[i] - x[j]) <= tolerance
             np.add.at(hits, (np.flatnonzero(ok), total[ok]), 1)
     out = []
-    for pair, t in np.argwhere(hits >= ALMOST * len(few)):
+    for pair, t in np.argwhere(hits >= EXPLAIN.nearly_all * len(few)):
         a, b, c = some[i[pair]], some[j[pair]], some[t]
         if c in (a, b) or any({a, b, c} == {*found} for found in out):
             continue
@@ -263,9 +227,7 @@ def _sums(columns: Columns, rows: Int[np.ndarray, " m"], some: list[int]) -> lis
 def sum_holds(columns: Columns, total: int, a: int, b: int) -> Bool[np.ndarray, " n"]:
     """Where a column is the sum of two others, each of which may have been rounded."""
     X, step = columns.numbers, float(columns.steps[[total, a, b]].max())
-    rounded = step <= FINE * float(np.nanstd(X[:, total]))
-    tolerance = (1.5 if rounded else 0.5) * (1 + 1e-6) * step
-    return np.abs(X[:, total] - X[:, a] - X[:, b]) <= tolerance
+    return np.abs(X[:, total] - X[:, a] - X[:, b]) <= 1.5 * (1 + 1e-6) * step
 
 
 def _sum(columns: Columns, total: int, a: int, b: int) -> Relation:
@@ -275,4 +237,4 @@ def _sum(columns: Columns, total: int, a: int, b: int) -> Relation:
 
 
 def _some(rows: Int[np.ndarray, " m"]) -> Int[np.ndarray, " s"]:
-    return rows[np.linspace(0, len(rows) - 1, min(len(rows), SEEN)).astype(int)]
+    return rows[np.linspace(0, len(rows) - 1, min(len(rows), EXPLAIN.first_rows)).astype(int)]

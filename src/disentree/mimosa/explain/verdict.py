@@ -1,19 +1,19 @@
-"""What was found, and how sure it is, in a sentence that needs no other knowledge."""
+"""The first sentence of a summary or report: what was found, and how sure it is. And how a tree was found."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from jaxtyping import Bool
-
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.factors import factor_columns
+from disentree.mimosa.explain.formatting import counted
 
-WELL = 0.8  # share of resamples in which every branch came back, for a tree to be well supported
-HALF = 0.5  # what came back less often is flagged
-GONE = "resamples of the rows do not bring them back"
+
+def came_back(support: float) -> bool:
+    """Whether resamples brought a part of the tree back more often than not; what they did not is flagged."""
+    return bool(support >= 0.5)
 
 
 def is_nested(hierarchy: Hierarchy) -> bool:
@@ -32,17 +32,8 @@ def is_nested(hierarchy: Hierarchy) -> bool:
 def verdict(hierarchy: Hierarchy, support: Sequence[float] | None = None) -> str:
     """The plain sentence at the head of a summary or report.
 
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-        What was found.
-    support : sequence of float or None, default=None
-        For every branch, or for every independent choice if there are several, the share of resamples in which it
-        came back; None if that was not measured.
-
-    Returns
-    -------
-    str
+    `support` is, for every branch, or for every independent choice if there are several, the share of resamples in
+    which it came back; None if that was not measured.
 
     Examples
     --------
@@ -51,46 +42,44 @@ def verdict(hierarchy: Hierarchy, support: Sequence[float] | None = None) -> str
     'No structure found: one cloud of about 3 dimensions.'
     >>> verdict(Hierarchy.flat(2, categories=[3]), [1.0, 0.9, 0.85])
     'Clusters, no nesting: 3 groups, well supported.'
-    >>> verdict(Hierarchy.flat(2, categories=[2, 3]))
-    '2 separate choices with 6 combinations.'
+    >>> verdict(Hierarchy.flat(2, categories=[2, 2]))
+    '2 yes/no properties of a row, independent of each other.'
     """
     n = len(hierarchy.paths)
     if n == 1:
-        dimension = hierarchy.paths[0].dimension
-        return f"No structure found: one cloud of about {dimension} dimension{'s' * (dimension != 1)}."
-    factors = len(factor_columns(hierarchy))
-    if factors:
-        what, plural, size = f"{factors} separate choices", True, f"{n} combinations"
+        return f"No structure found: one cloud of about {counted(hierarchy.paths[0].dimension, 'dimension')}."
+    shares = [] if support is None else list(support)
+    found, parts = sum(map(came_back, shares)), "branches"
+    well = "well supported" if min(shares, default=0.0) >= EXPLAIN.well_supported else "supported"
+    if what := properties_text(hierarchy):
+        partly, wholly, parts = f"{what},", f"{what}, {well}", "properties"
     elif is_nested(hierarchy):
-        what, plural, size = "A tree", False, f"{n} leaves"
+        what, partly, wholly = f"A tree of {n} leaves", "A tree is", f"A tree is {well}: {n} leaves"
     else:
-        return _of_clusters(n, support)
-    if support is None or not len(support):
-        return f"{what} with {size}." if plural else f"{what} of {size}."
-    came_back, be = np.asarray(support) >= HALF, "are" if plural else "is"
-    if not came_back.any():
-        return f"{what} {'with' if plural else 'of'} {size}, not supported: {GONE}."
-    if came_back.all():
-        return f"{what} {be} {_well(support)}supported: {size}."
-    return f"{what} {be} partly supported: {_part(came_back, 'choices' if plural else 'branches')}."
+        what = f"Clusters, no nesting: {n} groups"
+        partly, wholly = "Clusters, no nesting,", f"{what}, {well}"
+    if not shares:
+        return f"{what}."
+    if not found:
+        return f"{what}, not supported: resamples of the rows do not bring them back."
+    if found < len(shares):
+        share = f"{found} of {len(shares)} {parts} came back in at least half of the resamples"
+        return f"{partly} partly supported: {share}."
+    return f"{wholly}."
+
+
+def properties_text(hierarchy: Hierarchy) -> str:
+    """How many independent choices the rows of a product make; empty for other trees."""
+    factors = [hierarchy.variables[column].n_options for column in factor_columns(hierarchy)]
+    kind = "yes/no properties" if set(factors) == {2} else "properties"
+    return f"{len(factors)} {kind} of a row, independent of each other" if factors else ""
 
 
 def what_it_saves(candidates: Sequence[Mapping[str, Any]], found_by: str, saved: float, doubt: float) -> str:
-    """How a tree was found, what it saves, and the runner-up.
+    """How a tree was found, what it saves, and the runner-up, in a line or two.
 
-    Parameters
-    ----------
-    candidates : sequence of dict
-        What was proposed, the chosen one first.
-    found_by : str
-        The finder in words.
-    saved, doubt : float
-        Bits per row that it saves over the best model without structure, and the standard error.
-
-    Returns
-    -------
-    str
-        A line or two.
+    Candidates are what was proposed, the chosen one first; `saved` are the bits per row that it saves over the
+    best model without structure, and `doubt` is their standard error.
     """
     chosen, others = candidates[0], candidates[1:]
     found = f"no model with structure describes held-out rows better than {chosen['finder']}"
@@ -98,7 +87,7 @@ def what_it_saves(candidates: Sequence[Mapping[str, Any]], found_by: str, saved:
         bits = f"{saved:.2f} ± {doubt:.2f} bits per row"
         found = f"found by {found_by}; saves {bits} over the best model without structure"
     for other in others[:1]:
-        leaves = f"{other['components']} component{'s' * (other['components'] != 1)}"
+        leaves = counted(other["components"], "component")
         more = f"{other['bits'] - chosen['bits']:+.2f} bits per row"
         found += f"\nrunner-up: {proposed_by(other, chosen)}, {leaves}, {more}"
         if other.get("why_not"):
@@ -107,40 +96,11 @@ def what_it_saves(candidates: Sequence[Mapping[str, Any]], found_by: str, saved:
 
 
 def proposed_by(row: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
-    """What made a proposal, in words.
-
-    Parameters
-    ----------
-    row, chosen : dict
-        Of `MIMOSA.candidates_`.
-
-    Returns
-    -------
-    str
-        With the branches by what exists that are counted in, where some proposals have such.
-    """
+    """What made a proposal of `MIMOSA.candidates_`, in words, with the branches by presence that are counted in
+    where the chosen one has such."""
     branches = row.get("branches")
     if not chosen.get("branches"):
         return row["finder"]
     if not branches:
         return f"{row['finder']}, without branches"
     return f"{branches} branch{'es' * (branches != 1)} by what exists, and {row['finder']}"
-
-
-def _of_clusters(n: int, support: Sequence[float] | None) -> str:
-    if support is None or not len(support):
-        return f"Clusters, no nesting: {n} groups."
-    came_back = np.asarray(support) >= HALF
-    if not came_back.any():
-        return f"Clusters of {n} leaves, not supported: {GONE}."
-    if came_back.all():
-        return f"Clusters, no nesting: {n} groups, {_well(support)}supported."
-    return f"Clusters, no nesting, partly supported: {_part(came_back, 'branches')}."
-
-
-def _well(support: Sequence[float]) -> str:
-    return "well " if min(support) >= WELL else ""
-
-
-def _part(came_back: Bool[np.ndarray, " parts"], parts: str) -> str:
-    return f"{came_back.sum()} of {len(came_back)} {parts} came back in at least half of the resamples"

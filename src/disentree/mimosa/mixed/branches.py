@@ -12,52 +12,39 @@ from jaxtyping import Bool, Int
 
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.tree import Categorical, Continuous, Group
-from disentree.mimosa.explain.words import common_name, unique
+from disentree.mimosa.explain.column_names import common_name, unique
+from disentree.mimosa.mixed.constants import MIXED
 from disentree.mimosa.mixed.nesting import rivals
-from disentree.mimosa.mixed.presence import EXCEPTIONS, FEWEST_ROWS, Existence
+from disentree.mimosa.mixed.presence import Presence
 from disentree.tables import Cells, Column, Schema
-
-MOST_OPTIONS = 12  # of a column that decides
 
 
 @dataclass(frozen=True)
 class Branch:
-    """A categorical of the tree.
+    """A categorical of the tree: a column whose value is the option, or whether a thing exists, or which of
+    several."""
 
-    Attributes
-    ----------
-    column : int
-        The categorical column whose value is the option, -1 if it is whether a thing exists, or which of several.
-    switches : list of int
-        The things that exist under some of its options.
-    options : list of str
-    exists : list of list of bool
-        For each option and switch whether it exists.
-    parent : int
-        The switch that the branch is below, -1 for none.
-    """
-
-    column: int
-    switches: list[int]
+    column: int  # -1 if no column decides
+    switches: list[int]  # the things that exist under some of its options
     options: list[str]
-    exists: list[list[bool]]
-    parent: int = -1
+    exists: list[list[bool]]  # for each option and switch
+    parent: int = -1  # the switch that the branch is below, -1 for none
 
 
 def make_branches(
-    existence: Existence, cells: Cells, schema: Schema, present: Bool[np.ndarray, "n s"]
+    presence: Presence, cells: Cells, schema: Schema, present: Bool[np.ndarray, "n s"]
 ) -> list[Branch]:
     """A branch for every choice of things; those that a column decides are below its options together."""
-    left = set(range(len(existence.switches)))
+    left = set(range(len(presence.switches)))
     out = []
-    tops = [s for s in sorted(left) if existence.switches[s].parent < 0]
+    tops = [s for s in sorted(left) if presence.switches[s].parent < 0]
     decided = {j: _decided(cells.categories[:, j], tops, present) for j in range(cells.categories.shape[1])}
     p = cells.numbers.shape[1]
-    owned = {c for switch in existence.switches for c in switch.columns}
+    owned = {c for switch in presence.switches for c in switch.columns}
     for j in sorted(decided, key=lambda j: -len(decided[j])):
         switches = [s for s in decided[j] if s in left]
         levels = schema.categorical[j].levels
-        if p + j in owned or not switches or len(levels) > MOST_OPTIONS:
+        if p + j in owned or not switches:
             continue
         values = cells.categories[:, j]
         exists = [[bool(present[values == k, s].mean() > 0.5) for s in switches] for k in range(len(levels))]
@@ -65,10 +52,10 @@ def make_branches(
             continue  # its values are more than what exists
         out.append(Branch(j, switches, list(levels), exists))
         left -= set(switches)
-    names = thing_names(existence, (*schema.numeric, *schema.categorical))
-    for group in rivals(existence.switches):
+    names = thing_names(presence, (*schema.numeric, *schema.categorical))
+    for group in rivals(presence.switches):
         if switches := [s for s in group if s in left]:
-            out.append(_of_things(switches, existence.switches[switches[0]].parent, names, present))
+            out.append(_of_things(switches, presence.switches[switches[0]].parent, names, present))
     return sorted(out, key=lambda branch: min(branch.switches))
 
 
@@ -82,16 +69,16 @@ def _of_things(
     among = present[:, parent] if parent >= 0 else np.ones(len(present), bool)
     none = ~present[among][:, switches].any(axis=1)
     options = [names[s] for s in switches]
-    if none.sum() >= FEWEST_ROWS:
+    if none.sum() >= MIXED.fewest_rows:
         exists.append([False] * len(switches))
         options.append("neither" if len(switches) == 2 else "none")
     taken: set[str] = set()
     return Branch(-1, list(switches), [unique(name, taken) for name in options], exists, parent)
 
 
-def thing_names(existence: Existence, columns: Sequence[Column]) -> list[str]:
+def thing_names(presence: Presence, columns: Sequence[Column]) -> list[str]:
     """What the columns that a thing owns have in common in their names."""
-    return [common_name([columns[j].name for j in switch.columns]) for switch in existence.switches]
+    return [common_name([columns[j].name for j in switch.columns]) for switch in presence.switches]
 
 
 def _decided(
@@ -99,10 +86,10 @@ def _decided(
 ) -> list[int]:
     """The things that exist in all or none of the rows of each value."""
     levels, counts = np.unique(values[values >= 0], return_counts=True)
-    if len(levels) < 2 or counts.min() < FEWEST_ROWS or (values < 0).mean() > EXCEPTIONS:
+    if len(levels) < 2 or counts.min() < MIXED.fewest_rows or (values < 0).mean() > MIXED.exceptions:
         return []
     rates = np.array([[present[values == k, s].mean() for s in switches] for k in levels]).reshape(len(levels), -1)
-    clear = np.minimum(rates, 1 - rates).max(axis=0) <= EXCEPTIONS
+    clear = np.minimum(rates, 1 - rates).max(axis=0) <= MIXED.exceptions
     return [s for s, c in zip(switches, clear, strict=True) if c]
 
 
@@ -127,14 +114,7 @@ def choices(branches: Sequence[Branch], cells: Cells, present: Bool[np.ndarray, 
 
 @dataclass(frozen=True)
 class Names:
-    """How the tree calls things.
-
-    Attributes
-    ----------
-    branches : list of str
-    groups : list of str
-        Of the variables of each switch.
-    """
+    """How the tree calls its branches, and the variables of each switch."""
 
     branches: list[str]
     groups: list[str]
@@ -143,18 +123,8 @@ class Names:
 def product_hierarchy(
     core: Hierarchy, more: int, branches: Sequence[Branch], dimensions: Sequence[int], names: Names
 ) -> Hierarchy:
-    """The tree of the columns that all rows have, with further continuous variables and the branches beside it.
-
-    Parameters
-    ----------
-    core : Hierarchy
-    more : int
-        Continuous variables at the root, beside those of `core`.
-    branches : sequence of Branch
-    dimensions : sequence of int
-        Continuous variables of each switch.
-    names : Names
-    """
+    """The tree of the columns that all rows have, with `more` continuous variables and the branches beside it;
+    each switch has a number of `dimensions`."""
     fresh = partial(unique, taken={v.name for v in core.variables})
 
     def of_switch(s: int) -> list[Continuous | Categorical]:

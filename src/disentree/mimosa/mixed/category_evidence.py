@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from disentree.mimosa.mixed.constants import MIXED
 from disentree.tables import Codec
-
-TRUSTED = (0.0, 0.5, 1.0)  # powers of the categories' likelihood: columns that repeat each other count less
 
 
 def fit_evidence(
@@ -45,5 +44,5 @@ def fit_evidence(
         joint = log_joint[~half] + sum(t[categories[~half, j]] for j, t in zip(consulted, made, strict=True))
         return float(np.logaddexp.reduce(joint, axis=1).mean())
 
-    best = max(TRUSTED, key=gain)
+    best = max(MIXED.powers, key=gain)
     return tables(np.ones(len(categories), bool), best) if best else []

@@ -15,27 +15,16 @@ from jaxtyping import Float, Int
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-MOST_PARENTS = 2  # of a column in a network
-SEEN = 1.0  # rows that a share starts with, divided as in all rows
-STARTS, STEPS, SETTLED = 4, 100, 1e-5  # of classes; nats per row that a step must gain
-REACH = {1: (3.5, 25), 2: (3.0, 9), 3: (3.0, 6)}  # of a trait in deviations, and places on each of so many
-LOADED, TRAIT_STEPS = 0.5, 60  # prior precision of what a trait does to the odds of a value; steps of its fit
+from disentree.mimosa.mixed.constants import MIXED
 
 
 @dataclass(frozen=True)
 class Answers:
-    """Categories as features.
+    """Categories as features."""
 
-    Attributes
-    ----------
-    features : array of shape (n, f)
-        A block of columns for each column of categories, with a one for its value; zeros where a cell is empty.
-    edges : tuple of int
-        Where blocks begin, and the end of the last.
-    """
-
+    # A block of columns for each column of categories, with a one for its value; zeros where a cell is empty.
     features: Float[np.ndarray, "n f"]
-    edges: tuple[int, ...]
+    edges: tuple[int, ...]  # where blocks begin, and the end of the last
 
     @classmethod
     def of(cls, columns: Sequence[Int[np.ndarray, " n"]], n_levels: Sequence[int]) -> Answers:
@@ -74,17 +63,10 @@ class Answers:
 
 @dataclass(frozen=True)
 class Classes:
-    """Groups of rows in each of which columns are independent, or places along a trait.
-
-    Attributes
-    ----------
-    log_shares : array of shape (k,)
-    log_tables : array of shape (k, f)
-        Of the share of each value in each group.
-    """
+    """Groups of rows in each of which columns are independent, or places along a trait."""
 
     log_shares: Float[np.ndarray, " k"]
-    log_tables: Float[np.ndarray, "k f"]
+    log_tables: Float[np.ndarray, "k f"]  # of the share of each value in each group
 
     def log_joint(self, answers: Answers) -> Float[np.ndarray, "n k"]:
         return answers.features @ self.log_tables.T + self.log_shares
@@ -108,13 +90,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Network:
-    """Columns that depend on each other.
-
-    Attributes
-    ----------
-    n_levels : tuple of int
-    families : list of Family
-    """
+    """Columns that depend on each other."""
 
     n_levels: tuple[int, ...]
     families: list[Family]
@@ -142,7 +118,7 @@ def fit_network(answers: Answers) -> Network:
         return float(told.sum() - n_parameters(places, j, own, n_levels) * np.log(n) / 2)
 
     def gains(j: int) -> Float[np.ndarray, " q"]:
-        if len(parents[j]) == MOST_PARENTS:
+        if len(parents[j]) == MIXED.most_parents:
             return np.full(q, -np.inf)
         now = bits(j, parents[j])
         possible = [i != j and i not in parents[j] for i in range(q)]
@@ -191,15 +167,15 @@ def _counts(
 
 def _family(answers: Answers, column: int, parents: tuple[int, ...]) -> Family:
     counts = _counts(answers.places, column, parents, answers.n_levels)
-    # With few rows of a combination the column has the shares that it has in all rows.
-    share = counts + SEEN * answers.shares()[answers.blocks[column]]
+    # One row that is divided as all rows are: with few of a combination the column has the shares of all rows.
+    share = counts + answers.shares()[answers.blocks[column]]
     return Family(column, parents, np.log(share / share.sum(axis=1, keepdims=True)))
 
 
 def fit_traits(answers: Answers, d: int) -> Classes:
     """`d` independent Gaussian traits of rows, with which the odds of values rise and fall: a group for each place
     on a grid of them."""
-    reach, n_places = REACH[d]
+    reach, n_places = MIXED.traits[d - 1]
     line = np.linspace(-reach, reach, n_places)
     places = np.stack(np.meshgrid(*[line] * d, indexing="ij"), axis=-1).reshape(-1, d)
     log_shares = -0.5 * (places**2).sum(axis=1)
@@ -219,11 +195,11 @@ def fit_traits(answers: Answers, d: int) -> Classes:
         R = np.exp(joint - total[:, None])
         expected = np.repeat(R.T @ there, sizes, axis=1) * np.exp(model.log_tables)
         slope = design.T @ (R.T @ H - expected)
-        slope[1:] -= LOADED * loadings[1:]
-        penalty = 0.5 * LOADED * (loadings[1:] ** 2).sum()
+        slope[1:] -= MIXED.loading_precision * loadings[1:]
+        penalty = 0.5 * MIXED.loading_precision * (loadings[1:] ** 2).sum()
         return -(total.sum() - penalty) / n, -slope.ravel() / n
 
-    found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": TRAIT_STEPS})
+    found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": MIXED.steps})
     return Classes(log_shares, _normalized(design @ found.x.reshape(start.shape), answers))
 
 
@@ -234,7 +210,7 @@ def _normalized(logits: Float[np.ndarray, "k f"], answers: Answers) -> Float[np.
 
 def fit_classes(answers: Answers, k: int, rng: np.random.Generator) -> Classes:
     """`k` classes by expectation maximization, the best of several starts from random rows."""
-    fits = [_climb(answers, k, rng) for _ in range(STARTS)]
+    fits = [_climb(answers, k, rng) for _ in range(MIXED.starts)]
     return max(fits, key=lambda model: float(model.log_likelihood(answers).sum()))
 
 
@@ -243,10 +219,10 @@ def _climb(answers: Answers, k: int, rng: np.random.Generator) -> Classes:
     alike = H @ H[rng.choice(n, k, replace=False)].T + 0.5 * rng.random((n, k))
     model = _of_memberships(answers, 0.8 * np.eye(k)[alike.argmax(axis=1)] + 0.2 / k)
     last = -np.inf
-    for _ in range(STEPS):
+    for _ in range(MIXED.steps):
         joint = model.log_joint(answers)
         total = np.asarray(logsumexp(joint, axis=1))
-        if total.mean() - last < SETTLED:
+        if total.mean() - last < MIXED.settled:
             break
         last = total.mean()
         model = _of_memberships(answers, np.exp(joint - total[:, None]))
@@ -255,6 +231,6 @@ def _climb(answers: Answers, k: int, rng: np.random.Generator) -> Classes:
 
 def _of_memberships(answers: Answers, R: Float[np.ndarray, "n k"]) -> Classes:
     """The classes that rows are in, each with a probability."""
-    counts = R.T @ answers.features + SEEN * answers.shares()
+    counts = R.T @ answers.features + answers.shares()
     tables = [counts[:, b] / counts[:, b].sum(axis=1, keepdims=True) for b in answers.blocks]
     return Classes(np.log((R.sum(axis=0) + 1) / (R.sum() + R.shape[1])), np.log(np.concatenate(tables, axis=1)))

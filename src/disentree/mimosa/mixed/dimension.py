@@ -7,10 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
+from disentree.mimosa.mixed.constants import MIXED
 from disentree.tables import Cells, Codec
-
-SHUFFLES = 3  # of the rows of each column, to see what chance makes of columns that share nothing
-SEEN = 5000  # rows
 
 
 def weighted_blocks(cells: Cells, codec: Codec, columns: Sequence[int]) -> list[Float[np.ndarray, "n _"]]:
@@ -49,11 +47,12 @@ def shared_dimension(blocks: Sequence[Float[np.ndarray, "n _"]], rng: np.random.
     if not blocks:
         return 0
     n = len(blocks[0])
-    rows = np.sort(rng.permutation(n)[:SEEN])
+    rows = np.sort(rng.permutation(n)[: MIXED.sample])
     some = [block[rows] for block in blocks]
     own = _spectrum(np.concatenate(some, axis=1))
     chance = np.max(
-        [_spectrum(np.concatenate([rng.permutation(b) for b in some], axis=1)) for _ in range(SHUFFLES)], axis=0
+        [_spectrum(np.concatenate([rng.permutation(b) for b in some], axis=1)) for _ in range(MIXED.shuffles)],
+        axis=0,
     )
     above = own > chance * (1 + 1e-9)
     return max(least, int(np.argmin(above)) if not above.all() else len(above))

@@ -1,4 +1,4 @@
-"""The columns of a table that groups are looked for in which differ in categories alone."""
+"""Low-cardinality columns of a table, in which latent classes are looked for."""
 
 from __future__ import annotations
 
@@ -8,61 +8,33 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
+from disentree.mimosa.mixed.constants import MIXED
 from disentree.tables import Cells, Schema
-
-MOST_NUMBERS = 10  # of a column of whole numbers, for them to be answers as from 1 to 5
-ROWS_PER_VALUE = 20  # in the mean; a column with fewer names persons, models or places
 
 
 @dataclass(frozen=True)
-class Answered:
-    """Columns with few values.
-
-    Attributes
-    ----------
-    categorical : list of int
-        Columns of categories.
-    counted : list of int
-        Columns of whole numbers.
-    counts : list of array
-        The values of these.
-    columns : list of array of shape (n,)
-        Positions among the values of each, of categories first; -1 where a cell is empty.
-    n_levels : list of int
-    """
+class FewValued:
+    """Low-cardinality columns: of categories, then of whole numbers."""
 
     categorical: list[int]
     counted: list[int]
-    counts: list[Float[np.ndarray, " _"]]
-    columns: list[Int[np.ndarray, " n"]]
+    counts: list[Float[np.ndarray, " _"]]  # the values of those
+    columns: list[Int[np.ndarray, " n"]]  # positions among the values of each; -1 where a cell is empty
     n_levels: list[int]
 
 
-def answered(cells: Cells, schema: Schema, possible: Sequence[int], searched: Sequence[int]) -> Answered:
-    """Those of some columns that have few values.
-
-    Parameters
-    ----------
-    cells : Cells
-    schema : Schema
-    possible : sequence of int
-        Columns, numbers first, as in `Cells.empty`.
-    searched : sequence of int
-        Columns of numbers that are taken as such.
-
-    Returns
-    -------
-    Answered
-    """
-    p, most = cells.numbers.shape[1], len(cells) / ROWS_PER_VALUE
+def few_valued(cells: Cells, schema: Schema, possible: Sequence[int], searched: Sequence[int]) -> FewValued:
+    """Those of the possible columns (numbers first, as in `Cells.empty`) that have few values; `searched` ones are
+    taken as numbers."""
+    p, most = cells.numbers.shape[1], len(cells) / MIXED.rows_per_value
     categorical = [j - p for j in possible if j >= p and 1 < len(schema.categorical[j - p].levels) <= most]
     whole = [j for j in possible if j < p and j not in searched and schema.numeric[j].kind == "integer"]
     values = {j: np.unique(x[~np.isnan(x)]) for j, x in ((j, cells.numbers[:, j]) for j in whole)}
-    counted = [j for j in whole if 1 < len(values[j]) <= min(MOST_NUMBERS, most)]
+    counted = [j for j in whole if 1 < len(values[j]) <= min(MIXED.few_values, most)]
     columns = [cells.categories[:, j] for j in categorical]
     columns += [places_among(values[j], cells.numbers[:, j]) for j in counted]
     n_levels = [len(schema.categorical[j].levels) for j in categorical] + [len(values[j]) for j in counted]
-    return Answered(categorical, counted, [values[j] for j in counted], columns, n_levels)
+    return FewValued(categorical, counted, [values[j] for j in counted], columns, n_levels)
 
 
 def places_among(values: Float[np.ndarray, " k"], x: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:

@@ -1,4 +1,4 @@
-"""Numbers that are not known, filled in by a Gaussian of those that are."""
+"""Numbers that are not known, imputed by a Gaussian of those that are."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 
-RIDGE = 1e-6  # of the variance, so that copies of a column can be filled in too
+from disentree.mimosa.mixed.constants import MIXED
 
 
 @dataclass(frozen=True)
-class Filling:
+class Imputation:
     """A Gaussian that fills in numbers which are not known."""
 
     mean: Float[np.ndarray, " k"]
@@ -34,20 +34,20 @@ class Filling:
         return slopes, C[np.ix_(gap, gap)] - C[np.ix_(gap, ~gap)] @ slopes
 
 
-def fit_filling(X: Float[np.ndarray, "n k"], steps: int = 10) -> Filling:
+def fit_imputation(X: Float[np.ndarray, "n k"], steps: int = 10) -> Imputation:
     """Mean and covariance of rows with gaps, by expectation maximization."""
     mean = np.nanmean(X, axis=0) if X.size else np.zeros(X.shape[1])
     variance = np.nanvar(X, axis=0) if X.size else np.zeros(X.shape[1])
-    ridge = np.diag(RIDGE * np.maximum(variance, 1e-300))
-    filling = Filling(mean, np.diag(variance) + ridge)
+    ridge = np.diag(MIXED.ridge * np.maximum(variance, 1e-300))
+    imputation = Imputation(mean, np.diag(variance) + ridge)
     gaps = np.isnan(X)
     if not gaps.any():
-        return Filling(mean, np.atleast_2d(np.cov(X.T, bias=True)) + ridge if X.size else ridge)
+        return Imputation(mean, np.atleast_2d(np.cov(X.T, bias=True)) + ridge if X.size else ridge)
     for _ in range(steps):
-        Y = filling(X)
-        extra = np.zeros_like(filling.covariance)
+        Y = imputation(X)
+        extra = np.zeros_like(imputation.covariance)
         for pattern, count in zip(*np.unique(gaps[gaps.any(axis=1)], axis=0, return_counts=True), strict=True):
-            extra[np.ix_(pattern, pattern)] += count * filling._given(pattern)[1]
+            extra[np.ix_(pattern, pattern)] += count * imputation._given(pattern)[1]
         mean = Y.mean(axis=0)
-        filling = Filling(mean, (Y - mean).T @ (Y - mean) / len(Y) + extra / len(Y) + ridge)
-    return filling
+        imputation = Imputation(mean, (Y - mean).T @ (Y - mean) / len(Y) + extra / len(Y) + ridge)
+    return imputation

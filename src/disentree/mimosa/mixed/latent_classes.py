@@ -12,41 +12,23 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from disentree.mimosa.constants import FIT
+from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.mixed.category_models import Answers, Classes, Network, fit_classes, fit_network, fit_traits
-from disentree.mimosa.search.judge import FEW, FOLDS
-
-FEWEST_ROWS, FEWEST_COLUMNS = 100, 3
-# Numbers of classes. If the last is best there are no groups: columns depend on each other in some other way.
-NUMBERS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 26, 30)
-MORE_TRIED = 2  # of these, when one is no better
-# Standard errors that the saving must exceed: more than elsewhere, since the number was chosen on the same rows.
-DOUBT = 3.0
-TRAITS = (1, 2, 3)
-SEEN = 3000  # rows that models are compared on
-FITTED = 20_000  # rows that the chosen one is fitted to
-CERTAIN = (
-    0.9  # mean probability of the likeliest class: groups in which most rows may as well be in another are none
-)
+from disentree.mimosa.mixed.constants import MIXED
+from disentree.mimosa.search.constants import SEARCH
 
 
 @dataclass(frozen=True)
-class FoundClasses:
-    """Classes of rows.
-
-    Attributes
-    ----------
-    shares : array of shape (k,)
-    tables : list of array of shape (levels + 1, k)
-        For each column the log of each value's share in a class, relative to its share in all rows; in the last
-        row 0, for empty cells.
-    saved, doubt : float
-        Bits per row over the best model without groups, and the standard error.
-    """
+class LatentClasses:
+    """Classes of rows."""
 
     shares: Float[np.ndarray, " k"]
+    # For each column the log of each value's share in a class, relative to its share in all rows; in the last row
+    # 0, for empty cells.
     tables: list[Float[np.ndarray, "_ k"]]
-    saved: float
-    doubt: float
+    saved: float  # bits per row over the best model without groups
+    doubt: float  # the standard error of that
 
     def posteriors(self, columns: Sequence[Int[np.ndarray, " n"]]) -> Float[np.ndarray, "n k"]:
         """The probability of each class."""
@@ -56,38 +38,28 @@ class FoundClasses:
 
 def find_classes(
     columns: Sequence[Int[np.ndarray, " n"]], n_levels: Sequence[int], rng: np.random.Generator
-) -> FoundClasses | None:
-    """Classes, if they describe rows better than everything without groups.
-
-    Parameters
-    ----------
-    columns : sequence of array of shape (n,)
-        Positions among the levels; -1 where a cell is empty.
-    n_levels : sequence of int
-    rng : Generator
-
-    Returns
-    -------
-    FoundClasses or None
-        The largest first; None if there are none.
-    """
-    if len(columns) < FEWEST_COLUMNS or len(columns[0]) < FEWEST_ROWS:
+) -> LatentClasses | None:
+    """Classes, the largest first, if they describe rows better than everything without groups. Columns have
+    positions among their levels, -1 where a cell is empty."""
+    # classes of two columns are not identified
+    if len(columns) < 3 or len(columns[0]) < MIXED.named_rows:
         return None
     answers = Answers.of(columns, n_levels)
-    some = answers.take(np.sort(rng.permutation(len(answers))[:SEEN]))
-    parts = rng.permutation(len(some)) % (FOLDS if len(some) < FEW else 2)
+    some = answers.take(np.sort(rng.permutation(len(answers))[: MIXED.sample]))
+    parts = rng.permutation(len(some)) % (SEARCH.folds if len(some) < FINDERS.whole_below else 2)
     without = _held_out(some, parts, fit_network)
     k, bits = _best_number(some, parts, rng)
     saved, doubt = _saving(without, bits)
-    for d in TRAITS:
-        if saved <= DOUBT * doubt or k == NUMBERS[-1]:
+    for d in range(1, len(MIXED.traits) + 1):
+        if saved <= MIXED.class_doubt * doubt or k == MIXED.class_numbers[-1]:
             return None
         with_traits = _held_out(some, parts, lambda training, d=d: fit_traits(training, d))
         without = min(without, with_traits, key=np.mean)
         saved, doubt = _saving(without, bits)
-    model = fit_classes(answers.take(np.sort(rng.permutation(len(answers))[:FITTED])), k, rng)
-    certain = model.posteriors(some).max(axis=1).mean() >= CERTAIN
-    return _in_order(model, answers, saved, doubt) if certain and saved > DOUBT * doubt else None
+    # groups in which most rows may as well be in another are none
+    model = fit_classes(answers.take(np.sort(rng.permutation(len(answers))[: FIT.landmarks])), k, rng)
+    certain = model.posteriors(some).max(axis=1).mean() >= FIT.core
+    return _in_order(model, answers, saved, doubt) if certain and saved > MIXED.class_doubt * doubt else None
 
 
 def _best_number(
@@ -95,10 +67,10 @@ def _best_number(
 ) -> tuple[int, Float[np.ndarray, " n"]]:
     """The number of classes that describes held-out rows best, and their bits."""
     tried: list[tuple[int, Float[np.ndarray, " n"]]] = []
-    for k in NUMBERS:
+    for k in MIXED.class_numbers:
         tried.append((k, _held_out(answers, parts, lambda training, k=k: fit_classes(training, k, rng))))
         means = [bits.mean() for _, bits in tried]
-        if len(tried) - np.argmin(means) > MORE_TRIED:
+        if len(tried) - np.argmin(means) > MIXED.more_tried:
             break
     return min(tried, key=lambda one: float(one[1].mean()))
 
@@ -120,10 +92,10 @@ def _held_out(
     return out
 
 
-def _in_order(model: Classes, answers: Answers, saved: float, doubt: float) -> FoundClasses:
+def _in_order(model: Classes, answers: Answers, saved: float, doubt: float) -> LatentClasses:
     order = np.argsort(-model.log_shares, kind="stable")
     relative = (model.log_tables - np.log(answers.shares()))[order]
     none = np.zeros((1, len(order)))
     tables = [np.concatenate([relative[:, b].T, none]) for b in answers.blocks]
     shares = np.exp(model.log_shares[order])
-    return FoundClasses(shares / shares.sum(), tables, saved, doubt)
+    return LatentClasses(shares / shares.sum(), tables, saved, doubt)

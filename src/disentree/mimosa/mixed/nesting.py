@@ -1,4 +1,4 @@
-"""How things that exist in some rows only depend on each other: one is part of another, or instead of it."""
+"""How things that exist in some rows only depend on each other: nested, or mutually exclusive."""
 
 from __future__ import annotations
 
@@ -8,43 +8,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Bool
 
-INSIDE = 0.1  # exceptions to one thing being part of another, relative to what chance would give
-EXPECTED = 5.0  # exceptions that chance would give, for their absence to mean something
-# Rows with two things that chance would give, for their absence to mean something: more than above, since there
-# are many pairs of things, and a thing has few that it may be part of.
-EXPECTED_TOGETHER = 10.0
-TOGETHER = 0.02  # of the rows of the rarer of two rivals that have the other too
-MOST_PATHS = 1024  # of all switches together
+from disentree.mimosa.mixed.constants import MIXED
 
 
 @dataclass(frozen=True)
 class Switch:
     """A thing that exists in some rows only.
 
-    Attributes
-    ----------
-    columns : list of int
-        The columns that it owns: they have a value of their own only where it exists. Numbers first, then
-        categories, as in `Cells.empty`.
-    signs : list of float
-        For each column what it has where the thing does not exist: a number or the position of a level, NaN for an
-        empty cell.
-    parent : int
-        The switch that it is below, -1 for none.
-    choice : int
-        The same for things of which a row has one at most; -1 for a thing that goes with all others.
-    share : float
-        Of rows where it exists.
-    explained : float
-        The part of its own bits that other columns explain.
+    It owns columns that have a value of their own only where it exists: numbers first, then categories, as in
+    `Cells.empty`. Elsewhere each has its sign: a number, the position of a level, or NaN for an empty cell.
     """
 
     columns: list[int]
     signs: list[float]
-    parent: int = -1
-    choice: int = -1
-    share: float = 1.0
-    explained: float = 0.0
+    parent: int = -1  # the switch that it is nested in, -1 for none
+    choice: int = -1  # the same for things of which a row has one at most; -1 for one that goes with all others
+    share: float = 1.0  # of rows where it exists
+    explained: float = 0.0  # the part of its own bits that other columns explain
 
     @property
     def saved(self) -> float:
@@ -82,7 +62,7 @@ def _arranged(switches: Sequence[Switch], actives: Sequence[Bool[np.ndarray, " n
         for above in range(place):
             other = actives[order[above]]
             expected = own.mean() * (~other).mean() * len(own)
-            if expected >= EXPECTED and (own & ~other).sum() <= INSIDE * expected:
+            if expected >= MIXED.expected and (own & ~other).sum() <= MIXED.inside * expected:
                 parent = above  # the last is the rarest
         among = actives[order[parent]] if parent >= 0 else np.ones(len(own), bool)
         out.append(replace(switches[i], parent=parent, choice=-1))
@@ -100,11 +80,12 @@ def _arranged(switches: Sequence[Switch], actives: Sequence[Bool[np.ndarray, " n
 
 
 def _is_instead(one: Bool[np.ndarray, " n"], other: Bool[np.ndarray, " n"]) -> bool:
-    """Whether two things are hardly ever there together, though chance would have it. A row with both would lose
-    one, so there must be few beside those of the rarer thing, too."""
+    """Whether two things are hardly ever there together, though chance would have it: twice as often as for things
+    inside each other, since there are many pairs. A row with both would lose one, so there must be few beside
+    those of the rarer thing, too."""
     expected = one.mean() * other.mean() * len(one)
-    most = min(INSIDE * expected, TOGETHER * min(one.sum(), other.sum()))
-    return bool(expected >= EXPECTED_TOGETHER and (one & other).sum() <= most)
+    most = min(MIXED.inside * expected, MIXED.exceptions * min(one.sum(), other.sum()))
+    return bool(expected >= 2 * MIXED.expected and (one & other).sum() <= most)
 
 
 def rivals(switches: Sequence[Switch]) -> list[list[int]]:

@@ -18,37 +18,18 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from sklearn.tree import DecisionTreeClassifier
 
-from disentree.mimosa.mixed.nesting import INSIDE, MOST_PATHS, Switch, choose_switches, rivals
+from disentree.mimosa.mixed.constants import MIXED
+from disentree.mimosa.mixed.nesting import Switch, choose_switches, rivals
 from disentree.tables import Cells, Schema
-
-SAME = 0.8  # of the rows with and of those without a thing, shared by two columns that say the same
-HEAPED = 3.0  # how much commoner zero is than any other number, if it stands for nothing
-FEWEST_NUMBERS = 10  # different numbers beside zero
-FEWEST_ROWS = 5  # with and without a thing, for it to be a branch
-EXPLAINED = 0.5  # part of the bits of an empty cell that other columns explain, if it is no accident
-MOSTLY = 0.5  # of cells empty, for emptiness to be the rule and a value the exception
-IMPLIED = 20.0  # bits of surprise that all values are in rows of one kind, if that is no accident
-EXCEPTIONS = 0.02  # of rows, to a rule
-SEEN = 4000  # rows that explanations are sought in
 
 
 @dataclass(frozen=True)
-class Existence:
-    """What exists where.
+class Presence:
+    """What exists where."""
 
-    Attributes
-    ----------
-    switches : list of Switch
-        Parents before their children.
-    absent : array of shape (m,)
-        Which columns have empty cells that mean that something does not exist.
-    explained : array of shape (m,)
-        The part of the bits of each column's empty cells that other columns explain.
-    """
-
-    switches: list[Switch]
-    absent: Bool[np.ndarray, " m"]
-    explained: Float[np.ndarray, " m"]
+    switches: list[Switch]  # parents before their children
+    absent: Bool[np.ndarray, " m"]  # columns whose empty cells mean that something does not exist
+    explained: Float[np.ndarray, " m"]  # the part of the bits of a column's empty cells that other columns explain
 
     def present(self, cells: Cells) -> Bool[np.ndarray, "n s"]:
         """In which rows each thing exists: where most of its columns have a value of their own, and that which it
@@ -70,19 +51,10 @@ def _has(cells: Cells, column: int, sign: float) -> Int[np.ndarray, " n"]:
     return (~(empty | (values == sign))).astype(np.int64)
 
 
-def find_existence(cells: Cells, schema: Schema, rng: np.random.Generator) -> Existence:
-    """Switches of a table.
-
-    Parameters
-    ----------
-    cells : Cells
-    schema : Schema
-    rng : Generator
-
-    Returns
-    -------
-    Existence
-    """
+def find_presence(
+    cells: Cells, schema: Schema, rng: np.random.Generator
+) -> tuple[Presence, Bool[np.ndarray, "n s"]]:
+    """Switches of a table, and in which rows the thing of each exists."""
     signs = _signs(cells, schema)
     groups = _grouped(signs)
     n, m = len(cells), cells.empty.shape[1]
@@ -96,28 +68,28 @@ def find_existence(cells: Cells, schema: Schema, rng: np.random.Generator) -> Ex
         by_emptiness = [signs[i].column for i in group if np.isnan(signs[i].value)]
         part = 1.0 if len(group) > 1 else explain(active, columns)
         explained[by_emptiness] = part
-        if n - active.sum() < FEWEST_ROWS:
+        if n - active.sum() < MIXED.fewest_rows:
             continue
         implied = explain.is_implied(active, columns) or explain.is_implied_by_other(active, columns)
-        by_rule = part >= EXPLAINED or implied
-        if by_emptiness and not by_rule and active.mean() >= 1 - MOSTLY:
+        by_rule = part >= MIXED.mostly or implied
+        if by_emptiness and not by_rule and active.mean() >= 1 - MIXED.mostly:
             continue  # not known, by accident
         absent[by_emptiness] = True
-        if active.sum() < FEWEST_ROWS or (by_emptiness and not by_rule):
+        if active.sum() < MIXED.fewest_rows or (by_emptiness and not by_rule):
             continue
         witnesses = _witnesses(cells, schema, active, columns)
         columns += [j for j, _ in witnesses]
         values = [signs[i].value for i in group] + [value for _, value in witnesses]
         switches.append(Switch(columns, values, share=float(active.mean()), explained=explain(active, columns)))
         actives.append(active)
-    found = Existence(choose_switches(switches, actives, MOST_PATHS), absent, explained)
+    found = Presence(choose_switches(switches, actives, MIXED.most_paths), absent, explained)
     present = found.present(cells)
     for group in (group for group in rivals(found.switches) if len(group) > 1):
         # That one is there follows from the others' not being there: once for all of them, it must be said.
         own = [column for s in group for column in found.switches[s].columns]
         for s in group:
             found.switches[s] = replace(found.switches[s], explained=explain(present[:, s], own))
-    return found
+    return found, present
 
 
 # -------------------------------------------------------------------- signs of absence
@@ -138,7 +110,7 @@ def _signs(cells: Cells, schema: Schema) -> list[_Sign]:
     for j, empty in enumerate(cells.empty.T):
         if j < p and schema.numeric[j].kind != "date":
             x = cells.numbers[:, j]
-            if is_heaped(x[~empty]):
+            if is_zero_inflated(x[~empty]):
                 out.append(_Sign(j, 0.0, ~empty & (x != 0)))
                 continue
         if empty.any():
@@ -146,13 +118,13 @@ def _signs(cells: Cells, schema: Schema) -> list[_Sign]:
     return out
 
 
-def is_heaped(x: Float[np.ndarray, " n"]) -> bool:
+def is_zero_inflated(x: Float[np.ndarray, " n"]) -> bool:
     """Whether numbers are zero so often that zero is no number like others, but stands for nothing."""
     values, counts = np.unique(x, return_counts=True)
     zero = values == 0
-    if not zero.any() or len(values) <= FEWEST_NUMBERS or not (values >= 0).all():
+    if not zero.any() or len(values) <= MIXED.few_values or not (values >= 0).all():
         return False
-    return bool(counts[zero][0] >= HEAPED * counts[~zero].max())
+    return bool(counts[zero][0] >= MIXED.zero_inflated * counts[~zero].max())
 
 
 def _grouped(signs: Sequence[_Sign]) -> list[list[int]]:
@@ -166,7 +138,7 @@ def _grouped(signs: Sequence[_Sign]) -> list[list[int]]:
     either = size[:, None] + size[None] - both
     neither = n - either
     with np.errstate(invalid="ignore", divide="ignore"):
-        alike = np.minimum(both / either, neither / (n - both)) >= SAME
+        alike = np.minimum(both / either, neither / (n - both)) >= MIXED.same
     groups: list[list[int]] = []
     for i in np.argsort(-size, kind="stable"):
         own = [g for g in groups if alike[i, g].all()]
@@ -190,14 +162,14 @@ def _witnesses(
             continue
         inactive = values[~active]
         there = inactive[~np.isnan(inactive)] if j < p else inactive[inactive >= 0]
-        if len(there) < SAME * len(inactive):
+        if len(there) < MIXED.same * len(inactive):
             continue
         found, counts = np.unique(there, return_counts=True)
         value = found[counts.argmax()]
         other = values != value
         both = (other & active).sum()
         alike = both / (other | active).sum(), (~other & ~active).sum() / max((~other | ~active).sum(), 1)
-        if min(alike) >= SAME:
+        if min(alike) >= MIXED.same:
             out.append((j, float(value)))
     return out
 
@@ -209,7 +181,7 @@ class _Explainer:
     """How much of where a thing exists follows from other columns."""
 
     def __init__(self, cells: Cells, schema: Schema, rng: np.random.Generator):
-        rows = np.sort(rng.permutation(len(cells))[:SEEN])
+        rows = np.sort(rng.permutation(len(cells))[: MIXED.sample])
         some = cells.take(rows)
         blocks, owner = [some.numbers], list(range(some.numbers.shape[1]))
         for j in range(some.categories.shape[1]):
@@ -225,7 +197,7 @@ class _Explainer:
             for k in range(len(c.levels))
         ]
         filled = [(j, ~empty) for j, empty in enumerate(cells.empty.T) if empty.any()]
-        self.exceptional = [(j, rows) for j, rows in filled if rows.mean() <= MOSTLY]
+        self.exceptional = [(j, rows) for j, rows in filled if rows.mean() <= MIXED.mostly]
         kinds += filled
         self.kind_owner = np.array([j for j, _ in kinds], int)
         self.kinds = np.stack([rows for _, rows in kinds]) if kinds else np.zeros((0, len(cells)), bool)
@@ -273,5 +245,5 @@ def _is_inside(some: Bool[np.ndarray, " n"], all_of: Bool[np.ndarray, " n"]) -> 
         return False
     exceptions = int((some & ~all_of).sum())
     surprise = -np.log2(share) * (n_some - exceptions)
-    few = exceptions <= min(INSIDE * n_some * (1 - share), EXCEPTIONS * n_some)
-    return bool(few and surprise >= IMPLIED)
+    few = exceptions <= min(MIXED.inside * n_some * (1 - share), MIXED.exceptions * n_some)
+    return bool(few and surprise >= MIXED.implied_bits)

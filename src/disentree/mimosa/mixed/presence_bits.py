@@ -7,25 +7,24 @@ from jaxtyping import Bool, Float
 from scipy.stats import norm
 
 from disentree.mimosa.coordinates.precision import column_precision
-from disentree.mimosa.mixed.model import Existing
-from disentree.mimosa.mixed.presence import is_heaped
-from disentree.tables import Column
+from disentree.mimosa.mixed.presence import Presence, is_zero_inflated
+from disentree.tables import Cells, Codec, Column
 from disentree.tables.margins import forward, log_slope
 
 
-def existence_bits(found: Existing) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+def presence_bits(
+    presence: Presence, present: Bool[np.ndarray, "n s"], cells: Cells, codec: Codec
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     """Bits of each row for which of its cells have a value: of every column on its own, and with the switches.
 
     A number that is often zero costs, on its own, what one Gaussian of all its values makes of that, on the grid
     that they are on."""
-    cells = found.cells
-    present = found.existence.present(cells)
     n, p = len(cells), cells.numbers.shape[1]
     alone, switched = np.zeros(n), np.zeros(n)
-    for s, switch in enumerate(found.existence.switches):
+    for s, switch in enumerate(presence.switches):
         above = present[:, switch.parent].copy() if switch.parent >= 0 else np.ones(n, bool)
         for other in range(s):  # where another option of its choice is there, it is not
-            if switch.choice >= 0 and found.existence.switches[other].choice == switch.choice:
+            if switch.choice >= 0 and presence.switches[other].choice == switch.choice:
                 above &= ~present[:, other]
         switched += _cost(present[:, s], above) * (1 - switch.explained)
         for column, sign in zip(switch.columns, switch.signs, strict=True):
@@ -33,14 +32,14 @@ def existence_bits(found: Existing) -> tuple[Float[np.ndarray, " n"], Float[np.n
             empty = np.isnan(values) if column < p else values < 0
             has = ~(empty | (values == sign))
             switched += _cost(has, present[:, s]) + _cost(has, ~present[:, s])
-            if column < p and sign == 0 and is_heaped(values[~empty]):
-                alone += _heap_cost(values, found.codec.schema.numeric[column])
+            if column < p and sign == 0 and is_zero_inflated(values[~empty]):
+                alone += _zeros_cost(values, codec.schema.numeric[column])
             else:
                 alone += _cost(has, np.ones(n, bool))
     return alone, switched
 
 
-def _heap_cost(x: Float[np.ndarray, " n"], column: Column) -> Float[np.ndarray, " n"]:
+def _zeros_cost(x: Float[np.ndarray, " n"], column: Column) -> Float[np.ndarray, " n"]:
     """Bits that a Gaussian of all numbers, zeros among them, takes more than one of the others alone."""
     there = ~np.isnan(x)
     numbers = x[there]

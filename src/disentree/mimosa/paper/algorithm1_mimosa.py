@@ -12,17 +12,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from disentree.errors import NoComponentFound
 from disentree.geometry.neighbors import nearest_neighbors
+from disentree.hierarchy.renaming import with_names
 from disentree.mimosa.base import TreeEstimator
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.sheet import Sheet, assign
+from disentree.mimosa.explain.reasons import tree_names
 from disentree.mimosa.finders.flats.decompose import Decomposition
 from disentree.mimosa.finders.labels import rows_of
-from disentree.mimosa.inputs import check_between, check_common_settings, check_one_of, check_whole
+from disentree.mimosa.inputs import check_between, check_common_settings, check_one_of, check_whole, is_frame
 from disentree.mimosa.paper.algorithm3_local_svd import local_svd
 from disentree.mimosa.paper.algorithm4_tangent_plane_cos import similar_neighbors
 from disentree.mimosa.paper.algorithm5_build_component import build_components
 from disentree.mimosa.paper.algorithm6_merge_components import common_edge_frac, merge_components
 from disentree.mimosa.paper.algorithm7_construct_hierarchy import construct_hierarchy
+from disentree.mimosa.search.steps import Steps
 from disentree.mimosa.tree.building import in_order
 from disentree.mimosa.tree.component import describe
 from disentree.utils.dask import is_dask, over_blocks
@@ -196,27 +199,32 @@ class PaperMIMOSA(TreeEstimator):
         """
         self._check_settings()
         self._rows, X = X, self._check(X)
-        self.timings_: dict[str, float] = {}
+        step = Steps(bool(self.verbose))
         self.matches_ = []
-        with self._timed("representation"):
+        with step("representation"):
             # the first of three, as where the data decides about more than the representation
             self.representation_ = self._represent(X, np.random.SeedSequence(self.random_state).spawn(3)[0])
             self.embedding_ = self.representation_.transform(X)
         Z = self.embedding_
         # Rows in an order of the data's own, so that nothing depends on the order they came in.
         order = np.argsort(np.linalg.norm(Z, axis=1), kind="stable")
-        found = self._decompose(Z[order])
+        found = self._decompose(Z[order], step)
         self.pieces_ = self.pieces_[np.argsort(order)]
-        with self._timed("hierarchy"):
+        with step("hierarchy"):
             path_of, parents, direct = self._build_tree(Z[order], found)
-        with self._timed("description"):
+        with step("description"):
             self.core_labels_ = np.full(len(Z), -1)
             self.core_labels_[order] = np.where(found.labels >= 0, path_of[found.labels], -1)
             self.labels_ = self.core_labels_.copy()
             self.components_, self.description_length_ = describe(
                 self.sheets_, parents, direct, Z, self.labels_, self.core_labels_
             )
-        self._name_tree(self._rows)
+        self.plain_hierarchy_ = self.hierarchy_
+        if is_frame(self._rows):
+            with step("names"):
+                names = tree_names(self._rows, self.hierarchy_, self.labels_)
+                self.hierarchy_ = with_names(self.hierarchy_, names)
+        self.timings_ = step.timings
         return self
 
     def predict(self, X: Any) -> Any:
@@ -235,7 +243,8 @@ class PaperMIMOSA(TreeEstimator):
         if is_dask(X):
             return over_blocks(X, self.predict, None, np.int64)
         X = self._check(X, fitting=False)
-        return assign(self.sheets_, self.representation_.transform(X), self.tolerance_, self._workers)[0]
+        Z = self.representation_.transform(X)
+        return assign(self.sheets_, Z, self.tolerance_, self.num_nearest_neighbors, self._workers)[0]
 
     # ---------------------------------------------------------------- the steps
 
@@ -298,12 +307,12 @@ class PaperMIMOSA(TreeEstimator):
             )
         return latent.whitened(latent.transform(X), self.whiten) if self.whiten else latent
 
-    def _decompose(self, Z: Float[np.ndarray, "n D"]) -> Decomposition:
+    def _decompose(self, Z: Float[np.ndarray, "n D"], step: Steps) -> Decomposition:
         """Lines 2 to 5."""
         k = min(self.num_nearest_neighbors - 1, len(Z) - 1)
-        with self._timed("neighbors"):
+        with step("neighbors"):
             _, neighbors = nearest_neighbors(Z, k, self._workers)
-        with self._timed("local SVD"):
+        with step("local SVD"):
             tangents = local_svd(
                 Z,
                 neighbors,
@@ -312,10 +321,10 @@ class PaperMIMOSA(TreeEstimator):
                 self.eig_decay_thresh,
                 self.ransac_first_dimension,
             )
-        with self._timed("growing"):
+        with step("growing"):
             similar = similar_neighbors(tangents, neighbors, self.cos_simil_thresh)
             pieces = build_components(neighbors, similar, self.contagion_num)
-        with self._timed("merging"):
+        with step("merging"):
             min_size_init = self._n_rows(self.min_size_init, len(Z))
             large = np.bincount(pieces) >= max(min_size_init, 1)
             self.n_pieces_ = int(large.sum())
@@ -350,10 +359,7 @@ class PaperMIMOSA(TreeEstimator):
         self.hierarchy_, order, above, direct = construct_hierarchy(Z, cores, dimensions, mult, self._workers)
         path_of = np.argsort(order)
         parents, enclosed = in_order(order, above, direct)
-        self.sheets_ = [
-            Sheet(Z[cores[c]], found.tangents.bases[cores[c], : dimensions[c]], found.curved, found.noise)
-            for c in order
-        ]
+        self.sheets_ = [Sheet(Z[cores[c]], found.tangents.bases[cores[c], : dimensions[c]]) for c in order]
         self.tolerance_ = found.tolerance
         self.local_dimensions_ = found.tangents.dimensions
         return path_of, parents, enclosed

@@ -17,30 +17,16 @@ def local_svd(
     ransac_first_dimension: int = 0,
     block: int = 8192,
 ) -> Tangents:
-    """Algorithm 3 for every point, in blocks of rows.
+    """Algorithm 3 for every point, in blocks of rows; `neighbors` are without the point itself.
 
     An SVD of the point and its neighbors around their mean, a second one of the fraction `ransac_frac` of them
     with the smallest reconstruction errors, and the first dimension d that explains `eig_cumsum_thresh` of the
     variance and after which the variance drops by `eig_decay_thresh`.
 
-    Parameters
-    ----------
-    Z : array of shape (n, D)
-        The initial representation.
-    neighbors : array of shape (n, k)
-        Nearest neighbors of each point, without the point itself.
-    ransac_frac, eig_cumsum_thresh, eig_decay_thresh : float
-        Settings of the paper. The second SVD takes `ransac_frac` times k + 1 points, rounded: the paper's
-        percentile of 40 errors is one of them, and whether that point counts is up to rounding.
-    ransac_first_dimension : {0, 1}, default=0
-        Errors are aggregated over d from this dimension to D - 1. The paper writes 1; the published results were
-        computed with 0, where the distance from the mean counts too.
-    block : int, default=8192
-        Rows at a time.
-
-    Returns
-    -------
-    Tangents
+    The second SVD takes `ransac_frac` times k + 1 points, rounded: the paper's percentile of 40 errors is one of
+    them, and whether that point counts is up to rounding. Errors are aggregated over d from
+    `ransac_first_dimension` to D - 1. The paper writes 1; the published results were computed with 0, where the
+    distance from the mean counts too.
     """
     n, n_dims = Z.shape
     n_kept = max(round(ransac_frac * (neighbors.shape[1] + 1)), 1)

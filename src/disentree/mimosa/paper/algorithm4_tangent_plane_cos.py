@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numba import njit, prange
 
-from disentree.geometry.subspaces import Tangents, small_determinant, subspace_cosines
+from disentree.geometry.subspaces import Tangents, plane_cosine, subspace_cosines
 
 
 def tangent_plane_cos(U: Float[np.ndarray, "d D"], V: Float[np.ndarray, "e D"]) -> float:
@@ -37,24 +37,16 @@ def similar_neighbors(
 @no_type_check
 def _similar(dimensions, bases, rows, neighbors, cos_simil_thresh):
     n, k = neighbors.shape
-    n_dims = bases.shape[2]
     similar = np.zeros((n, k), dtype=np.bool_)
     for i in prange(n):
         row = rows[i]
         d = dimensions[row]
-        A = np.empty((d, d))
         for j in range(k):
             other = neighbors[i, j]
             if dimensions[other] != d:
                 continue
-            if d == n_dims:  # both planes are the whole space
+            if d == bases.shape[2]:  # both planes are the whole space
                 similar[i, j] = True
                 continue
-            for r in range(d):
-                for c in range(d):
-                    dot = 0.0
-                    for a in range(n_dims):
-                        dot += bases[row, r, a] * bases[other, c, a]
-                    A[r, c] = dot
-            similar[i, j] = abs(small_determinant(A)) >= cos_simil_thresh
+            similar[i, j] = plane_cosine(bases[row, :d], bases[other, :d]) >= cos_simil_thresh
     return similar

@@ -19,19 +19,8 @@ def build_components(
     A component starts as a point and its similar neighbors, and takes in any point that `contagion_num` of its
     members have as a similar neighbor. The text counts the point's own neighbors instead; the two differ because
     one of two points may be among the nearest of the other and not the other way round. The published results
-    were computed as here.
-
-    Parameters
-    ----------
-    neighbors : array of shape (n, k)
-    similar : array of shape (n, k)
-        Which of the neighbors have similar tangent planes (`similar_neighbors`).
-    contagion_num : int
-
-    Returns
-    -------
-    array of shape (n,)
-        A component number for every point.
+    were computed as here. `similar` says which of the neighbors have similar tangent planes (`similar_neighbors`);
+    every point gets the number of a component.
     """
     return _contagion(neighbors, similar, contagion_num)
 

@@ -25,27 +25,10 @@ def construct_hierarchy(
     in the higher. The algorithm's box measures from the higher to the lower; the paper's section on
     hyperparameters and the published code measure as here.
 
-    Parameters
-    ----------
-    Z : array of shape (n, D)
-    components : sequence of arrays
-        The rows of `Z` in each component.
-    dimensions : sequence of int
-    neighbor_lengthscale_mult : float
-    n_jobs : int, default=-1
-        Threads for neighbor searches, -1 for all cores.
-
-    Returns
-    -------
-    hierarchy : Hierarchy
-    order : list of int
-        The component of each path of the hierarchy.
-    parents : list of int or None
-        The parent of each component.
-    direct : list of tuple of int
-        All components that each one encloses with no other between, the nearest first: its parent and others.
+    Returns the hierarchy, the component of each of its paths, the parent of each component, and all components
+    that each one encloses with no other between, the nearest first: its parent and others.
     """
-    ratios = enclosure_ratios(Z, components, dimensions, n_points=None, n_jobs=n_jobs)
+    ratios = enclosure_ratios(Z, components, dimensions, n_jobs)
     direct = directly_enclosed(ratios, ratios <= neighbor_lengthscale_mult)
     parents = nearest_parents(direct)
     hierarchy, order = tree_from_parents(dimensions, parents)

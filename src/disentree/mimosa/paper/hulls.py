@@ -15,8 +15,6 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numba import njit, prange
 
-ROUNDING = 1e-10  # of squared lengths: a point this near to a hull is in it
-
 
 def on_edge(
     Z: Float[np.ndarray, "n D"],
@@ -66,7 +64,7 @@ def _contains_origin(P):
         scale = max(scale, size)
         if size < least:
             nearest, least = j, size
-    limit = ROUNDING * scale
+    limit = 1e-10 * scale  # rounding of squared lengths: a point this near to a hull is in it
     if least <= limit:
         return True
     corral = np.empty(d + 2, dtype=np.int64)

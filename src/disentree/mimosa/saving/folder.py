@@ -12,31 +12,33 @@ import numpy as np
 
 from disentree._version import __version__
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.density.candidate import Candidate, NoLeaf
+from disentree.mimosa.coordinates.columns import Columns
+from disentree.mimosa.density.candidate import LeafCandidate, NoLeaf
 from disentree.mimosa.density.chart import Chart
+from disentree.mimosa.density.choices import Choice, Product
 from disentree.mimosa.density.framed import Frame, InnerLeaf
 from disentree.mimosa.density.gaussians import Mixture
 from disentree.mimosa.density.margins import Margins, MonotoneMap
 from disentree.mimosa.density.mixture_leaf import GatedLeaf, MixtureLeaf, Space
+from disentree.mimosa.density.product import Cell, ProductCandidate, ProductSpace
 from disentree.mimosa.density.sheet import Sheet
-from disentree.mimosa.density.structureless import Columns, Gaussian, MarginsGaussian
+from disentree.mimosa.density.structureless import Gaussian, MarginsGaussian
 from disentree.mimosa.density.tiles import Along, Leaf, Tile
 from disentree.mimosa.finders.flats.sheets import SheetLeaf
-from disentree.mimosa.finders.switches.finder import Cell, ProductCandidate, ProductSpace
 from disentree.mimosa.mixed.branches import Branch, Names
-from disentree.mimosa.mixed.imputation import Filling
+from disentree.mimosa.mixed.imputation import Imputation
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.mixed.nesting import Switch
-from disentree.mimosa.mixed.presence import Existence
+from disentree.mimosa.mixed.presence import Presence
 from disentree.mimosa.saving.model_card import write_card
 from disentree.mimosa.saving.state import from_state, to_state
 from disentree.mimosa.stability.stability import Stability
 from disentree.mimosa.tree.component import Component
-from disentree.mimosa.tree.products import Choice
+from disentree.tables import Codec
 from disentree.utils.files import atomic_path, json_text, sha256_of
 from disentree.utils.versions import build_commit
 
-FORMAT = 2  # of a saved MIMOSA
+FORMAT = 3  # of a saved MIMOSA
 CLASSES = ("MIMOSA", "PaperMIMOSA")  # that can be saved
 ABOUT, NUMBERS, REPRESENTATION = "mimosa.json", "mimosa.safetensors", "representation.safetensors"
 # What a fitted model is made of; nothing else is made from a file.
@@ -44,7 +46,7 @@ PARTS = {
     part.__name__: part
     for part in (
         *(
-            Candidate,
+            LeafCandidate,
             Leaf,
             Tile,
             Along,
@@ -58,17 +60,10 @@ PARTS = {
             Columns,
         ),
         *(Columns, Gaussian, MarginsGaussian, SheetLeaf, Sheet, Frame, InnerLeaf),
-        *(NoLeaf, ProductCandidate, ProductSpace, Cell, Choice),
-        *(TableModel, Filling, Existence, Switch, Branch, Names, Stability),
+        *(NoLeaf, ProductCandidate, ProductSpace, Cell, Product, Choice),
+        *(TableModel, Codec, Hierarchy, Imputation, Presence, Switch, Branch, Names, Stability),
     )
 }
-
-
-def as_loaded(part: Any) -> Any:
-    """A part of a model as it will be when it has been saved and loaded: its arrays are in the same order in
-    memory."""
-    arrays: dict[str, np.ndarray] = {}
-    return from_state(to_state(part, arrays, "part"), arrays, PARTS)
 
 
 def table_to_json(table: TableModel) -> dict[str, Any]:
@@ -121,9 +116,10 @@ def load_mimosa(folder: Path, classes: Sequence[type[Any]]) -> Any:
             raise FileNotFoundError(f"{folder} holds no saved MIMOSA: it has no {name}")
     try:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-        if about["format"] > FORMAT:
-            newer = f"was saved by disentree {about.get('version')}, in a format that is new to this {__version__}"
-            raise ValueError(f"{folder} {newer}")
+        if about["format"] != FORMAT:
+            which = "is new to" if about["format"] > FORMAT else "was dropped before"
+            by = f"was saved by disentree {about.get('version')}, in a format that {which} this {__version__}"
+            raise ValueError(f"{folder} {by}: fit the model again")
         for name in (NUMBERS, REPRESENTATION):
             if sha256_of(folder / name) != about["sha256"][name]:
                 raise ValueError(f"{folder / name} is cut short or damaged: its checksum differs")
@@ -131,7 +127,7 @@ def load_mimosa(folder: Path, classes: Sequence[type[Any]]) -> Any:
         if about["class"] not in by_name:
             raise ValueError(f"{folder} holds a {about['class']}, not a {classes[0].__name__}")
         arrays = load_file(folder / NUMBERS)
-        fitted = _of_format_1(about, arrays) if about["format"] == 1 else _fitted(about, arrays)
+        fitted = _fitted(about, arrays)
         return _restore(by_name[about["class"]], about, fitted, folder / REPRESENTATION)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{folder / ABOUT} is cut short or damaged ({error})") from None
@@ -191,39 +187,6 @@ def _fitted(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[
     }
 
 
-def _of_format_1(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """The same of a model that an earlier version saved: its components were sheets."""
-    sheets = []
-    for c, component in enumerate(about["components"]):
-        points, bases = arrays[f"sheets.{c}.points"], arrays[f"sheets.{c}.bases"]
-        if len(bases) < len(points):  # one flat for all
-            bases = np.repeat(bases, len(points), axis=0)
-        sheets.append(Sheet(points, bases, component["curved"], arrays.get("noise")))
-    places = zip(about["components"], arrays["centers"], arrays["spreads"], strict=True)
-    fitted = {
-        "components": [{**component, "center": center, "spread": spread} for component, center, spread in places],
-        **{f"{name}_": arrays[name] for name in ("embedding", "labels", "core_labels", "local_dimensions")},
-        **{f"{name}_": about[name] for name in ("description_length", "timings", "n_pieces") if name in about},
-    }
-    if about["class"] == "PaperMIMOSA":
-        return fitted | {"sheets_": sheets, "tolerance_": about["tolerance"]}
-    leaves = [SheetLeaf(s.points, s.bases, s.curved, about["tolerance"], s.noise) for s in sheets]
-    sizes = np.array([len(sheet.points) for sheet in sheets], dtype=float)
-    row = {
-        "finder": "sheets",
-        "components": len(leaves),
-        "dimensions": sorted(leaf.dimension for leaf in leaves),
-        "bits": about["description_length"],
-        "seconds": sum(about["timings"].values()),
-    }
-    return fitted | {
-        "candidate_": Candidate("sheets", leaves, sizes / sizes.sum()),
-        "candidates_": [row],
-        "saved_bits_": math.nan,  # it was not compared with anything
-        "saved_bits_doubt_": math.nan,
-    }
-
-
 def _restore(cls: type[Any], about: Mapping[str, Any], fitted: dict[str, Any], representation: Path) -> Any:
     known = cls().get_params()
     parameters = {name: value for name, value in about["parameters"].items() if name in known}
@@ -235,9 +198,8 @@ def _restore(cls: type[Any], about: Mapping[str, Any], fitted: dict[str, Any], r
         model.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
     model.representation_ = cls._load_representation(representation)
     model.hierarchy_ = Hierarchy.from_dict(about["hierarchy"])
-    model.plain_hierarchy_ = Hierarchy.from_dict(about.get("plain_hierarchy", about["hierarchy"]))
+    model.plain_hierarchy_ = Hierarchy.from_dict(about["plain_hierarchy"])
     components = fitted.pop("components")
-    model.matches_ = []  # of a model that an earlier version saved
     for name, value in fitted.items():
         setattr(model, name, value)
     model.components_ = [
@@ -248,14 +210,8 @@ def _restore(cls: type[Any], about: Mapping[str, Any], fitted: dict[str, Any], r
             component["parent"],
             component["center"],
             component["spread"],
-            _parents(component),
+            tuple(component["parents"]),
         )
         for c, component in enumerate(components)
     ]
     return model
-
-
-def _parents(component: Mapping[str, Any]) -> tuple[int, ...]:
-    """All parents of a component; a model of an earlier version has saved the one that its tree follows."""
-    own = [] if component["parent"] is None else [component["parent"]]
-    return tuple(component.get("parents", own))

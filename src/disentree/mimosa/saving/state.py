@@ -29,6 +29,8 @@ def to_state(value: Any, arrays: dict[str, np.ndarray], name: str) -> Any:
         return {"pairs": [[key, to_state(item, arrays, f"{name}.{key}")] for key, item in value.items()]}
     if isinstance(value, dict):
         return {"entries": {key: to_state(item, arrays, f"{name}.{key}") for key, item in value.items()}}
+    if hasattr(value, "to_dict") and hasattr(type(value), "from_dict"):
+        return {"class": type(value).__name__, "dict": value.to_dict()}
     if dataclasses.is_dataclass(value):
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         return {"class": type(value).__name__, "fields": to_state(fields, arrays, name)["entries"]}
@@ -49,5 +51,7 @@ def from_state(state: Any, arrays: Mapping[str, np.ndarray], classes: Mapping[st
         return {key: from_state(item, arrays, classes) for key, item in state["entries"].items()}
     if "pairs" in state:
         return {key: from_state(item, arrays, classes) for key, item in state["pairs"]}
+    if "dict" in state:
+        return classes[state["class"]].from_dict(state["dict"])
     fields = {key: from_state(item, arrays, classes) for key, item in state["fields"].items()}
     return classes[state["class"]](**fields)

@@ -2,78 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
-import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
-from jaxtyping import Bool, Float, Int
-from sklearn.base import clone
+from jaxtyping import Float, Int
 
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.sizes import with_sizes
-from disentree.mimosa.coordinates.choosing import Coordinates
-from disentree.mimosa.explain.factors import factor_columns, factor_likeness, jaccard
-from disentree.mimosa.explain.verdict import HALF, verdict
-from disentree.mimosa.inputs import is_frame
-from disentree.utils import progress
-from disentree.utils.files import atomic_path
-from disentree.utils.interrupts import plain_interrupts
-from disentree.utils.pools import open_pool
-
-# Two leaves are the same if they share this part of the rows that either has (Jaccard): half of a leaf that was
-# cut in two, or a leaf that was joined with one of half its size, is not the same.
-SAME = 0.75
-FEW = 1000  # rows below which resamples are larger than one half: halves of few rows show too little
-FRACTION, FRACTION_OF_FEW = 0.5, 0.8
-MOST_ROWS = 20_000  # of a resample: trees are found on no more
-IN_PROCESS = 1.0  # seconds of a fit, below which starting processes takes longer than they save
-
-
-@dataclass(frozen=True)
-class Found:
-    """A tree and where its rows are, as far as two of them are compared.
-
-    Attributes
-    ----------
-    hierarchy : Hierarchy
-    labels : array of shape (n,)
-        The path of each row.
-    parents : list of int or None
-        For every path the one that it encloses.
-    """
-
-    hierarchy: Hierarchy
-    labels: Int[np.ndarray, " n"]
-    parents: Sequence[int | None]
-
-    @classmethod
-    def of(cls, model: Any) -> Found:
-        """What a fitted MIMOSA found."""
-        return cls(model.hierarchy_, model.labels_, [c.parent for c in model.components_])
-
-    def __getitem__(self, rows: Int[np.ndarray, " m"]) -> Found:
-        return Found(self.hierarchy, self.labels[rows], self.parents)
-
-    @property
-    def branches(self) -> list[tuple[int, int]]:
-        """Column of a categorical and option, for every option of the tree."""
-        return [(v.index, k) for v in self.hierarchy.variables for k in range(v.n_options)]
-
-    @property
-    def on_branch(self) -> Bool[np.ndarray, "paths branches"]:
-        """Which paths go through which branches."""
-        choices = [set(path.choices) for path in self.hierarchy.paths]
-        return np.array([[b in own for b in self.branches] for own in choices], dtype=bool).reshape(
-            len(choices), len(self.branches)
-        )
+from disentree.mimosa.explain.factors import factor_columns
+from disentree.mimosa.explain.verdict import came_back, verdict
+from disentree.mimosa.mixed.model import TableModel
+from disentree.mimosa.stability.comparing import Found
+from disentree.mimosa.stability.constants import STABILITY
 
 
 @dataclass(frozen=True)
@@ -134,7 +77,7 @@ class Stability:
             for kind in ("jaccard", "branches", "factors")
         )
         columns = factor_columns(found.hierarchy)
-        back = leaves >= SAME
+        back = leaves >= STABILITY.same
         names = [(found.hierarchy.variables[v], k) for v, k in found.branches]
         branch_support = _share(branches)
         support, factor_support = _share(leaves), _share(factors)
@@ -225,222 +168,34 @@ def product_summary(hierarchy: Hierarchy, labels: Int[np.ndarray, " n"], stabili
     return "\n".join([tree, combinations, *([] if stability is None else stability.factor_lines())])
 
 
+def table_summary(
+    table: TableModel, hierarchy: Hierarchy, labels: Int[np.ndarray, " n"], stability: Stability | None
+) -> str:
+    """The tree of a table with the share of rows on every branch, and what its columns are."""
+    schema = table.codec.schema
+    left_out = "".join(f"\nleft out {column.name}: {column.note}" for column in schema.left_out)
+    used = len(schema.columns) - len(schema.left_out)
+    first = (
+        f"{len(labels)} rows, {used} columns ({len(schema.numeric)} of numbers, "
+        f"{len(schema.categorical)} of categories), {len(table.branches)} branches by what exists"
+    )
+    if stability is None:
+        return f"{first}{left_out}\n{with_sizes(hierarchy, labels)}"
+    words = (f"; {in_words(one)}" for one in stability.branch_support)
+    support = dict(zip(Found(hierarchy, labels, []).branches, words, strict=True))
+    tree = str(with_sizes(hierarchy, labels, after=support))
+    return "\n".join([f"{first}{left_out}", tree, *stability.factor_lines()])
+
+
 def in_words(support: float) -> str:
     """How often something came back; a warning sign if in fewer than half of the resamples."""
     if not np.isfinite(support):
         return "too few rows to tell"
-    return f"came back in {support:.0%} of resamples" + ("  (!)" if support < HALF else "")
-
-
-def stability_of(
-    model: Any,
-    X: Any,
-    found: Found,
-    *,
-    n_resamples: int = 20,
-    fraction: float | None = None,
-    n_jobs: int | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    codec: Any = None,
-    coordinates: Coordinates | None = None,
-    unasked: Sequence[str] = (),
-    verbose: bool = False,
-    seconds: float = np.inf,
-) -> Stability:
-    """Fit MIMOSA again to random parts of the rows, and compare what it finds there.
-
-    A part of the rows cannot show what is significant in all of them, so the deviations of chance that a valley or
-    a saving must exceed are lowered by the root of that part.
-
-    Parameters
-    ----------
-    model : MIMOSA
-        With the settings to use; a copy is fitted.
-    X : as for `MIMOSA.fit`
-    found : Found
-        What was found in all rows.
-    n_resamples : int, default=20
-    fraction : float or None, default=None
-        Of the rows in each resample; None for one half, and four fifths of fewer than 1,000 rows.
-    n_jobs : int or None, default=None
-        Processes; None or -1 for all cores.
-    checkpoint : path or None, default=None
-        A file to which every finished resample is written, and from which they are taken if it exists.
-    codec : Codec or None, default=None
-        What the columns of a data frame are.
-    coordinates : Coordinates or None, default=None
-        Those of all resamples, if they are not to be found again.
-    unasked : sequence of str, default=()
-        Finders that had nothing to offer for all rows, and are not asked for a part of them.
-    verbose : bool, default=False
-        Show progress on stderr.
-    seconds : float, default=inf
-        How long a fit takes, if that is known: short ones are done in this process.
-
-    Returns
-    -------
-    Stability
-    """
-    if n_resamples < 1:
-        raise ValueError(f"n_resamples must be 1 or more, got {n_resamples}")
-    n = len(found.labels)
-    if fraction is None:
-        fraction = FRACTION_OF_FEW if n < FEW else FRACTION
-    if not 0 < fraction < 1:
-        raise ValueError(f"fraction must be between 0 and 1, got {fraction}")
-    done = _read_checkpoint(checkpoint, len(found.hierarchy.paths), len(factor_columns(found.hierarchy)))
-    done = {i: record for i, record in done.items() if i < n_resamples}  # there may be more than are asked for
-    todo = [i for i in range(n_resamples) if i not in done]
-    rows = {i: _rows(n, fraction, i) for i in todo}
-    settings: Any = clone(model)
-    refit = _Refit(settings.set_params(n_jobs=1, verbose=False), fraction, codec, coordinates, tuple(unasked))
-    jobs = joblib.effective_n_jobs(-1 if n_jobs is None else n_jobs)
-    jobs = 0 if seconds * len(todo) < 2 * IN_PROCESS or jobs == 1 else min(jobs, len(todo))
-    with progress.bar("resample", n_resamples, verbose, done=len(done)) as tell:
-        calls = ((i, refit, _take(X, rows[i]), found[rows[i]]) for i in todo)
-        try:
-            with plain_interrupts():
-                for i, record in _run(calls, jobs):
-                    done[i] = record
-                    _write_checkpoint(checkpoint, i, record)
-                    tell(len(done))
-        except KeyboardInterrupt:
-            if not done:
-                raise
-            warnings.warn(
-                f"interrupted: {len(done)} of {n_resamples} resamples were finished", RuntimeWarning, stacklevel=2
-            )
-    return Stability.from_records(found, [done[i] for i in sorted(done)], fraction)
-
-
-# ------------------------------------------------------------------ one resample
-
-
-@dataclass(frozen=True)
-class _Refit:
-    """Fits MIMOSA to some of the rows, and compares."""
-
-    model: Any
-    fraction: float
-    codec: Any
-    coordinates: Coordinates | None
-    unasked: tuple[str, ...]
-
-    def __call__(self, i: int, X: Any, found: Found) -> dict[str, Any]:
-        model: Any = clone(self.model)
-        model.set_params(random_state=i)
-        model._rigor = float(np.sqrt(self.fraction))
-        model._coordinates = self.coordinates
-        model._unasked = self.unasked
-        more = {} if self.codec is None else {"codec": self.codec}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what they say was said about all rows, or is about a part of them
-            again = Found.of(model.fit(X, **more))
-        if getattr(model, "interrupted_", False):  # the paper's is not
-            raise KeyboardInterrupt
-        return compare(found, again)
-
-
-def compare(found: Found, again: Found) -> dict[str, Any]:
-    """How alike two trees of the same rows are, leaf by leaf and branch by branch."""
-    known = (found.labels >= 0) & (again.labels >= 0)
-    n_paths, n_again = len(found.hierarchy.paths), len(again.hierarchy.paths)
-    both = np.bincount(found.labels[known] * n_again + again.labels[known], minlength=n_paths * n_again)
-    both = both.reshape(n_paths, n_again).astype(float)
-    leaves = jaccard(both, np.eye(n_paths, dtype=bool), np.eye(n_again, dtype=bool))
-    branches = jaccard(both, found.on_branch, again.on_branch)
-    likest = leaves.argmax(axis=1)
-    nearest = leaves.max(axis=1)
-    there = both.sum(axis=1) > 0
-    back_to = {int(likest[c]): c for c in range(n_paths) if there[c] and nearest[c] >= SAME}
-    parents = [again.parents[k] for k in likest]
-    parents = [None if p is None else back_to.get(p, -1) for p in parents]
-    dimensions = [again.hierarchy.paths[k].dimension for k in likest]
-    same = (
-        n_paths == n_again
-        and len(back_to) == n_paths
-        and parents == list(found.parents)
-        and dimensions == [path.dimension for path in found.hierarchy.paths]
-    )
-    factors = factor_likeness(found.hierarchy, again.hierarchy, both)
-    if factors:  # rare combinations do not decide whether a product is the same
-        alike = all(likeness is None or likeness >= SAME for likeness in factors)
-        same = alike and found.hierarchy.canonical() == again.hierarchy.canonical()
-    through = both.sum(axis=1) @ found.on_branch > 0
-    likest_branch = branches.max(axis=1, initial=0.0)
-    return {
-        "components": n_again,
-        "same_tree": bool(same),
-        "jaccard": [float(j) if ok else None for j, ok in zip(nearest, there, strict=True)],
-        "dimensions": [int(d) if ok else None for d, ok in zip(dimensions, there, strict=True)],
-        "parents": parents,
-        "branches": [float(j) if ok else None for j, ok in zip(likest_branch, through, strict=True)],
-        "factors": factors,
-    }
-
-
-# ------------------------------------------------------------------ many
-
-
-def _rows(n: int, fraction: float, i: int) -> Int[np.ndarray, " m"]:
-    size = max(2, min(round(fraction * n), MOST_ROWS))
-    return np.sort(np.random.default_rng([n, i]).choice(n, min(size, n), replace=False))
-
-
-def _take(X: Any, rows: Int[np.ndarray, " m"]) -> Any:
-    return X.iloc[rows] if is_frame(X) else np.asarray(X)[rows]
-
-
-def _run(calls: Iterator[tuple[int, Callable[..., dict[str, Any]], Any, Found]], jobs: int) -> Iterator[Any]:
-    """Results as they come, of at most so many calls at a time."""
-    with open_pool("local", jobs) as pool:
-        pending: dict[Any, int] = {}
-        for i, refit, X, found in calls:
-            pending[pool.submit(refit, i, X, found)] = i
-            if len(pending) >= pool.room():
-                yield from _finished(pending)
-        while pending:
-            yield from _finished(pending)
-
-
-def _finished(pending: dict[Any, int]) -> Iterator[tuple[int, dict[str, Any]]]:
-    for future in wait(pending, return_when=FIRST_COMPLETED).done:
-        yield pending.pop(future), future.result()
-
-
-def _read_checkpoint(
-    checkpoint: str | os.PathLike[str] | None, n_paths: int, n_factors: int
-) -> dict[int, dict[str, Any]]:
-    """Finished resamples by their number; a last line that was cut short is left out."""
-    done: dict[int, dict[str, Any]] = {}
-    if checkpoint is None or not Path(checkpoint).exists():
-        return done
-    for line in Path(checkpoint).read_text(encoding="utf-8").splitlines():
-        try:
-            record = json.loads(line)
-            number = record.pop("resample")
-        except (ValueError, KeyError, AttributeError):
-            continue
-        sizes = [len(record.get(kind, ())) for kind in ("jaccard", "factors")]
-        if sizes == [n_paths, n_factors] and "factors" in record:
-            done[number] = record
-    with atomic_path(Path(checkpoint)) as whole:  # without what cannot be read
-        whole.write_text("".join(map(_line, done, done.values())), encoding="utf-8")
-    return done
-
-
-def _line(number: int, record: dict[str, Any]) -> str:
-    return json.dumps({"resample": number, **record}) + "\n"
-
-
-def _write_checkpoint(checkpoint: str | os.PathLike[str] | None, i: int, record: dict[str, Any]) -> None:
-    if checkpoint is not None:
-        with Path(checkpoint).open("a", encoding="utf-8") as file:
-            file.write(_line(i, record))
+    return f"came back in {support:.0%} of resamples" + ("" if came_back(support) else "  (!)")
 
 
 def _share(jaccard: Float[np.ndarray, "r c"]) -> Float[np.ndarray, " c"]:
-    return _mean(np.where(np.isnan(jaccard), np.nan, jaccard >= SAME))
+    return _mean(np.where(np.isnan(jaccard), np.nan, jaccard >= STABILITY.same))
 
 
 def _mean(values: Float[np.ndarray, "r c"]) -> Float[np.ndarray, " c"]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -12,38 +13,31 @@ from scipy.spatial import KDTree
 
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.tree import Categorical, Continuous, Group
-
-SAMPLE = 500  # points of a component whose distances are averaged
-MOST_TREES = 4096  # that are compared with each other; of more, one is made better step by step
+from disentree.mimosa.tree.constants import TREE
 
 
 def enclosure_ratios(
     Z: Float[np.ndarray, "n D"],
     cores: Sequence[Int[np.ndarray, " _"]],
     dimensions: Sequence[int],
-    noise: float = 0.0,
-    n_points: int | None = SAMPLE,
     n_jobs: int = 1,
 ) -> Float[np.ndarray, "c c"]:
     """Entry [low, high]: the mean distance from points of `low` to their nearest points of `high`, relative to
-    the mean distance between nearest neighbors within `high`, or to the noise if that is larger; infinite
-    unless `high` has more dimensions. Means are over at most `n_points` points of a component, or over all."""
-    some = [core if n_points is None else thinned(core, n_points) for core in cores]
+    the mean distance between nearest neighbors within `high`; infinite unless `high` has more dimensions."""
     ratios = np.full((len(cores), len(cores)), np.inf)
     for high in range(len(cores)):
         lower = [low for low in range(len(cores)) if dimensions[low] < dimensions[high]]
         if not lower:
             continue
         tree = KDTree(Z[cores[high]])
-        scale = np.asarray(tree.query(Z[some[high]], 2, workers=n_jobs)[0])[:, 1].mean()
-        scale = max(scale, noise)
+        scale = np.asarray(tree.query(Z[cores[high]], 2, workers=n_jobs)[0])[:, 1].mean()
         for low in lower:
-            distance = np.mean(tree.query(Z[some[low]], workers=n_jobs)[0])
+            distance = np.mean(tree.query(Z[cores[low]], workers=n_jobs)[0])
             ratios[low, high] = distance / scale if scale > 0 else np.inf
     return ratios
 
 
-def thinned(rows: Int[np.ndarray, " m"], n: int = SAMPLE) -> Int[np.ndarray, " s"]:
+def thinned(rows: Int[np.ndarray, " m"], n: int) -> Int[np.ndarray, " s"]:
     """At most `n` rows, evenly spread."""
     return rows[np.linspace(0, len(rows) - 1, min(len(rows), n)).astype(int)]
 
@@ -84,7 +78,7 @@ def fewest_lost(dimensions: Sequence[int], direct: Sequence[Sequence[int]]) -> l
         return sum(_n_lost(dimensions, above, c, parent) for c, parent in pairs), sum(ranks)
 
     n_trees = math.prod(len(direct[c]) for c in several)
-    if n_trees <= MOST_TREES:
+    if n_trees <= TREE.most_trees:
         best = min(
             itertools.product(*(range(len(direct[c])) for c in several)), key=lambda ranks: (cost(ranks), ranks)
         )
@@ -123,30 +117,46 @@ def tree_from_parents(dimensions: Sequence[int], parents: Sequence[int | None]) 
     for c, parent in enumerate(parents):
         children.setdefault(parent, []).append(c)
     order: list[int] = []
-    names = {"z": 0, "c": 0}
-
-    def fresh(letter: str) -> str:
-        names[letter] += 1
-        return f"{letter}{names[letter]}"
 
     def group(c: int, above: int, name: str) -> Group:
-        variables: list[Continuous | Categorical] = [Continuous(fresh("z")) for _ in range(dimensions[c] - above)]
         order.append(c)
+        variables: list[Continuous | Categorical] = [Continuous("z")] * (dimensions[c] - above)
         if c in children:
-            categorical = fresh("c")
-            options = [Group((), "stop")]
-            options += [group(child, dimensions[c], f"branch{i}") for i, child in enumerate(children[c], 1)]
-            variables.append(Categorical(categorical, tuple(options)))
+            variables.append(Categorical("c", (Group((), "stop"), *branches(children[c], dimensions[c]))))
         return Group(tuple(variables), name)
+
+    def branches(some: Sequence[int], above: int) -> tuple[Group, ...]:
+        return tuple(group(c, above, f"branch{i}") for i, c in enumerate(some, 1))
 
     roots = children.get(None, [])
     if not roots:
         raise ValueError("a hierarchy needs at least one component")
-    if len(roots) == 1:
-        return Hierarchy(group(roots[0], 0, "")), order
-    categorical = fresh("c")
-    options = tuple(group(root, 0, f"branch{i}") for i, root in enumerate(roots, 1))
-    return Hierarchy(Group((Categorical(categorical, options),))), order
+    root = group(roots[0], 0, "") if len(roots) == 1 else Group((Categorical("c", branches(roots, 0)),))
+    return Hierarchy(named(root, numbered())), order
+
+
+def named(group: Group, fresh: Callable[[str], str]) -> Group:
+    """A group whose variables, and those below them, are called what `fresh` makes of their names, in the order of
+    columns."""
+    variables: list[Continuous | Categorical] = []
+    for variable in group.variables:
+        name = fresh(variable.name)
+        if isinstance(variable, Categorical):
+            variables.append(Categorical(name, tuple(named(option, fresh) for option in variable.options)))
+        else:
+            variables.append(Continuous(name))
+    return Group(tuple(variables), group.name)
+
+
+def numbered() -> Callable[[str], str]:
+    """Names that have not been given yet: z1, z2, ... for "z"."""
+    numbers: Counter[str] = Counter()
+
+    def fresh(name: str) -> str:
+        numbers[name] += 1
+        return f"{name}{numbers[name]}"
+
+    return fresh
 
 
 def in_order(

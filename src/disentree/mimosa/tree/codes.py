@@ -1,84 +1,50 @@
-"""Codes within the leaves of a fitted MIMOSA, in closed form, and how well it describes rows."""
+"""Codes within the leaves of a tree, in closed form."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from disentree.geometry.maps.additive import Items, spread_of
-from disentree.geometry.maps.additive_maps import fit_additive_maps, has_too_many_paths
+from disentree.geometry.maps.choosing import choose_map, fit_codes
 from disentree.geometry.maps.linear_maps import fit_linear_maps
-from disentree.geometry.maps.matched import aligned
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.search.judge import background
+from disentree.mimosa.tree.constants import TREE
 from disentree.mimosa.tree.matching import match_variables
-
-ROWS = 20_000  # that the maps are fitted to, at most: more do not change them
 
 # From rows and their paths to codes.
 Encode = Callable[[Float[np.ndarray, "n D"], Int[np.ndarray, " n"]], Float[np.ndarray, "n v"]]
 
-# Maps of fitted models: they follow from what is saved, and are made when they are first asked for.
-_MAPS: WeakKeyDictionary[Any, tuple[Any, Encode]] = WeakKeyDictionary()
 
-
-def codes_of(model: Any, Z: Float[np.ndarray, "n D"], paths: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n v"]:
-    """Codes of rows that are on given paths: by affine maps of the leaves in the coordinates of `embedding_`, or
-    of the features of a table."""
-    known, fitted = _MAPS.get(model), model.embedding_ if model.table_ is None else model.features_
-    if known is None or known[0] is not fitted:
-        rows, rng = _some_rows(model)
-        known = (fitted, _fit(fitted[rows], model.hierarchy_, model.labels_[rows], rng, model.matches_))
-        _MAPS[model] = known
-    return known[1](Z, paths)
-
-
-def find_matches(model: Any) -> list[list[int]]:
-    """Variables of different branches that are the same, of a model with leaves that enclose several others."""
-    lost, Z = model.lost_, model.embedding_ if model.table_ is None else model.features_
-    if not lost or has_too_many_paths(model.hierarchy_, Z.shape[1]):
-        return []
-    rows, rng = _some_rows(model)
-    maps, _ = fit_linear_maps(Z[rows], model.hierarchy_, model.labels_[rows], rng)
-    return match_variables(maps, lost, Z[rows], model.labels_[rows])
-
-
-def _some_rows(model: Any) -> tuple[Int[np.ndarray, " m"], np.random.Generator]:
-    """Rows that maps are fitted to, and the generator that has chosen them."""
-    rng, rows = np.random.default_rng(0), np.flatnonzero(model.labels_ >= 0)
-    return rows if len(rows) <= ROWS else np.sort(rng.choice(rows, ROWS, replace=False)), rng
-
-
-def _fit(
+def leaf_maps(
     Z: Float[np.ndarray, "n D"],
     hierarchy: Hierarchy,
-    paths: Int[np.ndarray, " n"],
-    rng: np.random.Generator,
+    labels: Int[np.ndarray, " n"],
     matches: Sequence[Sequence[int]],
 ) -> Encode:
-    """A map for each path, or one that adds up what options and variables do if paths are too many for that."""
-    if not len(Z) or not has_too_many_paths(hierarchy, Z.shape[1]):
-        return aligned(fit_linear_maps(Z, hierarchy, paths, rng)[0], matches).encode
-    items, maps = Items.of(hierarchy), fit_additive_maps(Z, hierarchy, paths, rng)
-    mean, scale = spread_of(maps.variables(Z, paths, items), items, paths)
-
-    def encode(Z: Float[np.ndarray, "n D"], paths: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n v"]:
-        return items.codes(hierarchy, paths, (maps.variables(Z, paths, items) - mean) / scale)
-
-    return encode
+    """Codes of rows that are on given paths, by affine maps of the leaves: fitted to labeled rows in the
+    embedding, or to the features of a table."""
+    rows, rng = _some_rows(labels)
+    return fit_codes(Z[rows], hierarchy, labels[rows], rng, matches).encode
 
 
-def log2_density(model: Any, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
-    """The log2 of the density of rows in the units of X, with the broad background that the judge gives to every
-    candidate, so that one strange row does not decide."""
-    broad = background(model.embedding_, np.full(Z.shape[1], np.finfo(float).tiny))
-    density = broad.mixed(model.candidate_.log_density(Z), Z) / np.log(2)
-    representation = model.representation_
-    if representation.kind != "linear" or not Z.shape[1]:
-        return density
-    back = np.linalg.pinv(np.asarray(representation.weights, dtype=np.float64))
-    return density - 0.5 * np.linalg.slogdet(back @ back.T)[1] / np.log(2)
+def find_matches(
+    hierarchy: Hierarchy,
+    lost: Sequence[dict[str, Any]],
+    Z: Float[np.ndarray, "n D"],
+    labels: Int[np.ndarray, " n"],
+) -> list[list[int]]:
+    """Variables of different branches that are the same, where leaves enclose several others."""
+    if not lost or choose_map(hierarchy, Z.shape[1]) == "additive":
+        return []
+    rows, rng = _some_rows(labels)
+    maps, _ = fit_linear_maps(Z[rows], hierarchy, labels[rows], rng)
+    return match_variables(maps, lost, Z[rows], labels[rows])
+
+
+def _some_rows(labels: Int[np.ndarray, " n"]) -> tuple[Int[np.ndarray, " m"], np.random.Generator]:
+    """Rows that maps are fitted to, and the generator that has chosen them."""
+    rng, rows = np.random.default_rng(0), np.flatnonzero(labels >= 0)
+    return rows if len(rows) <= TREE.map_rows else np.sort(rng.choice(rows, TREE.map_rows, replace=False)), rng

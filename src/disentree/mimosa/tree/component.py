@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from disentree.mimosa.density.sheet import Sheet, residuals
-
-FLOAT_BITS = 24  # bits of a coordinate: the precision of a float
+from disentree.mimosa.density.sheet import Sheet
 
 
 @dataclass(frozen=True)
@@ -60,19 +58,16 @@ def describe(
     """The components of labeled points, and the bits per point for its label, its coordinates on its component and
     its distance from it. Points without a component cost all of their coordinates."""
     n, n_dims = Z.shape
-    components: list[Component] = []
-    bits = 0.0
+    places = [sheet.points for sheet in sheets]
+    components = components_of(Z, labels, core_labels, [s.dimension for s in sheets], parents, direct, places)
+    float_bits = np.finfo(np.float32).nmant + 1  # of a coordinate
     n_without = n - np.count_nonzero(labels >= 0)
-    for c, sheet in enumerate(sheets):
-        rows, core = np.flatnonzero(labels == c), np.flatnonzero(core_labels == c)
-        points = Z[rows] if len(rows) else sheet.points
-        place = _center_and_spread(points)
-        components.append(Component(sheet.dimension, rows, core, parents[c], *place, direct[c]))
-        if len(rows):
-            steps = np.maximum(residuals(sheet) * 2.0**FLOAT_BITS, 1.0)
+    bits = n_without * n_dims * float_bits + (n_without * -np.log2(n_without / n) if n_without else 0.0)
+    for sheet, component in zip(sheets, components, strict=True):
+        if component.size:
+            steps = np.maximum(sheet.residuals() * 2.0**float_bits, 1.0)
             across = (n_dims - sheet.dimension) * np.log2(steps).mean()
-            bits += len(rows) * (sheet.dimension * FLOAT_BITS + across - np.log2(len(rows) / n))
-    bits += n_without * n_dims * FLOAT_BITS + (n_without * -np.log2(n_without / n) if n_without else 0.0)
+            bits += component.size * (sheet.dimension * float_bits + across - np.log2(component.size / n))
     return components, float(bits / n)
 
 
@@ -83,19 +78,17 @@ def components_of(
     dimensions: Sequence[int],
     parents: Sequence[int | None],
     enclosed: Sequence[tuple[int, ...]],
+    places: Sequence[Float[np.ndarray, "_ D"]] | None = None,
 ) -> list[Component]:
-    """What can be said about each leaf; one without rows has its center at the origin."""
+    """What can be said about each leaf; one without rows is where its place is, or at the origin."""
     out = []
     for c, (dimension, parent) in enumerate(zip(dimensions, parents, strict=True)):
         rows, core = np.flatnonzero(labels == c), np.flatnonzero(core_labels == c)
-        points = Z[rows] if len(rows) else np.zeros((1, Z.shape[1]))
-        out.append(Component(dimension, rows, core, parent, *_center_and_spread(points), enclosed[c]))
+        points = Z[rows]
+        if not len(rows):
+            points = np.zeros((1, Z.shape[1])) if places is None else places[c]
+        center = points.mean(axis=0)
+        spread = np.linalg.svd(points - center, compute_uv=False) / np.sqrt(len(points))
+        spread = np.pad(spread, (0, points.shape[1] - len(spread)))
+        out.append(Component(dimension, rows, core, parent, center, spread, enclosed[c]))
     return out
-
-
-def _center_and_spread(
-    points: Float[np.ndarray, "m D"],
-) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, " D"]]:
-    center = points.mean(axis=0)
-    spread = np.linalg.svd(points - center, compute_uv=False) / np.sqrt(len(points))
-    return center, np.pad(spread, (0, points.shape[1] - len(spread)))

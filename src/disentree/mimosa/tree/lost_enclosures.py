@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from disentree.hierarchy import Hierarchy
@@ -19,45 +19,3 @@ def lost_enclosures(hierarchy: Hierarchy, parents: Sequence[Sequence[int]]) -> l
     pairs = ((i, parent) for i, own in enumerate(parents) for parent in own)
     lost = ((i, parent, lost_variables(hierarchy, i, parent)) for i, parent in pairs)
     return [{"component": i, "parent": p, "variables": variables} for i, p, variables in lost if variables]
-
-
-def lost_in_words(
-    hierarchy: Hierarchy,
-    lost: Sequence[dict[str, Any]],
-    matches: Sequence[Sequence[int]],
-    name_of: Callable[[int], str],
-) -> list[str]:
-    """Sentences about enclosures that a hierarchy does not hold.
-
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-    lost : list of dict
-        What `lost_enclosures` gave.
-    matches : list of list of int
-        Columns that are the same variable on different branches.
-    name_of : callable
-        How a path is called.
-
-    Returns
-    -------
-    list of str
-        One for each component that encloses more than the hierarchy shows, and one for each match.
-    """
-    out = []
-    for component in dict.fromkeys(one["component"] for one in lost):
-        others = [name_of(one["parent"]) for one in lost if one["component"] == component]
-        more = f"{name_of(component)} also encloses {_listed(others)}"
-        out.append(f"{_capital(more)}, which the tree cannot show: a branch of it grows from one leaf.")
-    for columns in matches:
-        names = _listed([hierarchy.variables[column].name for column in columns])
-        out.append(f"{names} are the same variable on different branches.")
-    return out
-
-
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
-
-
-def _listed(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -15,12 +15,7 @@ from jaxtyping import Float, Int
 
 from disentree.geometry.maps.linear_maps import LinearMaps
 from disentree.geometry.maps.matched import course, first_path, turned
-
-ALONG = 0.95  # share of the squared change, in deviations, that is one variable's: a turn of 13 degrees at most
-SOME = 0.25  # the same, for a variable that can be turned; with less it runs across
-MISSED = 0.3  # extent of a variable that may lie outside of the span of the enclosing leaf
-DEPENDENT = 0.05  # nats that codes may become more dependent by when a variable is turned
-BINS = 8  # of each of two variables, to measure that
+from disentree.mimosa.tree.constants import TREE
 
 
 def match_variables(
@@ -29,31 +24,15 @@ def match_variables(
     Y: Float[np.ndarray, "n r"],
     paths: Int[np.ndarray, " n"],
 ) -> list[list[int]]:
-    """Columns that are the same variable.
-
-    Parameters
-    ----------
-    maps : LinearMaps
-        Of the leaves.
-    lost : list of dict
-        Enclosures that the tree does not hold: component, parent and variables.
-    Y : array of shape (n, r)
-        Rows.
-    paths : array of int of shape (n,)
-        Their paths.
-
-    Returns
-    -------
-    list of list of int
-        A variable of an enclosing leaf, then those of enclosed leaves.
-    """
+    """Columns that are the same variable: one of an enclosing leaf, then those of enclosed leaves. From maps of
+    the leaves, enclosures that the tree does not hold (`lost_enclosures`), rows and their paths."""
     matches: dict[int, list[int]] = {}
     used: set[int] = set()
     for one in lost:
         outer, inner = one["component"], one["parent"]
         rows = Y[paths == outer]
         own = np.flatnonzero(maps.items.continuous[outer])
-        if len(rows) < 2 * BINS**2 or not len(own):
+        if len(rows) < 2 * TREE.bins**2 or not len(own):
             continue
         for column in one["variables"]:
             if column in used or column in matches:
@@ -62,13 +41,13 @@ def match_variables(
             codes = maps.encode(rows, np.full(len(rows), outer))[:, maps.items.columns[own]]
             change = np.square(found.slopes / np.maximum(codes.std(axis=0), 1e-300))
             shares = change / max(float(change.sum()), 1e-300)
-            if found.missed > MISSED or not change.sum() > 0:
+            if found.missed > TREE.some or not change.sum() > 0:
                 continue
             at = int(shares.argmax())
             reference = int(maps.items.columns[own[at]])
-            if shares[at] < ALONG or reference in used:
+            if shares[at] < TREE.alone or reference in used:
                 turn = _turn(maps, outer, shares, matches, used)
-                if turn is None or _more_dependent(codes, found.slopes, turn) > DEPENDENT:
+                if turn is None or _more_dependent(codes, found.slopes, turn) > TREE.turned:
                     continue
                 at, reference = turn, int(maps.items.columns[own[turn]])
             if first_path(maps, reference) == outer and reference not in matches:
@@ -87,7 +66,7 @@ def _turn(
     free = np.array([int(c) not in matches and int(c) not in used for c in columns])
     among = np.where(begins, shares, 0.0)
     at = int(among.argmax())
-    is_alone = among[at] >= ALONG * among.sum() and among[at] >= SOME
+    is_alone = among[at] >= TREE.alone * among.sum() and among[at] >= TREE.some
     return at if is_alone and begins[at] and free[at] else None
 
 
@@ -102,8 +81,8 @@ def _more_dependent(codes: Float[np.ndarray, "n d"], slopes: Float[np.ndarray, "
 
 def information(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> float:
     """Mutual information in nats of two variables, each in bins of equally many rows."""
-    ranks = [np.argsort(np.argsort(v, kind="stable"), kind="stable") * BINS // len(v) for v in (x, y)]
-    counts = np.zeros((BINS, BINS))
+    ranks = [np.argsort(np.argsort(v, kind="stable"), kind="stable") * TREE.bins // len(v) for v in (x, y)]
+    counts = np.zeros((TREE.bins, TREE.bins))
     np.add.at(counts, tuple(ranks), 1.0)
     p = counts / counts.sum()
     independent = p.sum(axis=1, keepdims=True) * p.sum(axis=0, keepdims=True)

@@ -8,8 +8,7 @@ never on together are options of one categorical. What is left beside each other
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -17,67 +16,25 @@ from scipy.special import gammaln
 
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.tree import Categorical, Continuous, Group
-from disentree.mimosa.tree.building import directly_enclosed
-
-INSIDE = 0.1  # exceptions to a rule between two switches, relative to what chance would give
-EXPECTED = 5.0  # exceptions that chance would give, for their absence to mean something
-RARE = 0.01  # the same as a share of all rows: rarer exceptions are not worth another shape of the tree
-DEPENDENT = 0.2  # of the bits of a choice that another one beside it tells, at most
-MISSING = 0.2  # share of the rows that combinations which do not occur would have by chance, at most
-OCCURS = 5  # rows of a combination that is no error
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A categorical of a product.
-
-    Attributes
-    ----------
-    switches : list of int
-        The one that is on under each option; -1 for the option under which none is.
-    below : list of list of Choice
-        What each option opens.
-    """
-
-    switches: list[int]
-    below: list[list[Choice]] = field(default_factory=list)
-
-    @property
-    def n_paths(self) -> int:
-        """Ways to choose."""
-        return sum(int(np.prod([choice.n_paths for choice in inner])) for inner in self.below)
+from disentree.mimosa.density.choices import Choice, all_choices
+from disentree.mimosa.tree.building import directly_enclosed, named, numbered
+from disentree.mimosa.tree.constants import TREE
 
 
 def arrange(on: Bool[np.ndarray, "n s"]) -> list[Choice]:
     """The choices of switches, from the rows in which each is on."""
-    n, s = on.shape
-    share = on.mean(axis=0)
-    both = on.T.astype(float) @ on
-    expected = n * np.outer(share, share)
-    without = both.diagonal()[:, None] - both  # row: on, column: off
-    chance = n * np.outer(share, 1 - share)
-    fewest = max(EXPECTED, RARE * n)
-    needs = (chance >= fewest) & (without <= INSIDE * chance)
-    never = (expected >= fewest) & (both <= INSIDE * expected)
-    parent = np.full(s, -1)
-    for i in range(s):
-        above = [j for j in np.flatnonzero(needs[i]) if j != i and (share[j] > share[i] or not needs[j, i])]
-        if above:
-            parent[i] = min(above, key=lambda j: (share[j], j))
+    n, share = len(on), on.mean(axis=0)
+    fewest = max(TREE.expected, TREE.rare * n)
+    parent = parents_of(on, fewest)
+    both, expected = on.T.astype(float) @ on, n * np.outer(share, share)
+    never = (expected >= fewest) & (both <= TREE.inside * expected)
 
     def choices(siblings: Sequence[int]) -> list[Choice]:
-        groups: list[list[int]] = []
-        for i in sorted(siblings, key=lambda i: (-share[i], i)):
-            own = [g for g in groups if all(never[i, j] for j in g)]
-            if own:
-                own[0].append(i)
-            else:
-                groups.append([i])
         out = []
-        for group in groups:
+        for group in alternatives(sorted(siblings, key=lambda i: (-share[i], i)), lambda i, j: bool(never[i, j])):
             rows = on[:, parent[group[0]]] if parent[group[0]] >= 0 else np.ones(n, bool)
             none = (rows & ~on[:, group].any(axis=1)).sum()
-            options = ([-1] if none > INSIDE * rows.sum() * np.prod(1 - share[group]) else []) + sorted(group)
+            options = ([-1] if none > TREE.inside * rows.sum() * np.prod(1 - share[group]) else []) + sorted(group)
             below = [choices(np.flatnonzero(parent == i).tolist()) if i >= 0 else [] for i in options]
             out.append(Choice(options, below))
         return sorted(out, key=lambda choice: max(choice.switches))
@@ -85,11 +42,40 @@ def arrange(on: Bool[np.ndarray, "n s"]) -> list[Choice]:
     return choices(np.flatnonzero(parent < 0).tolist())
 
 
+def parents_of(on: Bool[np.ndarray, "n s"], fewest: float) -> Int[np.ndarray, " s"]:
+    """For each switch the rarest one that it needs: without which it is hardly ever on, though chance would give
+    at least so many such rows; -1 for none."""
+    share = on.mean(axis=0)
+    both = on.T.astype(float) @ on
+    without = both.diagonal()[:, None] - both  # row: on, column: off
+    chance = len(on) * np.outer(share, 1 - share)
+    needs = (chance >= fewest) & (without <= TREE.inside * chance)
+    parent = np.full(on.shape[1], -1)
+    for i in range(on.shape[1]):
+        above = [j for j in np.flatnonzero(needs[i]) if j != i and (share[j] > share[i] or not needs[j, i])]
+        if above:
+            parent[i] = min(above, key=lambda j: (share[j], j))
+    return parent
+
+
+def alternatives(switches: Sequence[int], never: Callable[[int, int], bool]) -> list[list[int]]:
+    """Switches that are options of one choice, since any two of them are never on together; those that go with
+    others are alone. The first choice that a switch fits in is its own."""
+    groups: list[list[int]] = []
+    for i in switches:
+        own = next((group for group in groups if all(never(i, j) for j in group)), None)
+        if own is None:
+            groups.append([i])
+        else:
+            own.append(i)
+    return groups
+
+
 def is_product(choices: Sequence[Choice]) -> bool:
     """Whether there are choices beside each other, and each of them can be off.
 
-    A choice of which one option must be taken is no question of yes or no, but a fork: what is beside it is told
-    below each of its options, which makes a tree of all.
+    Where one option is always taken, a choice is a split and not a switch: what is beside it is below each of its
+    options, which makes a tree of all.
     """
     groups = [choices, *(inner for choice in all_choices(choices) for inner in choice.below)]
     beside = [group for group in groups if len(group) > 1]
@@ -110,7 +96,7 @@ def are_independent(choices: Sequence[Choice], on: Bool[np.ndarray, "n s"]) -> b
         values = [taken(choice, rows) for choice in group]
         for a, b in itertools.combinations(values, 2):
             alone, other, both = _entropy(a), _entropy(b), _entropy(a * (on.shape[1] + 2) + b)
-            if alone + other - both > DEPENDENT * min(alone, other):
+            if alone + other - both > TREE.dependent * min(alone, other):
                 return False
         inner = [
             (below, rows & on[:, i]) for c in group for i, below in zip(c.switches, c.below, strict=True) if i >= 0
@@ -128,40 +114,24 @@ def _entropy(values: Int[np.ndarray, " m"]) -> float:
 def hierarchy_of(
     choices: Sequence[Choice], base: int, sizes: Sequence[int]
 ) -> tuple[Hierarchy, Bool[np.ndarray, "p s"]]:
-    """The hierarchy of some choices, and for each of its paths the switches that are on.
-
-    Parameters
-    ----------
-    choices : sequence of Choice
-    base : int
-        Variables that all rows have.
-    sizes : sequence of int
-        Variables that each switch adds.
-    """
-    names = {"z": 0, "c": 0}
-    opened: list[tuple[list[int], int]] = []  # the switches of each categorical, in the order of columns
-
-    def fresh(letter: str) -> str:
-        names[letter] += 1
-        return f"{letter}{names[letter]}"
+    """The hierarchy of some choices, and for each of its paths the switches that are on; all rows have `base`
+    variables, and each switch adds some (`sizes`)."""
 
     def group(count: int, inner: Sequence[Choice], name: str) -> Group:
-        variables: list[Continuous | Categorical] = [Continuous(fresh("z")) for _ in range(count)]
+        variables: list[Continuous | Categorical] = [Continuous("z")] * count
         for choice in inner:
-            called = fresh("c")
-            opened.append((choice.switches, len(opened)))
             several = len([i for i in choice.switches if i >= 0]) > 1
             titles = itertools.count(1)
             options = [
                 group(sizes[i], below, f"on {next(titles)}" if several else "on") if i >= 0 else Group((), "off")
                 for i, below in zip(choice.switches, choice.below, strict=True)
             ]
-            variables.append(Categorical(called, tuple(options)))
+            variables.append(Categorical("c", tuple(options)))
         return Group(tuple(variables), name)
 
-    hierarchy = Hierarchy(group(base, choices, ""))
+    hierarchy = Hierarchy(named(group(base, choices, ""), numbered()))
     columns = [v.index for v in hierarchy.variables if v.kind == "categorical"]
-    switches = {column: options for column, (options, _) in zip(columns, opened, strict=True)}
+    switches = {column: choice.switches for column, choice in zip(columns, all_choices(choices), strict=True)}
     on = np.zeros((len(hierarchy.paths), len(sizes)), bool)
     for path in hierarchy.paths:
         for column, option in path.choices:
@@ -218,9 +188,9 @@ def saved_by_product(
     counts = np.bincount(cells[cells >= 0], minlength=len(paths))
     n = int(counts.sum())
     chance = expected_shares(choices, on, paths)
-    occurs = counts >= np.maximum(OCCURS, INSIDE * n * chance)
+    occurs = counts >= np.maximum(TREE.expected, TREE.inside * n * chance)
     there = np.flatnonzero(occurs)
-    if n < 2 or len(there) < 2 or chance[~occurs].sum() > MISSING:
+    if n < 2 or len(there) < 2 or chance[~occurs].sum() > TREE.dependent:
         return 0.0
     a_number = 0.5 * np.log2(n)
     entropy = -(counts[there] * np.log2(counts[there] / n)).sum()
@@ -237,11 +207,6 @@ def saved_by_product(
     return float(variables + saturated - min(factorized, saturated + listed))
 
 
-def all_choices(choices: Sequence[Choice]) -> list[Choice]:
-    """Choices and those that they open."""
-    return [choice for top in choices for choice in (top, *all_choices([c for inner in top.below for c in inner]))]
-
-
 def direct_parents(hierarchy: Hierarchy) -> list[tuple[int, ...]]:
     """For each path of a product those that it encloses, without another between: they have some of its variables
     and no others. Those with most of them come first."""
@@ -254,42 +219,16 @@ def direct_parents(hierarchy: Hierarchy) -> list[tuple[int, ...]]:
     return directly_enclosed(np.broadcast_to(-sizes[:, None].astype(float), inside.shape), inside)
 
 
-@dataclass(frozen=True)
-class Factored:
-    """Leaves as combinations of a product.
-
-    Attributes
-    ----------
-    hierarchy : Hierarchy
-    leaf_of : array of shape (paths,)
-        The leaf of each path, -1 for combinations without one.
-    saved : float
-        Bits that this saves over a tree of the leaves, on all rows together.
-    """
-
-    hierarchy: Hierarchy
-    leaf_of: Int[np.ndarray, " paths"]
-    saved: float
-
-
 def factored_leaves(
     dimensions: Sequence[int], encloses: Bool[np.ndarray, "k k"], labels: Int[np.ndarray, " n"], n_dims: int
-) -> Factored | None:
-    """Leaves as a product, if which of them encloses which is that of one; None if not.
+) -> tuple[Hierarchy, Int[np.ndarray, " paths"]] | None:
+    """Leaves as a product, if which of them encloses which (entry [low, high]: `high` does `low`) is that of one:
+    its hierarchy, and the leaf of each path, -1 for combinations without one. None if not. `labels` are the leaves
+    of rows, which have `n_dims` coordinates.
 
     A leaf that encloses others has the switches on that any of these has on, and one more if it has more
     dimensions than they account for. That needs no straight lines: where leaves are curved, their dimensions and
     what they enclose still tell.
-
-    Parameters
-    ----------
-    dimensions : sequence of int
-    encloses : array of shape (k, k)
-        Entry [low, high]: whether `high` encloses `low`.
-    labels : array of shape (n,)
-        The leaf of each row.
-    n_dims : int
-        Coordinates of a row.
     """
     k = len(dimensions)
     order = sorted(range(k), key=lambda c: dimensions[c])
@@ -323,4 +262,4 @@ def factored_leaves(
         return None
     leaf_of = np.full(len(paths), -1)
     leaf_of[path_of] = np.arange(k)
-    return Factored(hierarchy, leaf_of, saved)
+    return hierarchy, leaf_of

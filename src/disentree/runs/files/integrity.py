@@ -27,17 +27,7 @@ def record_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
 
 
 def problem_of_file(folder: Path, name: str, checksum: str | None) -> str | None:
-    """What is wrong with a file that a finished stage wrote; None if nothing is.
-
-    Parameters
-    ----------
-    folder : Path
-        The run folder.
-    name : str
-        The file.
-    checksum : str or None
-        The SHA-256 that was recorded; None in runs of older versions, which recorded none.
-    """
+    """What is wrong with a file that a finished stage wrote, whose SHA-256 was recorded; None if nothing is."""
     path = folder / name
     try:
         mode = path.stat().st_mode
@@ -48,7 +38,7 @@ def problem_of_file(folder: Path, name: str, checksum: str | None) -> str | None
     if not stat.S_ISREG(mode):
         return "is not a file"
     if checksum is None:
-        return None if path.stat().st_size else "is empty"
+        return "has no checksum in stages.json"
     return None if sha256_of(path) == checksum else "is damaged: its checksum differs"
 
 

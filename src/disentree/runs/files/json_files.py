@@ -60,7 +60,7 @@ def sealed(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_sealed(path: Path) -> Any:
-    """What a JSON file that was sealed holds; files of older versions are not, and are taken as they are."""
+    """What a JSON file that was sealed holds; one without a seal is not ours, and told by its content."""
     value = read_json(path)
     if isinstance(value, dict) and SEAL in value and value.pop(SEAL) != _checksum(value):
         raise UserError(f"{path} is damaged: its checksum differs")

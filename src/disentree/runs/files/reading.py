@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
-from disentree.datasets.images import image_files, look_at_images, read_image
-from disentree.datasets.table_files import open_table
-from disentree.datasets.tables import with_numbers
-from disentree.datasets.wording import some_of
+from disentree.datasets.files.images import image_files, look_at_images, read_image
+from disentree.datasets.files.table_files import open_table
+from disentree.datasets.files.tables import with_numbers
+from disentree.datasets.files.wording import some_of
 from disentree.errors import UserError
 from disentree.tables import Codec, Column, Schema
 from disentree.tables.kinds import as_numbers
@@ -152,8 +152,6 @@ def _archived_blocks(path: Path, about: dict[str, Any], step: int) -> Iterator[n
 
 def _table_blocks(path: Path, about: dict[str, Any], step: int, keep: Collection[str]) -> Iterator[Block]:
     """The run's features of a table, by the same reader that training used."""
-    if about.get("table") is None and about["feature_names"]:
-        raise UserError("the run is too old to know what its columns are: run it again to apply it")
     for frame in frame_blocks(path, about, step, keep):
         X = features_of(frame, about, path)
         _check_shape(X.shape, about, path)

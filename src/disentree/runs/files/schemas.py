@@ -8,6 +8,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, PositiveInt, model_validator
 
+# Names of files that several modules read.
+LEAVES, MAP, EXPLANATION, NAMES, STABILITY = (
+    "leaves.json", "map.npz", "explanation.json", "names.json", "stability.json",
+)  # fmt: skip
+
 Seconds = Annotated[FiniteFloat, Field(ge=0)]
 Score = FiniteFloat | None  # None for one that is not finite
 
@@ -22,8 +27,8 @@ class StageRecord(_Schema):
     """A finished stage in ``stages.json``."""
 
     seconds: Seconds
-    cpu_seconds: Seconds | None = None  # of this process, since it began or continued; none in older runs
-    files: dict[str, str] = {}  # by name: the SHA-256 of its content; none in runs of older versions
+    cpu_seconds: Seconds  # of this process, since it began or continued
+    files: dict[str, str]  # by name: the SHA-256 of its content
 
 
 class DataDescription(_Schema):
@@ -33,25 +38,19 @@ class DataDescription(_Schema):
     kind: Literal["table", "series", "images"]
     n_rows: NonNegativeInt
     shape: Annotated[list[PositiveInt], Field(min_length=1, max_length=3)]
-    dtype: str = "float64"
+    dtype: str
     policy: list[str]
     feature_names: list[str]
-    table: dict[str, Any] | None = None  # what the columns of a table are; None in runs of older versions
+    table: dict[str, Any] | None = None  # what the columns of a table are
     columns: list[NonNegativeInt] | None = None
     n_columns: PositiveInt | None = None
     center: list[FiniteFloat] | None = None
     scale: list[FiniteFloat] | None = None
 
-    @model_validator(mode="before")
-    @classmethod
-    def _rename(cls, values: Any) -> Any:
-        if isinstance(values, dict) and "centre" in values:  # an older name
-            values = {**values, "center": values["centre"]}
-            del values["centre"]
-        return values
-
     @model_validator(mode="after")
     def _lengths_agree(self) -> DataDescription:
+        if self.kind == "table" and self.table is None:
+            raise ValueError("it does not say what the columns are")
         if (self.center is None) != (self.scale is None):
             raise ValueError("center and scale must be given together")
         width = self.shape[0]
@@ -77,8 +76,8 @@ class _Candidate(_Schema):
     dimensions: list[NonNegativeInt]
     bits: FiniteFloat
     seconds: Seconds
-    why_not: str = ""  # not in runs of older versions, as the next
-    branches: NonNegativeInt | None = None
+    why_not: str = ""
+    branches: NonNegativeInt | None = None  # of tables with empty cells
 
 
 class _Lost(_Schema):
@@ -93,12 +92,11 @@ class StructureDescription(_Schema):
     source: Literal["mimosa", "mimosa-paper", "true", "given"] = Field(alias="from")
     summary: str = ""
     description_length: Score = None
-    candidates: list[_Candidate] = []  # none in runs of older versions, and with the paper's MIMOSA
+    candidates: list[_Candidate] = []  # none with the paper's MIMOSA
     saved_bits: Score = None
     saved_bits_doubt: Score = None
-    verdict: str = ""  # not in runs of older versions
     timings: dict[str, Seconds] = {}
-    lost: list[_Lost] = []  # no list in runs of older versions, as those below
+    lost: list[_Lost] = []
     matches: list[list[NonNegativeInt]] = []
 
 
@@ -111,13 +109,6 @@ class _Factor(_Schema):
     factor: str
     score: FiniteFloat
     matches: list[_Match]
-
-
-class _Leaf(_Schema):
-    path: str
-    dimension: NonNegativeInt
-    n_rows: NonNegativeInt
-    share: FiniteFloat
 
 
 class _Dependence(_Schema):
@@ -138,7 +129,6 @@ class Metrics(_Schema):
     notes: list[str]
     warnings: list[str] = []
     dependence: list[_Dependence]
-    leaves: list[_Leaf]
     estimator: str | None = None
 
     @model_validator(mode="after")
@@ -204,7 +194,6 @@ class LeafProfiles(_Schema):
     n_rows: PositiveInt
     columns: list[_ProfileColumn]
     leaves: list[_LeafProfile]
-    variables: list[_ExplainedVariable] = []
 
     @model_validator(mode="after")
     def _columns_exist(self) -> LeafProfiles:
@@ -212,6 +201,13 @@ class LeafProfiles(_Schema):
         if places and max(places) >= len(self.columns):
             raise ValueError(f"there is no column {max(places)}")
         return self
+
+
+class NamesFile(_Schema):
+    """``names.json``: shown names, by the names in ``hierarchy.json``."""
+
+    variables: dict[str, str] = {}
+    options: dict[str, dict[str, str]] = {}
 
 
 class _Rule(_Schema):
@@ -246,14 +242,13 @@ class ExplanationFile(_Schema):
     splits: list[_Split] = []
     leaves: list[_ExplainedLeaf] = []
     variables: list[_ExplainedVariable] = []
-    factors: list[_ExplainedFactor] = []  # not in runs of older versions
-    lost: list[str] = []  # not in runs of older versions
+    factors: list[_ExplainedFactor] = []
+    lost: list[str] = []
 
 
 class _Support(_Schema):
     path: NonNegativeInt
     support: Annotated[FiniteFloat, Field(ge=0, le=1)] | None = None
-    dimensions: dict[str, NonNegativeInt] = {}
 
 
 class _BranchSupport(_Schema):
@@ -276,7 +271,7 @@ class StabilityFile(_Schema):
     verdict: str = ""
     components: list[_Support] = []
     branches: list[_BranchSupport] = []
-    factors: list[_FactorSupport] = []  # not in runs of older versions
+    factors: list[_FactorSupport] = []
 
 
 ROWS, LABELS = ("train", "test", "rows"), ("labels", "core_labels", "test_labels", "paths")
@@ -285,19 +280,8 @@ ROWS, LABELS = ("train", "test", "rows"), ("labels", "core_labels", "test_labels
 def problem_of_arrays(
     arrays: Mapping[str, np.ndarray], *, n_rows: int, n_paths: int, shape: tuple[int, ...]
 ) -> str | None:
-    """What is wrong with arrays of ``labels.npz`` or ``samples.npz``; None if nothing is.
-
-    Parameters
-    ----------
-    arrays : mapping of str to array
-        Those that were read, by name.
-    n_rows : int
-        Rows of the data.
-    n_paths : int
-        Paths of the hierarchies that labels may be of.
-    shape : tuple of int
-        Shape of a row.
-    """
+    """What is wrong with arrays of ``labels.npz`` or ``samples.npz``, for so many rows and paths and rows of a
+    shape; None if nothing is."""
     for name, array in arrays.items():
         if name in (*ROWS, *LABELS):
             low, high = (0, n_rows) if name in ROWS else (-1, n_paths)

@@ -7,13 +7,12 @@ run's data by column, `Shown` says how a cell is written.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from disentree.datasets import UserData
-from disentree.tables import Codec, Column, Schema
+from disentree.tables import Codec, Column
 from disentree.tables.dates import DAY
 from disentree.tables.kinds import as_numbers
 
@@ -23,39 +22,16 @@ DIGITS = 4  # of a number that is shown
 
 @dataclass(frozen=True)
 class Shown:
-    """How the cells of a column are written.
-
-    Attributes
-    ----------
-    name : str
-        Of the column.
-    kind : {"number", "integer", "date", "category"}
-        What its cells are.
-    levels : tuple of str, default=()
-        The values of a category; a cell is the place of one of them.
-    empty : str, default="empty"
-        How an empty cell is written.
-    """
+    """How the cells of a column are written."""
 
     name: str
-    kind: str
-    levels: tuple[str, ...] = ()
+    kind: str  # "number", "integer", "date" or "category"
+    levels: tuple[str, ...] = ()  # of a category; a cell is the place of one of them
     empty: str = "empty"
 
     def text(self, value: float | None) -> str:
-        """A cell as text.
+        """A cell as text: a number in the units of the column, the place of a level, None or NaN if it is empty.
 
-        Parameters
-        ----------
-        value : float or None
-            A number in the units of the column, the place of a level, or None or NaN for an empty cell.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
         >>> Shown("sex", "category", ("f", "m")).text(1.0), Shown("mass", "number").text(3214.56)
         ('m', '3215')
         """
@@ -69,36 +45,14 @@ class Shown:
 
     @classmethod
     def of(cls, column: Column) -> Shown:
-        """How a column of a schema is written.
-
-        Parameters
-        ----------
-        column : Column
-
-        Returns
-        -------
-        Shown
-        """
+        """How a column of a schema is written."""
         kind = "category" if column.is_categorical else column.kind
         return cls(column.name, kind, column.levels, EMPTY.get(column.empty, "empty"))
 
 
 def number_text(value: float, whole: bool = False) -> str:
-    """A number with four digits, as people write it.
+    """A finite number with four digits, as people write it; `whole` without decimals.
 
-    Parameters
-    ----------
-    value : float
-        A finite number.
-    whole : bool, default=False
-        Whether it is always written without decimals.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
     >>> number_text(0.123456), number_text(12345.6), number_text(1e-7), number_text(3.7, whole=True)
     ('0.1235', '12,346', '1e-07', '4')
     """
@@ -111,19 +65,9 @@ def number_text(value: float, whole: bool = False) -> str:
 
 
 def table_of(data: UserData, codec: Codec | None = None) -> tuple[list[Shown], Float[np.ndarray, "n c"]]:
-    """The columns in use and their cells.
+    """The columns of a table in use and their cells: places among the levels for categories, NaN where empty.
 
-    Parameters
-    ----------
-    data : UserData
-        A table.
-    codec : Codec, optional
-        What was learned about its columns; what an empty cell means is known from it.
-
-    Returns
-    -------
-    tuple of a list of Shown and an array of shape (n, c)
-        Places among the levels for categories; NaN where a cell is empty.
+    What an empty cell means is known from `codec`, what was learned about the columns.
     """
     codec = codec or data.codec
     if codec is not None:
@@ -133,34 +77,3 @@ def table_of(data: UserData, codec: Codec | None = None) -> tuple[list[Shown], F
     assert data.schema is not None
     used = [column for column in data.schema.columns if column.used]
     return [Shown.of(c) for c in used], np.stack([as_numbers(data.frame[c.name]) for c in used], axis=1)
-
-
-def codec_of(about: dict[str, Any] | None) -> Codec | None:
-    """The codec of a table that has one, from ``data.json``: a table of plain numbers has none.
-
-    Parameters
-    ----------
-    about : dict or None
-        What ``data.json`` says under "table".
-
-    Returns
-    -------
-    Codec or None
-    """
-    return None if about is None or "flags" not in about else Codec.from_dict(about)
-
-
-def schema_of(about: dict[str, Any] | None) -> Schema | None:
-    """The schema of a table, from ``data.json``.
-
-    Parameters
-    ----------
-    about : dict or None
-        What ``data.json`` says under "table".
-
-    Returns
-    -------
-    Schema or None
-        None for data that is no table, and in runs of older versions.
-    """
-    return None if about is None else Schema.from_dict(about)

@@ -14,19 +14,7 @@ SIDE = 64  # pixels that a small image is enlarged towards
 
 
 def leaf_examples(X: Shaped[np.ndarray, "m h w ..."], paths: Int[np.ndarray, " m"]) -> dict[int, str]:
-    """By path, a row of its images as the address of a PNG.
-
-    Parameters
-    ----------
-    X : array of shape (m, h, w) or (m, h, w, c)
-        Some images.
-    paths : array of shape (m,)
-        The path of each, -1 for none.
-
-    Returns
-    -------
-    dict of int to str
-    """
+    """By path, a row of its images as the address of a PNG; `paths` is the path of each, -1 for none."""
     high = max(1.0, float(X.max())) if X.dtype != np.uint8 else 255.0
     out = {}
     for path in np.unique(paths[paths >= 0]).tolist():

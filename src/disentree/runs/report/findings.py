@@ -11,13 +11,13 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import ValidationError
+
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.explain.explanation import NOTHING_TELLS
-from disentree.runs.files.schemas import ExplanationFile, StabilityFile
+from disentree.mimosa.explain.sentences import no_reason_sentence
+from disentree.runs.files.schemas import EXPLANATION, NAMES, STABILITY, ExplanationFile, NamesFile, StabilityFile
 from disentree.runs.run import Run
-from disentree.runs.steps.reasons import EXPLANATION, NAMES, read_names
-from disentree.runs.steps.stability import STABILITY
 
 log = logging.getLogger(__name__)
 
@@ -30,92 +30,33 @@ YES_NO = {"yes": "with {}", "no": "no {}"}
 
 @dataclass(frozen=True)
 class Findings:
-    """Names, reasons and support of the parts of a tree.
+    """Names, reasons and support of the parts of a tree. Options are known by the names of categorical and
+    option."""
 
-    Attributes
-    ----------
-    hierarchy : Hierarchy
-        The tree, with the names in ``hierarchy.json``.
-    variables : dict of str to str
-        Shown names of variables, where they say something.
-    options : dict of (str, str) to str
-        Shown names of options, by the names of the categorical and of the option.
-    reasons : dict of (str, str) to dict
-        What ``explanation.json`` says of the same options.
-    leaves : dict of int to str
-        What is free on a path, in a sentence.
-    moves : dict of str to dict
-        What ``explanation.json`` says of variables.
-    support : dict of int to float
-        How often the leaf of a path came back, from 0 to 1.
-    branch_support : dict of (str, str) to float
-        How often a branch came back, by the names of the categorical and of the option.
-    stability : dict
-        ``stability.json``; empty if there is none.
-    factors : dict of str to dict
-        What ``explanation.json`` says of independent choices, by the name of the categorical.
-    lost : list of str
-        What the tree does not show, in sentences.
-    """
-
-    hierarchy: Hierarchy
-    variables: dict[str, str] = field(default_factory=dict)
-    options: dict[tuple[str, str], str] = field(default_factory=dict)
-    reasons: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
-    leaves: dict[int, str] = field(default_factory=dict)
-    moves: dict[str, dict[str, Any]] = field(default_factory=dict)
-    support: dict[int, float] = field(default_factory=dict)
+    hierarchy: Hierarchy  # with the names in hierarchy.json
+    variables: dict[str, str] = field(default_factory=dict)  # shown names, where they say something
+    options: dict[tuple[str, str], str] = field(default_factory=dict)  # shown names
+    reasons: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)  # as in explanation.json
+    leaves: dict[int, str] = field(default_factory=dict)  # what is free on a path, in a sentence
+    moves: dict[str, dict[str, Any]] = field(default_factory=dict)  # of variables, as in explanation.json
+    support: dict[int, float] = field(default_factory=dict)  # how often the leaf of a path came back, from 0 to 1
     branch_support: dict[tuple[str, str], float] = field(default_factory=dict)
-    stability: dict[str, Any] = field(default_factory=dict)
-    factors: dict[str, dict[str, Any]] = field(default_factory=dict)
-    lost: list[str] = field(default_factory=list)
+    stability: dict[str, Any] = field(default_factory=dict)  # stability.json; empty if there is none
+    factors: dict[str, dict[str, Any]] = field(default_factory=dict)  # independent choices, as in explanation.json
+    lost: list[str] = field(default_factory=list)  # what the tree does not show, in sentences
 
     def factor_support(self, name: str) -> float | None:
-        """How often an independent choice came back.
-
-        Parameters
-        ----------
-        name : str
-            Of the categorical, in the hierarchy.
-
-        Returns
-        -------
-        float or None
-            None if it was not measured, or is not independent of others.
-        """
+        """How often an independent choice came back; None if it was not measured, or depends on others."""
         return next((f["support"] for f in self.stability.get("factors", ()) if f["name"] == name), None)
 
     def reason(self, categorical: str, option: str) -> str:
-        """Why rows are on a branch, in a sentence.
-
-        Parameters
-        ----------
-        categorical, option : str
-            Their names in the hierarchy.
-
-        Returns
-        -------
-        str
-            Empty if nothing is known, or if no column tells it from its siblings.
-        """
+        """Why rows are on a branch, in a sentence; empty if nothing is known, or no column tells it from its
+        siblings."""
         text = self.reasons.get((categorical, option), {}).get("text", "")
-        return "" if text == NOTHING_TELLS else text
+        return "" if text == no_reason_sentence() else text
 
     def option_support(self, categorical: int, option: int) -> float | None:
-        """How often a branch came back.
-
-        Parameters
-        ----------
-        categorical : int
-            Column of the categorical.
-        option : int
-            The option.
-
-        Returns
-        -------
-        float or None
-            That of the branch, else of the only leaf behind it; None if it was not measured.
-        """
+        """How often a branch came back, else the only leaf behind it; None if it was not measured."""
         variable = self.hierarchy.variables[categorical]
         key = (variable.name, variable.options[option])
         if key in self.branch_support:
@@ -124,18 +65,7 @@ class Findings:
         return self.support.get(behind[0]) if len(behind) == 1 else None
 
     def option_name(self, categorical: str, option: str) -> str:
-        """How an option is shown.
-
-        Parameters
-        ----------
-        categorical, option : str
-            Their names in the hierarchy.
-
-        Returns
-        -------
-        str
-            The name that was given, else one without jargon.
-        """
+        """How an option is shown: by the name that was given, else by one without jargon."""
         if found := self.options.get((categorical, option)):
             return found
         if match := GENERIC_OPTION.fullmatch(option):
@@ -145,65 +75,22 @@ class Findings:
         return PLAIN_OPTIONS.get(option, option)
 
     def variable_name(self, name: str) -> str:
-        """How a variable is shown; its own name if none was given.
-
-        Parameters
-        ----------
-        name : str
-            Its name in the hierarchy.
-
-        Returns
-        -------
-        str
-        """
+        """How a variable is shown; its own name if none was given."""
         return self.variables.get(name, name)
 
     def says_something(self, name: str) -> bool:
-        """Whether a variable has a name that tells what it is.
-
-        Parameters
-        ----------
-        name : str
-            Its name in the hierarchy.
-
-        Returns
-        -------
-        bool
-        """
+        """Whether a variable has a name that tells what it is."""
         return name in self.variables or not GENERIC_VARIABLE.fullmatch(name)
 
     def is_still(self, name: str, path: int | None = None) -> bool:
-        """Whether a variable moves no column of a table.
-
-        Parameters
-        ----------
-        name : str
-            Its name in the hierarchy.
-        path : int, default=None
-            On which path; None for the one that most of its rows are on.
-
-        Returns
-        -------
-        bool
-            False if that is not known.
-        """
+        """Whether a variable moves no column of a table on a path, or on the one that most of its rows are on;
+        False if that is not known."""
         about = self.moves.get(name, {})
         about = next((there for there in about.get("on", ()) if there["path"] == path), about)
         return not about.get("moves") and "moves no column" in about.get("text", "")
 
     def path_name(self, path: int) -> str:
-        """How a leaf is shown: the names of its options.
-
-        Parameters
-        ----------
-        path : int
-            Its index.
-
-        Returns
-        -------
-        str
-            "all rows" if the tree has no branches.
-        """
+        """How a leaf is shown: the names of its options, or "all rows"."""
         variables = self.hierarchy.variables
         told = []
         for c, k in self.hierarchy.paths[path].choices:
@@ -216,12 +103,7 @@ class Findings:
         return ", ".join(told) or "all rows"
 
     def shown_hierarchy(self) -> Hierarchy:
-        """The tree with the names that are shown.
-
-        Returns
-        -------
-        Hierarchy
-        """
+        """The tree with the names that are shown."""
         tree = self.hierarchy.to_dict()
 
         def visit(variables: list[dict[str, Any]]) -> None:
@@ -237,28 +119,14 @@ class Findings:
 
 
 def read_findings(run: Run, hierarchy: Hierarchy) -> Findings:
-    """Names, reasons and support of a run's tree.
-
-    Parameters
-    ----------
-    run : Run
-        The run.
-    hierarchy : Hierarchy
-        The model's tree. Files about another tree are not read: flat models have their own.
-
-    Returns
-    -------
-    Findings
-    """
+    """Names, reasons and support of the tree of a run's model. Files about another tree are not read: flat models
+    have their own."""
     if hierarchy != run.hierarchy:
         return Findings(hierarchy)
     hierarchy = run.hierarchy  # trees are equal whatever their names
     explained = run.read_optional(EXPLANATION, ExplanationFile) or {}
     stability = run.read_optional(STABILITY, StabilityFile) or {}
-    try:
-        given = read_names(run)
-    except UserError as error:  # a user has written it: no command makes it again
-        raise UserError(str(error).replace(run.advice, "correct it, or remove it")) from None
+    given = read_names(run)
     reasons = {(s["categorical"], s["option"]): s for s in explained.get("splits", ())}
     moves = {v["name"]: v for v in explained.get("variables", ())}
     _check_names(run, given, hierarchy)
@@ -282,6 +150,19 @@ def read_findings(run: Run, hierarchy: Hierarchy) -> Findings:
         {f["name"]: f for f in explained.get("factors", ())},
         list(explained.get("lost", ())),
     )
+
+
+def read_names(run: Run) -> dict[str, Any]:
+    """The names in ``names.json``, by the names in ``hierarchy.json``; none if there is no such file."""
+    if not (run.folder / NAMES).is_file():
+        return {"variables": {}, "options": {}}
+    try:
+        return NamesFile.model_validate(run.read_json(NAMES)).model_dump()
+    except ValidationError:
+        form = '{"variables": {"c1": "garage"}, "options": {"c1": {"branch1": "no garage"}}}'
+        raise UserError(f"{run.folder / NAMES} must be of the form {form}, with names as text") from None
+    except UserError as error:  # a user has written it: no command makes it again
+        raise UserError(str(error).replace(run.advice, "correct it, or remove it")) from None
 
 
 def _check_names(run: Run, given: dict[str, Any], hierarchy: Hierarchy) -> None:

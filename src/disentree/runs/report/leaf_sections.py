@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from disentree.mimosa.explain.verdict import HALF
+from disentree.mimosa.explain.verdict import came_back
 from disentree.runs.report.columns import Shown
 from disentree.runs.report.findings import Findings
 from disentree.runs.report.profiles import FEW_VALUES
@@ -22,21 +22,8 @@ LITTLE = 0.03  # part of a column's range below which a variable hardly moves it
 
 
 def leaf_sections(profiles: dict[str, Any], findings: Findings, n_rows: int) -> list[dict[str, Any]]:
-    """What the template needs about each leaf, in the order of the tree.
-
-    Parameters
-    ----------
-    profiles : dict
-        ``leaves.json``.
-    findings : Findings
-        Names, reasons and support.
-    n_rows : int
-        Rows that shares are of.
-
-    Returns
-    -------
-    list of dict
-    """
+    """What the template needs about each leaf of ``leaves.json``, in the order of the tree; shares are of
+    `n_rows`."""
     columns = [Shown(c["name"], c["kind"], tuple(c["levels"]), c["empty"]) for c in profiles["columns"]]
     found = [leaf for leaf in profiles["leaves"] if _is_known(leaf, findings)]
     largest = sorted(range(len(found)), key=lambda i: -found[i]["n_rows"])[:SHOWN_LEAVES]
@@ -55,7 +42,7 @@ def leaf_sections(profiles: dict[str, Any], findings: Findings, n_rows: int) -> 
                 "share": leaf["n_rows"] / max(1, n_rows),
                 "n_rows": leaf["n_rows"],
                 "support": support,
-                "weak": support is not None and support < HALF,
+                "weak": support is not None and not came_back(support),
                 "open": i in opened,
                 "text": "" if path is None else findings.leaves.get(path, ""),
                 "columns": rows[:SHOWN_COLUMNS],
@@ -72,19 +59,7 @@ def leaf_sections(profiles: dict[str, Any], findings: Findings, n_rows: int) -> 
 
 def shared_variables(profiles: dict[str, Any], findings: Findings) -> list[dict[str, Any]]:
     """The explained variables that all rows have, if branches are described: leaves have them among theirs. Those
-    that move no column are left out.
-
-    Parameters
-    ----------
-    profiles : dict
-        ``leaves.json``.
-    findings : Findings
-        Names, reasons and support.
-
-    Returns
-    -------
-    list of dict
-    """
+    that move no column are left out."""
     if not any(leaf["choice"] for leaf in profiles["leaves"]):
         return []
     root = [v.name for v in findings.hierarchy.variables if v.parent is None and v.name in findings.moves]

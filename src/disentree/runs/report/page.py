@@ -21,18 +21,10 @@ SHARED_TEMPLATES = Path(__file__).parent / "templates"
 
 @dataclass(frozen=True)
 class Picture:
-    """A PNG file as part of a page.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    alternative : str
-        Text for readers who cannot see it.
-    """
+    """A PNG file as part of a page."""
 
     path: Path
-    alternative: str
+    alternative: str  # text for readers who cannot see it
 
     @property
     def base64(self) -> str:
@@ -41,21 +33,10 @@ class Picture:
 
 
 def render_page(template: str, context: dict[str, Any], *, folder: Path | None = None) -> str:
-    """Fill in a template; every value is escaped unless a template marks it as safe.
+    """Fill in a template; every value is escaped unless a template marks it as safe, a missing one is an error.
 
-    Parameters
-    ----------
-    template : str
-        Name of a file in `folder`, or among the shared templates of this package.
-    context : dict
-        Values by the names that the template uses; one that is missing is an error.
-    folder : Path, optional
-        Templates of the caller, which may extend ``base.html`` and import from ``macros.html``.
-
-    Returns
-    -------
-    str
-        The page.
+    Templates are those of `folder`, which may extend ``base.html`` and import from ``macros.html``, and the shared
+    ones of this package.
     """
     return _environment(folder).get_template(template).render(context)
 
@@ -75,19 +56,8 @@ def _environment(folder: Path | None) -> jinja2.Environment:
 
 
 def breakable(text: str) -> Markup:
-    """A name whose parts may stand on two lines: bill_length_mm, od280/od315.
+    """A name, escaped, whose parts may stand on two lines: bill_length_mm, od280/od315.
 
-    Parameters
-    ----------
-    text : str
-        Any text; it is escaped.
-
-    Returns
-    -------
-    Markup
-
-    Examples
-    --------
     >>> str(breakable("a_b<i>"))
     'a_<wbr>b&lt;i&gt;'
     """

@@ -29,27 +29,11 @@ def leaf_profiles(
     numbers: Int[np.ndarray, " n"],
     hierarchy: Hierarchy,
 ) -> dict[str, Any]:
-    """Distributions of the columns in each leaf and in all rows, and the most typical rows.
+    """Distributions of the columns in each leaf and in all rows, and the most typical rows, as ``leaves.json`` has
+    them.
 
-    Parameters
-    ----------
-    columns : list of Shown
-        The columns.
-    cells : array of shape (n, c)
-        Their cells; NaN where empty.
-    features : array of shape (n, f)
-        The same rows as the model has them: typical rows are nearest to the leaf's median in these.
-    labels : array of shape (n,)
-        The path of each row, -1 for none.
-    numbers : array of shape (n,)
-        What each row is called.
-    hierarchy : Hierarchy
-        The tree that `labels` are of.
-
-    Returns
-    -------
-    dict
-        As ``leaves.json`` has it.
+    `features` are the same rows as the model has them: typical rows are nearest to the leaf's median in these.
+    `numbers` is what each row is called.
     """
     binned = [_bins(column, values) for column, values in zip(columns, cells.T, strict=True)]
     everywhere = [_counted(values, bins) for values, bins in zip(cells.T, binned, strict=True)]
@@ -82,18 +66,8 @@ def groups_of(
     """The groups of rows that are described: the leaves; or the branches of a tree with several categoricals side
     by side, whose leaves are all combinations of their options.
 
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-        The tree.
-    labels : array of shape (n,)
-        The path of each row, -1 for none.
-
-    Returns
-    -------
-    list of tuple of a dict and an array
-        The path or the categorical and option of each, and its rows; the largest groups if there are many, in the
-        order of the tree.
+    The path or the categorical and option of each, and its rows; the largest if there are many, in the order of
+    the tree.
     """
     counts = np.bincount(labels[labels >= 0], minlength=len(hierarchy.paths))
     beside = [(v.parent, v.option) for v in hierarchy.variables if v.kind == "categorical"]

@@ -1,4 +1,4 @@
-"""The stage that writes the report of a run: one page of HTML that needs nothing else.
+"""The report of a run: one page of HTML that needs nothing else.
 
 This module computes what the page says; `templates/report.html` lays it out and escapes it.
 """
@@ -7,29 +7,22 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
 
 from disentree.errors import UserError
-from disentree.hierarchy import Hierarchy
-from disentree.hierarchy.sizes import with_sizes
 from disentree.mimosa.explain.verdict import is_nested, proposed_by
-from disentree.mimosa.saving.model_card import name_card
-from disentree.runs.files.schemas import LeafProfiles
-from disentree.runs.options import StageOptions
+from disentree.runs.files.schemas import LEAVES, LeafProfiles
 from disentree.runs.report.examples import leaf_examples
-from disentree.runs.report.findings import Findings, read_findings
-from disentree.runs.report.first_screen import TERMS, saving, tree_nodes, verdict
+from disentree.runs.report.findings import Findings
 from disentree.runs.report.leaf_sections import leaf_sections, shared_variables
 from disentree.runs.report.page import Picture, render_page
+from disentree.runs.report.scores import SCORES, duration, score_rows, score_text
+from disentree.runs.report.summary import TERMS, Summary, saving
+from disentree.runs.report.tree import tree_nodes
 from disentree.runs.run import Run
-from disentree.runs.steps.describing import LEAVES
-from disentree.runs.steps.figures import learned_tree
-from disentree.runs.steps.scores import MANY_PATHS
 from disentree.tables.column import KINDS
 from disentree.utils.files import atomic_path
 
@@ -51,36 +44,6 @@ FIGURES = {  # in the order of the page: file, title, caption
     "training": ("Training", "Losses by epoch, on the training rows."),
 }
 
-SCORES = {  # name in metrics.json: (title, what it is, number of decimals)
-    "r4c": ("R4c", "correspondence of learned to true variables, 1 is best", 3),
-    "r4": ("R4", "the same, without regard to where variables are active", 3),
-    "h_error": ("H-error", "edits from the learned to the true tree, 0 is best", 0),
-    "class_agreement": ("agreement with the classes", "adjusted mutual information, training rows", 3),
-    "class_nmi": ("NMI", "normalized mutual information of leaves and classes, training rows", 3),
-    "class_accuracy": ("accuracy", "training rows on the leaf of their class, one leaf for each class", 3),
-    "dendrogram_purity": ("dendrogram purity", "of the smallest subtree with two rows of a class", 3),
-    "purity": ("purity", "of the leaves' cores, training rows", 4),
-    "coverage": ("coverage", "training rows in the core of a leaf", 4),
-    "purity_all_rows": ("purity, all rows", "every training row assigned to a leaf", 4),
-    "purity_held_out": ("purity, held out", "of the model's leaves", 4),
-    "reconstruction_r2": ("reconstruction R²", "variance of the held-out rows that is explained", 5),
-    "reconstruction_overlap": (
-        "overlap",
-        "of bright pixels of held-out images: in both over in either",
-        4,
-    ),
-    "mean_dimension": ("dimensions of the codes", "active continuous variables, on average over rows", 2),
-    "pca_r2": ("R² of principal components", "with as many dimensions, held-out rows", 5),
-    "autoencoder_r2": ("R² of a flat autoencoder", "with as many dimensions, held-out rows", 5),
-    "reconstruction_mse": ("squared error per value", "held-out rows; {units}", 8),
-    "reconstruction_error_per_row": ("squared error per row", "the sum over a row's values", 6),
-    "assignment_agreement": ("assignment agreement", "training rows that the model puts on their leaf", 4),
-    "assignment_agreement_held_out": ("assignment agreement, held out", "model against structure on new rows", 4),
-    "description_length": ("description length", "bits per row for active codes, 32 for a number", 1),
-    "mimosa_description_length": ("description length of the structure", "bits per row, as MIMOSA counts", 1),
-    "dependence": ("dependence left", "distance correlation of codes within a leaf, 0 is best", 3),
-}
-
 STRUCTURE_SOURCES = {
     "mimosa": "found by MIMOSA",
     "mimosa-paper": "found by the paper's MIMOSA",
@@ -90,93 +53,63 @@ STRUCTURE_SOURCES = {
 
 
 SHOWN_LEAVES = 24  # in the table
+MANY_PATHS = 64  # combinations of many branches, most of which no row may have
 RIVALS = {"pca_r2": "the same by PCA", "autoencoder_r2": "by a flat autoencoder"}
-UNITS = {  # what one value of a row is measured in
-    "images": "pixels from 0 to 1",
-    "series": "in the units of the model's input",
-    "table": "in standard deviations of the columns",
-}
 
 
-def write_report(run: Run, options: StageOptions) -> str:
+def write_report(run: Run) -> str:
     """Write ``report.html``."""
     with atomic_path(run.report_path) as temporary:
         temporary.write_text(render(run), encoding="utf-8")
-    name_tree(run)
     return str(run.report_path)
 
 
-def name_tree(run: Run) -> None:
-    """Write the tree into the model's card as it is shown everywhere, with names and shares.
-
-    Parameters
-    ----------
-    run : Run
-        Its scores are finished.
-    """
-    tree, labels = learned_tree(run)
-    name_card(run.folder, str(with_sizes(read_findings(run, tree).shown_hierarchy(), labels)))
-
-
 def render(run: Run) -> str:
-    """The report of a run whose stages up to the figures are finished.
-
-    Parameters
-    ----------
-    run : Run
-        The run.
-
-    Returns
-    -------
-    str
-        A page of HTML; its pictures are part of it.
-    """
-    about, metrics, structure = run.about_data, run.metrics, run.structure
-    hierarchy, labels = learned_tree(run)
-    findings = read_findings(run, hierarchy)
-    n_leaves = int((np.bincount(labels[labels >= 0], minlength=1) > 0).sum())
-    profiles = run.read_optional(LEAVES, LeafProfiles) if hierarchy == run.hierarchy else None
-    if profiles is not None and not findings.moves:  # reasons may not have been asked of the model
-        findings = replace(findings, moves={v["name"]: v for v in profiles["variables"]})
+    """The report of a run whose stages up to the figures are finished: a page of HTML with its pictures."""
+    summary = Summary.of(run)
+    about, metrics, structure, findings = summary.about, summary.metrics, summary.structure, summary.findings
+    labels, follows_tree = summary.labels, summary.hierarchy == run.hierarchy
+    profiles = run.read_optional(LEAVES, LeafProfiles) if follows_tree else None
     sections = [] if profiles is None else leaf_sections(profiles, findings, len(labels))
     shared = [] if profiles is None else shared_variables(profiles, findings)
     explained = bool(shared) or any(section["variables"] for section in sections)
+    seconds = {name: stage["seconds"] for name, stage in run.stages.items() if name != "report"}
+    truth = run.codes("true")
     context = {
         "title": about["name"],
         "subtitle": _subtitle(about, metrics),
-        "verdict": verdict(structure, findings, n_leaves),
+        "verdict": summary.verdict,
         "saving": saving(structure),
-        "is_flat": n_leaves < 2,
-        "is_nested": is_nested(hierarchy),
+        "is_flat": summary.n_leaves < 2,
+        "is_nested": is_nested(summary.hierarchy),
         "terms": TERMS,
         "warnings": metrics["warnings"],
-        "cards": _cards(run, metrics, n_leaves),
-        "tree": tree_nodes(findings, labels, _examples(run)),
+        "cards": _cards(metrics, summary.n_leaves, sum(seconds.values())),
+        "tree": tree_nodes(findings, labels, _examples(run, about["kind"])),
         "unassigned": f"{(labels < 0).mean():.1%}" if (labels < 0).any() else "",
-        "core": _core(run, hierarchy),
+        "core": _core(run) if follows_tree else "",
         "lost": findings.lost,
         "stability": findings.stability,
-        "structure_source": STRUCTURE_SOURCES[structure["from"]] if hierarchy == run.hierarchy else "flat",
-        "true_tree": _true_tree(run),
-        "leaves": _leaves(findings, labels),
+        "structure_source": STRUCTURE_SOURCES[structure["from"]] if follows_tree else "flat",
+        # without shares: other rows than those of the learned tree are known
+        "true_tree": None if truth is None else truth[1].to_dict()["variables"],
+        "leaves": _leaves(summary),
         "sections": sections,
         "shared": shared,
         "candidates": compared(structure),
         "tree_picture": _picture(run.folder / "figures" / "tree.png", "The tree"),
         "figures": _figures(run, about["kind"], explained),
         "factors": _factors(metrics["factors"]),
-        "scores": _scores(metrics, about["kind"]),
+        "scores": score_rows(metrics, about["kind"]),
         "dependence": _dependence(metrics["dependence"], findings),
         "estimator": metrics.get("estimator"),
         "notes": metrics["notes"],
         "policy": about["policy"],
-        "timings": _timings(run),
-        "structure_timings": ", ".join(
-            f"{step} {duration(s)}" for step, s in structure.get("timings", {}).items()
-        ),
+        "timings": [(n, duration(s)) for n, s in (*seconds.items(), ("together", sum(seconds.values())))],
+        "structure_timings": ", ".join(f"{step} {duration(s)}" for step, s in structure["timings"].items()),
         "command": run.about["command"],
         "folder": shlex.quote(str(run.folder)),
-        "has_truth": (run.folder / "true.npz").is_file(),
+        "has_truth": truth is not None,
         "created": run.about["created"].replace("T", " ").partition("+")[0],
         "seed": run.config.seed,
         "versions": ", ".join(f"{name} {version}" for name, version in run.about["versions"].items()),
@@ -184,9 +117,9 @@ def render(run: Run) -> str:
     return render_page("report.html", context)
 
 
-def _examples(run: Run) -> dict[int, str]:
+def _examples(run: Run, kind: str) -> dict[int, str]:
     """Of images, some of each leaf."""
-    if run.about_data["kind"] != "images":
+    if kind != "images":
         return {}
     samples = run.read_npz("samples.npz", "X", "paths")
     return leaf_examples(samples["X"], samples["paths"])
@@ -204,15 +137,15 @@ def _subtitle(about: dict[str, Any], metrics: dict[str, Any]) -> str:
     )
 
 
-def _core(run: Run, hierarchy: Hierarchy) -> str:
+def _core(run: Run) -> str:
     """The share of rows in the cores of leaves, where MIMOSA has found some."""
-    if hierarchy != run.hierarchy or run.config.structure not in ("mimosa", "mimosa-paper"):
+    if run.config.structure not in ("mimosa", "mimosa-paper"):
         return ""
     core = run.read_npz("labels.npz", "core_labels")["core_labels"]
     return f"{(core >= 0).mean():.0%}"
 
 
-def _cards(run: Run, metrics: dict[str, Any], n_leaves: int) -> list[tuple[str, str]]:
+def _cards(metrics: dict[str, Any], n_leaves: int, seconds: float) -> list[tuple[str, str]]:
     shown = []
     if metrics["scores"]:
         shown += [(SCORES[name][0], metrics["scores"].get(name), SCORES[name][2]) for name in ("r4c", "h_error")]
@@ -221,25 +154,16 @@ def _cards(run: Run, metrics: dict[str, Any], n_leaves: int) -> list[tuple[str, 
     shown += [(title, own.get(name), 4) for name, title in RIVALS.items()]
     if not metrics["scores"] and "dependence" in own:
         shown.append(("dependence left", own["dependence"], 3))
-    total = sum(_seconds_by_stage(run).values())
-    cards = [(name, _number(value, places)) for name, value, places in shown if value is not None]
-    return [*cards, ("time", duration(total))]
+    cards = [(name, score_text(value, places)) for name, value, places in shown if value is not None]
+    return [*cards, ("time", duration(seconds))]
 
 
-def _true_tree(run: Run) -> list[dict[str, Any]] | None:
-    truth = run.codes("true")
-    if truth is None:
-        return None
-    return truth[1].to_dict()["variables"]  # without shares: other rows than those of the learned tree are known
-
-
-def _leaves(findings: Findings, labels: Int[np.ndarray, " n"]) -> list[tuple[str, ...]]:
+def _leaves(summary: Summary) -> list[tuple[str, ...]]:
     """The table of leaves; of very many those that have rows, the largest first."""
-    paths, n = findings.hierarchy.paths, len(labels)
-    counts = np.bincount(labels[labels >= 0], minlength=len(paths))
-    order = np.arange(len(paths))
+    findings, labels, counts = summary.findings, summary.labels, summary.counts
+    paths, n, order = summary.hierarchy.paths, len(labels), np.arange(len(counts))
     if len(paths) > MANY_PATHS:
-        order = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
+        order = np.argsort(-counts, kind="stable")[: summary.n_leaves]
     rows = []
     for p in order[:SHOWN_LEAVES].tolist():
         support = findings.support.get(p)
@@ -255,18 +179,8 @@ def _leaves(findings: Findings, labels: Int[np.ndarray, " n"]) -> list[tuple[str
 
 
 def compared(structure: dict[str, Any]) -> dict[str, Any]:
-    """What was proposed, and what the bits are of, for the template.
-
-    Parameters
-    ----------
-    structure : dict
-        ``structure.json``.
-
-    Returns
-    -------
-    dict
-        ``note``, ``header`` and ``rows``, the chosen one first; empty if nothing was compared.
-    """
+    """What was proposed, the chosen one first, and what the bits are of: ``note``, ``header`` and ``rows`` for the
+    template; empty if nothing was compared."""
     rows = structure.get("candidates", [])
     if not rows:
         return {}
@@ -325,25 +239,6 @@ def _factors(factors: Sequence[dict[str, Any]]) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _scores(metrics: dict[str, Any], kind: str) -> list[tuple[str, str, str]]:
-    rows = []
-    for name, value in {**metrics["scores"], **metrics["scores_without_truth"]}.items():
-        title, what, places = SCORES.get(name, (name, "", 4))
-        what = what.format(units=UNITS[kind])
-        rows.append((title, _number(value, places), what))
-    return rows
-
-
-def _timings(run: Run) -> list[tuple[str, str]]:
-    seconds = _seconds_by_stage(run)
-    return [*((name, duration(s)) for name, s in seconds.items()), ("together", duration(sum(seconds.values())))]
-
-
-def _seconds_by_stage(run: Run) -> dict[str, float]:
-    """Without the report itself: how long it takes is not known while it is written for the first time."""
-    return {name: stage["seconds"] for name, stage in run.stages.items() if name != "report"}
-
-
 def _dependence(found: list[dict[str, Any]], findings: Findings) -> list[tuple[str, ...]]:
     """Leaf, mean, largest, and between which variables."""
     index = {path.name: i for i, path in enumerate(findings.hierarchy.paths)}
@@ -356,37 +251,3 @@ def _dependence(found: list[dict[str, Any]], findings: Findings) -> list[tuple[s
         )
         for p in found
     ]
-
-
-def _number(value: float | None, places: int) -> str:
-    if value is None:  # not a finite number
-        return "–"
-    if value and abs(value) < 10.0**-places:
-        return f"{value:.2e}"
-    return f"{value:.{places}f}"
-
-
-def duration(seconds: float) -> str:
-    """A time in words; whole seconds from a minute on.
-
-    Parameters
-    ----------
-    seconds : float
-        How long it took.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> duration(59.94), duration(59.96), duration(719.7), duration(3725)
-    ('59.9 s', '1 min 0 s', '12 min 0 s', '1 h 2 min')
-    """
-    if seconds < 59.95:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    minutes = round(seconds / 60)
-    return f"{minutes // 60} h {minutes % 60} min"

@@ -6,12 +6,14 @@ are distances in the data, as far as two dimensions can show them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from jaxtyping import Float, Int, Num
 
-from disentree.runs.steps.data import MAP_STREAM
+from disentree.runs.data import MAP_STREAM
+from disentree.runs.files.schemas import MAP
+from disentree.runs.run import Run
 
 MOST_ROWS = 2500
 MOST_CELLS = 150_000  # rows times columns; fewer rows are shown of a wide table
@@ -19,30 +21,14 @@ MOST_CELLS = 150_000  # rows times columns; fewer rows are shown of a wide table
 
 @dataclass(frozen=True)
 class RowMap:
-    """Rows in two dimensions.
-
-    Attributes
-    ----------
-    positions : array of shape (m, 2)
-        Where each row lies.
-    explained : array of shape (2,)
-        The share of the rows' variance along each direction.
-    rows : array of shape (m,)
-        Their numbers in the data.
-    paths : array of shape (m,)
-        Their leaves; -1 for none.
-    cells : array of shape (m, c)
-        Of a table's columns, NaN where empty; no columns for other data.
-    n_rows : int
-        How many rows there are; those shown are a random part of them.
-    """
+    """Rows in two dimensions."""
 
     positions: Float[np.ndarray, "m 2"]
-    explained: Float[np.ndarray, " 2"]
-    rows: Int[np.ndarray, " m"]
-    paths: Int[np.ndarray, " m"]
-    cells: Float[np.ndarray, "m c"]
-    n_rows: int
+    explained: Float[np.ndarray, " 2"]  # the share of the rows' variance along each direction
+    rows: Int[np.ndarray, " m"]  # their numbers in the data
+    paths: Int[np.ndarray, " m"]  # -1 for none
+    cells: Float[np.ndarray, "m c"]  # of a table, NaN where empty; no columns for other data
+    n_rows: int  # in all; those shown are a random part of them
 
 
 def make_map(
@@ -51,24 +37,8 @@ def make_map(
     cells: Float[np.ndarray, "n c"] | None = None,
     seed: int = 0,
 ) -> RowMap:
-    """Rows in the plane in which they differ most.
-
-    Parameters
-    ----------
-    X : array of shape (n, ...)
-        Rows as the model has them.
-    paths : array of shape (n,)
-        Their leaves.
-    cells : array of shape (n, c), optional
-        The columns of a table.
-    seed : int, default=0
-        Of the choice among many rows.
-
-    Returns
-    -------
-    RowMap
-        Of all rows, or of as many as a page can carry.
-    """
+    """Rows, as the model has them, in the plane in which they differ most: all, or a random part that a page can
+    carry. `cells` are the columns of a table."""
     n, width = len(X), 0 if cells is None else cells.shape[1]
     most = max(100, min(MOST_ROWS, MOST_CELLS // max(1, width)))
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=MAP_STREAM))
@@ -87,3 +57,21 @@ def make_map(
         explained[:k] = s**2 / total
     kept = np.zeros((len(rows), 0)) if cells is None else cells[rows]
     return RowMap(positions, explained, rows, paths[rows], kept, n)
+
+
+def read_map(run: Run, n_paths: int) -> RowMap | None:
+    """The map of a run's rows, whose tree has so many paths; None for flat models."""
+    if not (run.folder / MAP).is_file():
+        return None
+    arrays = run.read_npz(MAP, *(field.name for field in fields(RowMap)))
+    m = len(arrays["rows"])
+    shapes = {"positions": (m, 2), "explained": (2,), "rows": (m,), "paths": (m,), "n_rows": ()}
+    good = all(arrays[name].shape == shape for name, shape in shapes.items())
+    good = good and arrays["cells"].ndim == 2 and len(arrays["cells"]) == m
+    good = good and all(arrays[name].dtype.kind == "f" for name in ("positions", "explained", "cells"))
+    good = good and all(arrays[name].dtype.kind in "iu" for name in ("rows", "paths", "n_rows"))
+    if not good or not np.isfinite(arrays["positions"]).all() or not m:
+        raise run.damaged(MAP, "it is not a map of rows")
+    if arrays["paths"].min() < -1 or arrays["paths"].max() >= n_paths:
+        raise run.damaged(MAP, "it is of another tree")
+    return RowMap(**{**arrays, "n_rows": int(arrays["n_rows"])})

@@ -25,20 +25,8 @@ def mean_dimension(codes: Float[np.ndarray, "n v"], hierarchy: Hierarchy) -> flo
 def pca_r2(
     train: Num[np.ndarray, "n ..."], test: Num[np.ndarray, "m ..."], dimension: float, seed: int = 0
 ) -> float:
-    """Part of the variance of held-out rows that principal components of the training rows explain.
-
-    Parameters
-    ----------
-    train, test : arrays of rows
-    dimension : float
-        Number of components; between two whole numbers, the result is between theirs.
-    seed : int, default=0
-        For wide rows, whose components are approximated.
-
-    Returns
-    -------
-    float
-    """
+    """Part of the variance of held-out rows that principal components of the training rows explain; between two
+    whole numbers of components, it is between theirs. Components of wide rows are approximated."""
     rng = np.random.default_rng(seed)
     rows = train.reshape(len(train), -1).astype(np.float64)
     held = test.reshape(len(test), -1).astype(np.float64)

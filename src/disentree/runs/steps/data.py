@@ -1,95 +1,29 @@
-"""The data of a run: read or made again from its settings, split into training and held-out rows."""
+"""The stage that reads the data and writes down what it is."""
 
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-from jaxtyping import Int
-
-from disentree.datasets import UserData, load_dataset, load_file
-from disentree.datasets.tables import table_data
-from disentree.datasets.user_files import digest_of
+from disentree.datasets import UserData
 from disentree.errors import UserError
 from disentree.runs.config import RunConfig
+from disentree.runs.run import Run
+from disentree.runs.steps.options import StageOptions
 
 log = logging.getLogger(__name__)
 
 FEWEST_ROWS = 100
 
-# Keys of numpy's seed sequences; each use of a run's seed has its own stream.
-SPLIT_STREAM, SUBSET_STREAM, MAP_STREAM = (2,), (3,), (4,)
 
-
-def load_data(config: RunConfig) -> UserData:
-    """The rows that a run works on.
-
-    Parameters
-    ----------
-    config : RunConfig
-        The run's settings. Of a file, ``n_samples`` rows are drawn at random; the same settings draw the same
-        rows.
-
-    Returns
-    -------
-    UserData
-        The rows, what was done to them, and their ground truth if it is known.
-    """
-    if config.kind == "dataset":
-        ds = load_dataset(config.source, config.n_samples, config.seed, **config.options)
-        policy = (f"{len(ds):,} samples of {ds.name}, seed {ds.seed}",)
-        if hasattr(ds.X, "columns"):
-            data = table_data(Path(ds.name), ds.X, list(policy))
-        else:
-            data = UserData(ds.name, "images" if ds.X.ndim > 2 else "series", ds.X, policy)
-        labels = None if ds.codes is not None or ds.paths is None else np.array(ds.path_names, str)[ds.paths]
-        return replace(data, codes=ds.codes, hierarchy=ds.hierarchy, labels=labels)
-    if not Path(config.source).exists():
-        raise UserError(f"{config.source} is not there any more, and the run needs it to go on")
-    if digest_of(config.source) != config.digest:
-        raise UserError(f"{config.source} has changed since the run began: --force starts over")
-    data = load_file(config.source, **config.options)
-    if config.n_samples is not None and config.n_samples < len(data):
-        rng = np.random.default_rng(np.random.SeedSequence(config.seed, spawn_key=SUBSET_STREAM))
-        data = data.take(np.sort(rng.choice(len(data), config.n_samples, replace=False)))
-    return data
-
-
-def split_rows(config: RunConfig, n_rows: int) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " m"]]:
-    """Rows to train on and rows held out, each in order."""
-    rng = np.random.default_rng(np.random.SeedSequence(config.seed, spawn_key=SPLIT_STREAM))
-    order = rng.permutation(n_rows)
-    n_test = max(1, round(n_rows * config.held_out))
-    return np.sort(order[n_test:]), np.sort(order[:n_test])
-
-
-def describe_data(data: UserData) -> dict[str, Any]:
-    """What ``data.json`` says: enough to show results in the data's own units and to apply the model to more."""
-    return {
-        "name": data.name,
-        "kind": data.kind,
-        "n_rows": len(data),
-        "shape": list(data.X.shape[1:]),
-        "dtype": str(data.X.dtype),
-        "policy": list(data.policy),
-        "feature_names": list(data.feature_names),
-        "table": _table(data),
-        "columns": None if data.columns is None else data.columns.tolist(),
-        "n_columns": data.n_columns,
-        "center": None if data.center is None else data.center.tolist(),
-        "scale": None if data.scale is None else data.scale.tolist(),
-        "has_truth": data.has_truth,
-    }
-
-
-def _table(data: UserData) -> dict[str, Any] | None:
-    """What the columns of a table are."""
-    if data.codec is not None:
-        return data.codec.to_dict()
-    return None if data.schema is None else data.schema.to_dict()
+def prepare_data(run: Run, options: StageOptions) -> str:
+    """Read the data, refuse what cannot be used, and write ``data.json``."""
+    data = run.data
+    check_data(data, run.config)
+    for sentence in data.policy:
+        log.info("%s", sentence)
+    run.write_json("data.json", describe_data(data))
+    return f"{len(data):,} rows of {'x'.join(map(str, data.X.shape[1:]))}"
 
 
 def check_data(data: UserData, config: RunConfig) -> None:
@@ -98,3 +32,23 @@ def check_data(data: UserData, config: RunConfig) -> None:
         raise UserError(f"{config.source} has {len(data)} usable rows; at least {FEWEST_ROWS} are needed")
     if config.structure == "true" and not data.has_truth:
         raise UserError(f"{config.source} has no ground truth to take the structure from")
+
+
+def describe_data(data: UserData) -> dict[str, Any]:
+    """What ``data.json`` says: enough to show results in the data's own units and to apply the model to more."""
+    what = data.schema if data.codec is None else data.codec
+    return {
+        "name": data.name,
+        "kind": data.kind,
+        "n_rows": len(data),
+        "shape": list(data.X.shape[1:]),
+        "dtype": str(data.X.dtype),
+        "policy": list(data.policy),
+        "feature_names": list(data.feature_names),
+        "table": None if what is None else what.to_dict(),
+        "columns": None if data.columns is None else data.columns.tolist(),
+        "n_columns": data.n_columns,
+        "center": None if data.center is None else data.center.tolist(),
+        "scale": None if data.scale is None else data.scale.tolist(),
+        "has_truth": data.has_truth,
+    }

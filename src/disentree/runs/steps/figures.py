@@ -6,13 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Int
 
-from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.sizes import with_sizes
-from disentree.runs.options import StageOptions
 from disentree.runs.report.findings import read_findings
 from disentree.runs.run import Run
+from disentree.runs.steps.options import StageOptions
 from disentree.runs.steps.scores import SHOWN_PATHS
 from disentree.utils.files import atomic_path
 
@@ -37,29 +35,16 @@ def draw_figures(run: Run, options: StageOptions) -> str:
     return f"{drawn} pictures"
 
 
-def learned_tree(run: Run) -> tuple[Hierarchy, Int[np.ndarray, " n"]]:
-    """The model's tree and the path of each training row in it; of each held-out row if it is not the tree that
-    the model was given, for then (in flat models) nothing says which path a row should be on."""
-    learned = run.codes("learned")
-    assert learned is not None
-    codes, hierarchy = learned
-    if hierarchy == run.hierarchy:
-        return hierarchy, run.read_npz("labels.npz", "labels")["labels"]
-    return hierarchy, hierarchy.path_of(codes)
-
-
 def figures(run: Run, device: str = "auto") -> dict[str, Callable[[], Figure]]:
     """The pictures of a run, by name; each is drawn when it is called for."""
     from disentree import plots
 
     about = run.about_data
     names = tuple(about["feature_names"])
-    learned = run.codes("learned")
-    assert learned is not None
-    codes, hierarchy = learned
+    codes, hierarchy = run.learned
     findings = read_findings(run, hierarchy)
     hierarchy = findings.shown_hierarchy()
-    labels = learned_tree(run)[1]
+    labels = run.learned_tree[1]
     shares = np.bincount(labels[labels >= 0], minlength=len(hierarchy.paths)) / max(1, len(labels))
     samples = run.read_npz("samples.npz", "X", "X_again", "rows", "paths")
     model = run.model(device)

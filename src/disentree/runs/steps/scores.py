@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from dataclasses import asdict
 from typing import Any
@@ -19,15 +20,14 @@ from disentree.metrics import (
     matching_accuracy,
     purity_score,
 )
-from disentree.runs.options import StageOptions
 from disentree.runs.run import Run
 from disentree.runs.steps.comparison import compare, warning
-from disentree.runs.steps.describing import describe_rows
+from disentree.runs.steps.leaves import describe_rows
+from disentree.runs.steps.options import StageOptions
 
 log = logging.getLogger(__name__)
 
 FROM_TRUTH = ("r4c", "r4", "h_error", "purity")
-MANY_PATHS = 64  # combinations of many branches, most of which no row may have
 SHOWN_PER_PATH = 12  # rows kept for the figures
 SHOWN_PATHS = 24  # the largest: flat models with many categoricals have one for every combination
 
@@ -38,6 +38,7 @@ def score_run(run: Run, options: StageOptions) -> str:
     rows = run.read_npz("labels.npz")
     train, test = rows["train"], rows["test"]
     hierarchy: Hierarchy = model.hierarchy_
+    follows_tree = hierarchy == run.hierarchy  # flat models have their own
     X, codes = data.X[test], model.transform(data.X[test])
     reconstructed = model.inverse_transform(codes)
     result: dict[str, Any] = {"n_train": len(train), "n_test": len(test), "scores": {}, "factors": [], "notes": []}
@@ -47,13 +48,13 @@ def score_run(run: Run, options: StageOptions) -> str:
         run.write_npz("true.npz", codes=truth, hierarchy=data.hierarchy.to_json(indent=None))
         n_jobs = -1 if options.n_jobs is None else options.n_jobs
         score_against_truth(result, truth, codes, data.hierarchy, hierarchy, run.config.seed, n_jobs)
-        if hierarchy == run.hierarchy:
+        if follows_tree:
             result["scores"] |= structure_scores(data.hierarchy.path_of(data.codes[train]), rows)
-    if data.labels is not None and hierarchy == run.hierarchy:
+    if data.labels is not None and follows_tree:
         result["scores"] |= class_scores(data.labels[train], rows, hierarchy)
         result["classes"] = classes_of_leaves(data.labels[train], rows["labels"], hierarchy)
     own = result["scores_without_truth"] = reconstruction_errors(X, reconstructed)
-    if hierarchy == run.hierarchy:  # flat models do not know the paths
+    if follows_tree:
         own |= agreement(model.transform(data.X[train]), codes, hierarchy, rows)
     if len(train) > 1:
         own |= compare(model, data.X, train, test, codes, run.config.seed, options.device)
@@ -64,15 +65,14 @@ def score_run(run: Run, options: StageOptions) -> str:
     if (mimosa := run.structure["description_length"]) is not None:
         own["mimosa_description_length"] = mimosa
     own |= dependence(result, codes, hierarchy, run.config.seed)
-    result["leaves"] = leaves(hierarchy, rows["labels"]) if hierarchy == run.hierarchy else []
     shown = _some_of_each(hierarchy.path_of(codes))
     if data.kind == "series" and data.scale is not None and data.center is not None:  # in the units of the file
         X, reconstructed = (v * data.scale + data.center for v in (X[shown], reconstructed[shown]))
     else:
         X, reconstructed = X[shown], reconstructed[shown]
     run.write_npz("samples.npz", X=X, X_again=reconstructed, rows=shown, paths=hierarchy.path_of(codes)[shown])
-    describe_rows(run, rows, model, codes)
-    run.write_json("metrics.json", _plain(result))
+    describe_rows(run, rows, follows_tree)
+    run.write_json("metrics.json", json.loads(json.dumps(result, default=np.generic.item)))  # plain numbers
     r4c = result["scores"].get("r4c")
     return f"R4c {r4c:.3f}" if r4c is not None else f"reconstruction R² {own['reconstruction_r2']:.3f}"
 
@@ -195,30 +195,7 @@ def dependence(
     return {"dependence": float(np.average([p.mean for p in found], weights=weights))} if found else {}
 
 
-def leaves(hierarchy: Hierarchy, labels: Int[np.ndarray, " n"]) -> list[dict[str, Any]]:
-    """Paths with their training rows: all of them, or of very many those that have some, the largest first."""
-    counts = np.bincount(labels[labels >= 0], minlength=len(hierarchy.paths))
-    shown = np.arange(len(counts))
-    if len(counts) > MANY_PATHS:
-        shown = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
-    paths = [(hierarchy.paths[int(i)], int(counts[i])) for i in shown]
-    return [
-        {"path": p.name, "dimension": p.dimension, "n_rows": n, "share": float(n / len(labels))} for p, n in paths
-    ]
-
-
 def _some_of_each(paths: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
     found, counts = np.unique(paths, return_counts=True)
     found = np.sort(found[np.argsort(-counts, kind="stable")[:SHOWN_PATHS]])
     return np.concatenate([np.flatnonzero(paths == p)[:SHOWN_PER_PATH] for p in found])
-
-
-def _plain(value: Any) -> Any:
-    """The same with numpy's numbers as JSON has them."""
-    if isinstance(value, dict):
-        return {key: _plain(v) for key, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, np.generic):
-        return value.item()
-    return value

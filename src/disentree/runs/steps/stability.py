@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from disentree.mimosa.stability.stability import Found, stability_of
+from disentree.hierarchy import Hierarchy
 from disentree.runs.config import RunConfig
-from disentree.runs.options import StageOptions
+from disentree.runs.files.schemas import STABILITY
 from disentree.runs.run import Run
-from disentree.runs.steps.structure import REPRESENTATION, RESAMPLES, TABLE, make_mimosa
+from disentree.runs.steps.options import StageOptions
+from disentree.runs.steps.structure import RESAMPLES, model_starts_from, searched_rows, take
 
-STABILITY = "stability.json"
 USUAL = 10  # resamples, if the user does not say how many
 
 
@@ -24,29 +24,28 @@ def measure_stability(run: Run, options: StageOptions) -> str:
     config = run.config
     (run.folder / STABILITY).unlink(missing_ok=True)
     wanted = usual_resamples(config) if config.resamples is None else config.resamples
-    if config.resamples is None and (run.folder / REPRESENTATION).is_file():
-        wanted = 0  # each resample of many images takes minutes
     if not wanted or config.structure != "mimosa" or options.embedding is not None:
         return "not asked for"
-    rows = run.read_npz("labels.npz")
-    train, about = rows["train"], run.structure
-    X = run.data.searched[train]
-    codec = None
-    if (run.folder / TABLE).is_file():
-        X, codec = run.data.frame.iloc[train], run.data.codec
-    parents = [component["parent"] for component in about["components"]]
-    result = stability_of(
-        make_mimosa(config, options),
-        X,
-        Found(run.hierarchy, np.asarray(rows["labels"]), parents),
-        n_resamples=wanted,
-        n_jobs=options.n_jobs,
-        checkpoint=run.folder / RESAMPLES,
-        codec=codec,
-        verbose=options.verbose,
-        seconds=sum(about["timings"].values()),
-    )
+    mimosa = run.mimosa
+    is_image = len(run.about_data["shape"]) > 1
+    if config.resamples is None and model_starts_from(mimosa, is_image) is not None:
+        return "not asked for"  # each resample of many images takes minutes
+    rows = take(searched_rows(run, options)[0], run.read_npz("labels.npz", "train")["train"])
+    mimosa.set_params(n_jobs=options.n_jobs, verbose=options.verbose)
+    result = mimosa.stability(wanted, X=rows, checkpoint=run.folder / RESAMPLES)
     if result.n_resamples < wanted:  # those that are finished are kept
         raise KeyboardInterrupt
-    run.write_json(STABILITY, result.to_dict())
+    run.write_json(STABILITY, _by_codes(result.to_dict(), run.hierarchy))
     return f"the same tree in {result.tree:.0%} of {result.n_resamples} resamples"
+
+
+def _by_codes(about: dict[str, Any], hierarchy: Hierarchy) -> dict[str, Any]:
+    """The same with the names in ``hierarchy.json``, as in the other files: MIMOSA has named its branches."""
+    options = [(v.name, option) for v in hierarchy.variables for option in v.options]
+    roots = [v.name for v in hierarchy.variables if v.parent is None and v.kind == "categorical"]
+    pairs = zip(about["branches"], options, strict=True)
+    return {
+        **about,
+        "branches": [{**branch, "categorical": c, "option": o} for branch, (c, o) in pairs],
+        "factors": [{**one, "name": name} for one, name in zip(about["factors"], roots, strict=False)],
+    }

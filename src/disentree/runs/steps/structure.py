@@ -15,32 +15,39 @@ from jaxtyping import Int
 from disentree.errors import NoComponentFound, UserError
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa import MIMOSA
-from disentree.mimosa.saving.folder import table_to_json
 from disentree.runs.config import RunConfig
 from disentree.runs.files.integrity import problem_of_file
-from disentree.runs.options import StageOptions
-from disentree.runs.run import Run
+from disentree.runs.run import MIMOSA_FOLDER, Run
+from disentree.runs.steps.options import StageOptions
+from disentree.tables import Codec, Schema
 from disentree.utils.arrays import read_array, read_arrays
 from disentree.utils.files import atomic_path
 
 STRUCTURE_FILES = ("hierarchy.json", "labels.npz", "structure.json")
-REPRESENTATION = "representation.safetensors"  # only of images
-TABLE = "table.json"  # only if the data is a table with columns of other kinds than numbers, or with empty cells
+# What `MIMOSA.save` writes, beside its card.
+ABOUT = f"{MIMOSA_FOLDER}/mimosa.json"
+MIMOSA_FILES = (ABOUT, f"{MIMOSA_FOLDER}/mimosa.safetensors", f"{MIMOSA_FOLDER}/representation.safetensors")
 RESAMPLES = "resamples.jsonl"  # finished fits to parts of the rows: a stopped run goes on, and more can be added
 
 
 def find_structure(run: Run, options: StageOptions) -> str:
-    """Write the tree, and the path of every row in it."""
+    """Write the tree, the path of every row in it, and the MIMOSA that found it."""
     if options.structure_from is not None:
         return _copy_structure(run, options.structure_from)
     train, test = run.split(len(run.data))
     about: dict[str, Any] = {"from": run.config.structure}
     if run.config.structure in ("mimosa", "mimosa-paper"):
-        hierarchy, labels, core_labels, test_labels = _run_mimosa(run, options, train, test, about)
+        rows, codec = searched_rows(run, options)
+        mimosa = _fitted_mimosa(run, options, take(rows, train), codec)
+        about |= _describe(mimosa)
+        hierarchy = mimosa.plain_hierarchy_  # names.json has names for it
+        labels, core_labels, test_labels = mimosa.labels_, mimosa.core_labels_, mimosa.predict(take(rows, test))
+        for name in (*MIMOSA_FILES, RESAMPLES):  # of an earlier one
+            (run.folder / name).unlink(missing_ok=True)
+        mimosa.save(run.folder / MIMOSA_FOLDER)
     else:
         hierarchy, paths = _given_structure(run)
-        labels, test_labels = paths[train], paths[test]
-        core_labels = labels
+        labels, core_labels, test_labels = paths[train], paths[train], paths[test]
     run.write_npz(
         "labels.npz",
         train=train, test=test, labels=labels, core_labels=core_labels, test_labels=test_labels,
@@ -49,6 +56,29 @@ def find_structure(run: Run, options: StageOptions) -> str:
     run.write_json("hierarchy.json", hierarchy.to_dict())
     n_paths = len(hierarchy.paths)
     return f"{n_paths} path{'s' * (n_paths != 1)}, {np.mean(core_labels >= 0):.1%} of rows in their cores"
+
+
+def searched_rows(run: Run, options: StageOptions) -> tuple[Any, Codec | None]:
+    """All rows as MIMOSA takes them: a data frame with what its columns are, or an array."""
+    data = run.data
+    if options.embedding is not None:
+        return options.embedding, None
+    if data.frame is None or run.config.structure != "mimosa":
+        return data.searched, None
+    if data.codec is not None:  # columns of other kinds than numbers, or empty cells
+        return data.frame, data.codec
+    own = data.searched
+    if data.schema is None or (own is data.X and data.scale is not None):  # not in the units of the columns
+        return own, None
+    import pandas as pd
+
+    used = Schema(tuple(column for column in data.schema.columns if column.used))
+    return pd.DataFrame(own, columns=data.frame.columns), Codec(used)
+
+
+def take(rows: Any, which: Int[np.ndarray, " n"]) -> Any:
+    """Some rows of a data frame or an array."""
+    return rows.iloc[which] if hasattr(rows, "iloc") else rows[which]
 
 
 def make_mimosa(config: RunConfig, options: StageOptions) -> Any:
@@ -62,32 +92,25 @@ def make_mimosa(config: RunConfig, options: StageOptions) -> Any:
     return mimosa
 
 
-def _run_mimosa(
-    run: Run,
-    options: StageOptions,
-    train: Int[np.ndarray, " n"],
-    test: Int[np.ndarray, " m"],
-    about: dict[str, Any],
-) -> tuple[Hierarchy, Int[np.ndarray, " n"], Int[np.ndarray, " n"], Int[np.ndarray, " m"]]:
-    """The tree, labels and core labels of the training rows, labels of the others; `about` gets the rest."""
+def _fitted_mimosa(run: Run, options: StageOptions, rows: Any, codec: Codec | None) -> Any:
     mimosa = make_mimosa(run.config, options)
-    X = run.data.searched if options.embedding is None else options.embedding
-    codec = run.data.codec if run.config.structure == "mimosa" and options.embedding is None else None
-    for name in (TABLE, RESAMPLES):
-        (run.folder / name).unlink(missing_ok=True)
-    rows_of, more = X.__getitem__, {}
-    if codec is not None:  # columns of other kinds than numbers, or empty cells
-        rows_of, more = run.data.frame.iloc.__getitem__, {"codec": codec}
     try:
         with _kept_representation(run):
-            mimosa.fit(rows_of(train), **more)
+            mimosa.fit(rows, **({} if codec is None else {"codec": codec}))
         if getattr(mimosa, "interrupted_", False):  # what a whole search would find may be something else
             raise KeyboardInterrupt
     except NoComponentFound:  # its representation is fitted, and other runs may share it
         if options.on_mimosa is not None:
             options.on_mimosa(mimosa)
         raise
-    about |= {
+    if options.on_mimosa is not None:
+        options.on_mimosa(mimosa)
+    return mimosa
+
+
+def _describe(mimosa: Any) -> dict[str, Any]:
+    """What ``structure.json`` says about a fitted MIMOSA, for people and for the report."""
+    about = {
         "summary": mimosa.summary(),
         "description_length": float(mimosa.description_length_),
         "components": [
@@ -104,16 +127,15 @@ def _run_mimosa(
             "saved_bits": float(mimosa.saved_bits_),
             "saved_bits_doubt": float(mimosa.saved_bits_doubt_),
         }
+    return about
+
+
+def model_starts_from(mimosa: Any, is_image: bool) -> Any:
+    """MIMOSA's representation, if a model of the same rows begins with it: a network, or components of images."""
     representation: Any = getattr(mimosa, "representation_", None)
     is_network = hasattr(getattr(representation, "network", None), "decode")
-    if is_network or (run.data.X.ndim > 2 and getattr(representation, "kind", None) == "linear"):
-        representation.save(run.folder / REPRESENTATION)  # COFHAE starts from it
-    if options.on_mimosa is not None:
-        options.on_mimosa(mimosa)
-    if codec is not None and mimosa.table_ is not None:
-        run.write_json(TABLE, table_to_json(mimosa.table_))
-    hierarchy = getattr(mimosa, "plain_hierarchy_", mimosa.hierarchy_)  # names.json has names for it
-    return hierarchy, mimosa.labels_, mimosa.core_labels_, mimosa.predict(rows_of(test))
+    is_linear = getattr(representation, "kind", None) == "linear"
+    return representation if is_network or (is_image and is_linear) else None
 
 
 @contextmanager
@@ -127,7 +149,7 @@ def _kept_representation(run: Run) -> Iterator[None]:
     folder = run.folder / "checkpoint"
     with checkpoints_in(folder):
         yield
-    (folder / REPRESENTATION).unlink(missing_ok=True)
+    (folder / "representation.safetensors").unlink(missing_ok=True)
     if folder.is_dir() and not os.listdir(folder):
         folder.rmdir()
 
@@ -138,11 +160,11 @@ def _copy_structure(run: Run, other: Run) -> str:
         raise UserError(f"{other.folder} holds the structure of other data, or one found in another way")
     if "structure" not in other.stages:
         raise UserError(f"{other.folder} has not found its structure yet")
-    for name, checksum in other.stages["structure"]["files"].items():
+    files = other.stages["structure"]["files"]
+    for name, checksum in files.items():
         if problem := problem_of_file(other.folder, name, checksum):
             raise UserError(f"{other.folder / name} {problem}")
-    more = [name for name in (REPRESENTATION, TABLE) if (other.folder / name).is_file()]
-    for name in (*STRUCTURE_FILES, *more):
+    for name in files:
         with atomic_path(run.folder / name) as temporary:
             shutil.copyfile(other.folder / name, temporary)
     return f"that of {other.folder}"

@@ -7,15 +7,13 @@ import os
 import warnings
 from typing import Any
 
-from disentree.cofhae.units import Units
+from disentree.cofhae.preprocessor import Preprocessor
 from disentree.datasets import UserData
 from disentree.errors import DamagedFile, UserError
-from disentree.mimosa.coordinates.loading import load_representation
-from disentree.mimosa.saving.folder import table_from_json
 from disentree.runs.models import find_model
-from disentree.runs.options import StageOptions
 from disentree.runs.run import Run
-from disentree.runs.steps.structure import REPRESENTATION, TABLE
+from disentree.runs.steps.options import StageOptions
+from disentree.runs.steps.structure import model_starts_from
 from disentree.tables import Codec
 
 log = logging.getLogger(__name__)
@@ -33,24 +31,26 @@ def train_model(run: Run, options: StageOptions) -> str:
         raise UserError(f"there is nothing to learn about {run.config.source}: {what}")
     rows = run.read_npz("labels.npz", "train", "labels")
     _remove_damaged_checkpoint(run)
-    model = make_model(run, options, is_image=data.X.ndim > 2)
+    is_image = data.X.ndim > 2
+    model = make_model(run, options, is_image=is_image)
+    X, preprocessor = data.X[rows["train"]], preprocessor_of(data)
     more: dict[str, Any] = {}
-    if run.config.model == "cofhae" and (run.folder / REPRESENTATION).is_file():
-        more["representation"] = load_representation(run.folder / REPRESENTATION)
     if find_model(run.config.model).needs_codes:
         assert data.codes is not None
         more["codes"] = data.codes[rows["train"]]
-    if run.config.model == "cofhae" and (matches := run.structure["matches"]):
-        more["matches"] = matches
-    X = data.X[rows["train"]]
-    if run.config.model == "cofhae" and (run.folder / TABLE).is_file():
-        more["table"] = table_from_json(run.read_json(TABLE))
-        X = data.frame.iloc[rows["train"]]
+    mimosa = run.mimosa if run.config.model == "cofhae" else None
+    if mimosa is not None:
+        given = {
+            "representation": model_starts_from(mimosa, is_image),
+            "matches": mimosa.matches_ or None,
+        }
+        more |= {name: value for name, value in given.items() if value is not None}
+        if (table := getattr(mimosa, "table_", None)) is not None:
+            preprocessor = Preprocessor(table=table)
+            X = preprocessor.to_features(data.frame.iloc[rows["train"]])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
-        model.fit(X, hierarchy=hierarchy, paths=rows["labels"], **more)
-    if getattr(model, "table_", None) is None:
-        model.units_ = units_of(data)
+        model.fit(X, hierarchy=hierarchy, paths=rows["labels"], preprocessor=preprocessor, **more)
     if getattr(model, "interrupted_", False):  # the checkpoint has every finished epoch
         raise KeyboardInterrupt
     for warning in caught:
@@ -63,21 +63,20 @@ def train_model(run: Run, options: StageOptions) -> str:
     return f"{n_epochs} epoch{'s' * (n_epochs != 1)}"
 
 
-def units_of(data: UserData) -> Units | None:
-    """How the rows were prepared, so that the saved model takes rows as they are in the file; None for images."""
+def preprocessor_of(data: UserData) -> Preprocessor:
+    """How the rows were prepared, so that the saved model takes rows as they are in the file."""
     if data.kind == "images":
-        return None
-    numbers = [] if data.center is None else data.center.tolist()
+        return Preprocessor()
     codec = data.codec
     if codec is None and data.schema is not None:
         codec = Codec(data.schema)
-    return Units(
-        list(data.feature_names) if data.schema is not None else [],
-        None if data.columns is None else data.columns.tolist(),
-        data.n_columns,
-        numbers or None,
-        None if data.scale is None else data.scale.tolist(),
-        None if codec is None else codec.to_dict(),
+    return Preprocessor(
+        codec=codec,
+        names=tuple(data.feature_names) if data.schema is not None else (),
+        columns=None if data.columns is None else tuple(data.columns.tolist()),
+        n_columns=data.n_columns,
+        center=None if data.center is None else tuple(data.center.tolist()),
+        scale=None if data.scale is None else tuple(data.scale.tolist()),
     )
 
 

@@ -5,11 +5,10 @@ import pytest
 
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
-from disentree.geometry.subspaces import AffineSubspace
+from disentree.geometry.subspaces import AffineSubspace, reach
 from disentree.metrics import h_error, purity_score
-from disentree.mimosa.coordinates.linear import linear_representation
-from disentree.mimosa.density.sheet import Sheet, assign, reach
-from disentree.mimosa.finders.flats.noisy import _support, find_flats, flats_in_noise, is_curved
+from disentree.mimosa.density.sheet import assign
+from disentree.mimosa.finders.flats.noisy import NoisyFlat, _support, find_flats, flats_in_noise, is_curved
 
 
 def rng_of(seed):
@@ -50,44 +49,6 @@ def test_support_counts_both_sides_and_completes_a_face():
     assert _support(np.column_stack([np.arange(3.0), heights[:3]]), line) == (3, 0)
 
 
-def test_noise_is_read_off_the_spectrum():
-    X, _ = noisy_pieces(noise=0.02)
-    found = linear_representation(X)
-    assert found.noise.shape == (3,)
-    clean = linear_representation(noisy_pieces(noise=0.0)[0])
-    assert clean.noise is None
-    # along each coordinate the noise has the deviation that it has in the data, in the coordinate's units
-    assert found.noise == pytest.approx(0.02 / (found.spectrum[:3] / np.sqrt(len(X))), rel=0.02)
-
-
-@pytest.mark.parametrize("columns", [8, 20, 50])
-def test_noise_of_each_column_is_measured(columns):
-    rng = rng_of(columns)
-    X = rng.uniform(-1, 1, (5000, 2)) @ rng.normal(size=(2, columns)) + 0.05 * rng.normal(size=(5000, columns))
-    as_it_came = linear_representation(X)
-    standardized = linear_representation((X - X.mean(axis=0)) / X.std(axis=0))
-    assert as_it_came.noise.shape == (2,)
-    assert standardized.noise == pytest.approx(as_it_came.noise, rel=0.05)
-    signal, noise = as_it_came.spectrum[:2], 0.05 * np.sqrt(5000)
-    assert as_it_came.noise == pytest.approx(noise / signal, rel=0.05)
-
-
-@pytest.mark.parametrize("shape", ["box", "normal", "strong and weak"])
-def test_few_columns_of_equal_size_are_not_noise(shape):
-    rng = rng_of(0)
-    X = rng.normal(size=(4000, 8)) if shape == "normal" else rng.uniform(-1, 1, (4000, 8))
-    if shape == "strong and weak":
-        X = X * [5, 5, 1, 1, 1, 1, 1, 1] @ np.linalg.qr(rng.normal(size=(8, 8)))[0]
-    found = linear_representation(X)
-    assert found.noise is None
-    assert found.weights.shape == (8, 8)
-
-
-def test_the_smaller_direction_of_two_is_not_noise():
-    X = rng_of(1).normal(size=(2000, 2)) * [3, 1]
-    assert linear_representation(X).noise is None
-
-
 def test_a_noisy_table_of_few_columns():
     rng = rng_of(5)
     piece = rng.integers(2, size=4000)
@@ -114,10 +75,7 @@ def test_what_is_likely_where_flats_cross():
     likelier where 10 / sqrt(2 pi) exp(-y^2 / 2) > 1, that is for |y| < 1.66."""
     line = np.column_stack([np.linspace(-50, 50, 1001), np.zeros(1001)])
     plane = np.stack(np.meshgrid(np.arange(-60.0, 61), np.arange(-60.0, 61)), axis=-1).reshape(-1, 2)
-    sheets = [
-        Sheet(line, np.broadcast_to(np.eye(2)[:1], (1001, 1, 2)), noise=np.ones(2)),
-        Sheet(plane, np.broadcast_to(np.eye(2), (len(plane), 2, 2)), noise=np.ones(2)),
-    ]
+    sheets = [NoisyFlat(line, np.eye(2)[:1]), NoisyFlat(plane, np.eye(2))]
     at = np.array([[0.3, 0.0], [0.3, 1.3], [0.3, 2.1], [0.3, 9.0]])
     assert assign(sheets, at, 1.0)[0].tolist() == [0, 0, 1, 1]
 

@@ -209,7 +209,7 @@ def test_bent_manifolds_get_no_mixtures_among_margins():
     Z = coordinates.representation.transform(ds.X)
     found = mixture.find(Z, np.full(3, 1e-4), rng, coordinates.columns)
     assert [c.finder for c in found] == ["mixture", "gmm"]
-    assert found[0].details["pieces"] <= MODES.first_pieces
+    assert len(found[0].mixture) <= MODES.first_pieces
 
 
 def test_a_gaussian_mixture_is_always_among_the_candidates():

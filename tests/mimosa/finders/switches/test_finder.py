@@ -27,21 +27,21 @@ def plane_with_switches(n: int = 4000, offset: float = 0.0, seed: int = 0) -> np
 def test_the_density_of_a_combination_is_that_of_its_variables():
     Z, found = found_in(plane_with_switches())
     assert found is not None
-    all_off = next(c for c, cell in enumerate(found.components) if not any(cell.on))
-    space = found.details["space"]
+    all_off = next(c for c, cell in enumerate(found.cells) if not any(cell.on))
+    space = found.space
     # In the middle: one over the range of the free variable, times two normal densities of deviation .01.
     expected = np.log(1 / 2) + 2 * np.log(1 / (0.01 * np.sqrt(2 * np.pi)))
-    values = space.log_densities(Z, found.components)[:, all_off]
+    values = space.log_densities(Z, found.cells)[:, all_off]
     assert np.quantile(values, 0.9) == pytest.approx(expected, abs=1.0)
 
 
 def test_the_density_integrates_to_one():
     found = found_in(plane_with_switches(offset=1.5))[1]
     assert found is not None
-    space = found.details["space"]
+    space = found.space
     # In its own coordinates the density is a product: over a grid of each, at the center of the others.
     steps = np.linspace(-12, 12, 24_001)
-    for c, cell in enumerate(found.components):
+    for c, cell in enumerate(found.cells):
         for j in np.flatnonzero(~space.free(cell)):
             Y = np.zeros((len(steps), 3))
             Y[:, j] = steps * space.scatter[j]
@@ -50,14 +50,14 @@ def test_the_density_integrates_to_one():
             at_center = np.exp(space.log_densities(Z[[12_000]], [cell])[0, 0])
             integral = density.sum() * (steps[1] - steps[0]) * space.scatter[j]
             assert integral == pytest.approx(at_center * np.sqrt(2 * np.pi) * space.scatter[j], rel=1e-3), c
-    free = space.free(found.components[-1])
+    free = space.free(found.cells[-1])
     assert free.all()
     grid = np.linspace(-40, 40, 161)
     Y = np.stack(np.meshgrid(grid, grid, grid, indexing="ij"), axis=-1).reshape(-1, 3)
     spread = [np.ptp(one.at) / 8 if len(one.at) > 1 else 1 / one.below for one in space.margins.maps]
     Y = Y / 10 * spread + [np.mean(one.at) for one in space.margins.maps]
     Z = (Y - space.offset) @ np.linalg.inv(space.weights)
-    density = np.exp(space.log_densities(Z, [found.components[-1]])[:, 0] - np.linalg.slogdet(space.weights)[1])
+    density = np.exp(space.log_densities(Z, [found.cells[-1]])[:, 0] - np.linalg.slogdet(space.weights)[1])
     assert density.sum() * np.prod(np.array(spread) * 0.05) == pytest.approx(1, abs=0.1)
 
 
@@ -91,7 +91,7 @@ def test_areas_of_houses_are_questions_of_yes_or_no():
     X = houses.to_numpy(float)
     Z, found = found_in(X / X.std(axis=0))
     assert found is not None
-    on = np.array([cell.on for cell in found.components])[found.posteriors(Z).argmax(axis=1)]
+    on = np.array([cell.on for cell in found.cells])[found.posteriors(Z).argmax(axis=1)]
     for name in ("Mas.Vnr.Area", "X2nd.Flr.SF", "Wood.Deck.SF"):
         has_it = (houses[name] > 0).to_numpy()
         assert max((on[:, s] == has_it).mean() for s in range(on.shape[1])) > 0.99, name

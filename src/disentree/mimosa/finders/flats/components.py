@@ -1,8 +1,5 @@
-"""Components: sets of points that share a manifold.
-
-`link_components` is the default: neighbors of equal dimension are linked when each lies on the other's flat,
-and components are the connected sets of well-linked points.
-"""
+"""Components: neighbors of equal dimension are linked when each lies on the other's flat; connected sets of
+well-linked points are the components."""
 
 from __future__ import annotations
 
@@ -15,17 +12,12 @@ from scipy.sparse import coo_matrix, csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from disentree.geometry.neighbors import nearest_neighbors
-from disentree.geometry.subspaces import Tangents, relative_distance, small_determinant
-
-MIN_LINKS = 3  # a point spreads its component only with this many links of its own
+from disentree.geometry.subspaces import Tangents, plane_cosine, relative_distance
+from disentree.mimosa.finders.flats.constants import FLATS
 
 
 def link_components(
-    Z: Float[np.ndarray, "n D"],
-    tangents: Tangents,
-    tolerance: float,
-    n_neighbors: int = 15,
-    n_jobs: int = -1,
+    Z: Float[np.ndarray, "n D"], tangents: Tangents, tolerance: float, n_jobs: int = -1
 ) -> Int[np.ndarray, " n"]:
     """A component number for every point, -1 for points without enough links.
 
@@ -36,12 +28,10 @@ def link_components(
     n_found = 0
     for d in np.unique(tangents.dimensions):
         rows = np.flatnonzero(tangents.dimensions == d)
-        if len(rows) <= MIN_LINKS:
+        if len(rows) <= FLATS.min_links:
             continue
-        k = min(n_neighbors, len(rows) - 1)
-        _, near = nearest_neighbors(Z[rows], k, n_jobs)
-        linked = mutual_links(Z[rows], tangents.bases[rows, :d], near, tolerance)
-        pieces = _connected(near, linked)
+        _, near = nearest_neighbors(Z[rows], min(FLATS.nearby, len(rows) - 1), n_jobs)
+        pieces = _connected(near, mutual_links(Z[rows], tangents.bases[rows, :d], near, tolerance))
         found = pieces >= 0
         labels[rows[found]] = pieces[found] + n_found
         n_found += pieces.max() + 1
@@ -66,10 +56,9 @@ def mutual_links(
 def _mutual_links(Z, bases, neighbors, tolerance, cos_thresh):
     n, k = neighbors.shape
     linked = np.zeros((n, k), dtype=np.bool_)
-    d, n_dims = bases.shape[1], bases.shape[2]
-    full = d == n_dims
+    d = bases.shape[1]
+    full = d == bases.shape[2]
     for i in prange(n):
-        A = np.empty((d, d))
         for j in range(k):
             other = neighbors[i, j]
             if full or d == 0:
@@ -79,24 +68,18 @@ def _mutual_links(Z, bases, neighbors, tolerance, cos_thresh):
                 continue
             if relative_distance(Z[i], Z[other], bases[other]) > tolerance:
                 continue
-            for r in range(d):
-                for c in range(d):
-                    dot = 0.0
-                    for b in range(n_dims):
-                        dot += bases[i, r, b] * bases[other, c, b]
-                    A[r, c] = dot
-            linked[i, j] = abs(small_determinant(A)) >= cos_thresh
+            linked[i, j] = plane_cosine(bases[i], bases[other]) >= cos_thresh
     return linked
 
 
 def _connected(neighbors: Int[np.ndarray, "n k"], linked: Bool[np.ndarray, "n k"]) -> Int[np.ndarray, " n"]:
-    """Connected sets of points with at least MIN_LINKS links; other linked points join the set that most of
+    """Connected sets of points with enough links; other linked points join the set that most of
     their links lead to."""
     n = len(neighbors)
     i, j = np.nonzero(linked)
     graph = coo_matrix((np.ones(len(i), dtype=np.int8), (i, neighbors[i, j])), shape=(n, n)).tocsr()
     graph = csr_matrix(graph.maximum(graph.T))
-    strong = np.flatnonzero(np.diff(graph.indptr) >= min(MIN_LINKS, n - 1))
+    strong = np.flatnonzero(np.diff(graph.indptr) >= min(FLATS.min_links, n - 1))
     labels = np.full(n, -1)
     if not len(strong):
         return labels

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from disentree.geometry.charts import chance_residuals, chart_residuals, curved_tangents
-from disentree.geometry.neighbors import nearest_neighbors
+from disentree.geometry.neighbors import nearest_neighbors, thinned
 from disentree.geometry.subspaces import Tangents, relative_distances
 from disentree.mimosa.density.sheet import Sheet, assign
 from disentree.mimosa.finders.flats.components import link_components
+from disentree.mimosa.finders.flats.constants import FLATS
 from disentree.mimosa.finders.flats.merge import drop_explained, merge_over_seams
 from disentree.mimosa.finders.flats.tangents import anchored_flats
 from disentree.mimosa.finders.labels import drop_small, renumber
 
 log = logging.getLogger("disentree.mimosa")
-
-# How far neighbors may lie off a flat, relative to their distance: rounding, then noise or curvature.
-FLAT = (1e-6, 1e-4, 1e-2, 0.03, 0.06, 0.1, 0.15, 0.2)
-# The same for a quadratic sheet, whose residuals are judged by leave-one-out.
-CURVED = (0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.14, 0.18, 0.22, 0.26, 0.3)
-FINE = 0.03  # residuals below half of it are by chance, unless the tolerance itself is lower
-MIN_SHARE = 0.003  # a component has at least this share of the points, and half a neighborhood
-SAMPLE_ROWS = 2000  # rows from which the saving of a local model is estimated
-COMPARED_ROWS = 400  # the same, to compare it with that of another decomposition
-MIN_ACHIEVED = 0.8  # components are expected to achieve at least this fraction of an estimated saving
 
 
 @dataclass(frozen=True)
@@ -41,17 +31,13 @@ class Local:
     bases: np.ndarray | None = None  # for sheets: of every dimension that was tried
     residuals: np.ndarray | None = None  # likewise
 
-    @property
-    def kind(self) -> str:
-        return "flats" if self.bases is None else "sheets"
-
     def saving(self, n_dims: int, held: np.ndarray | bool = True) -> float:
         """Nats per point that the model saves: see `choose_decomposition`."""
         d = self.tangents.dimensions
         left = np.full(len(d), self.tolerance)
         if self.residuals is not None:  # curvature differs from place to place: each point by its own sheet
             found = np.flatnonzero(d < n_dims)
-            least = min(FINE, self.tolerance) / 2
+            least = min(FLATS.fine, self.tolerance) / 2
             left[found] = np.clip(self.residuals[found, d[found] - 1], least, self.tolerance)
         return float(np.mean(np.where(held, n_dims - d, 0) * -np.log(left)))
 
@@ -65,8 +51,6 @@ class Decomposition:
     tolerance: float
     saving: float
     bases: np.ndarray | None = None  # for sheets: of every dimension that was tried
-    points: Float[np.ndarray, "n D"] | None = None  # of data with noise: on the flats, in units of the noise
-    noise: Float[np.ndarray, " D"] | None = None  # its deviation along each axis
 
     @property
     def curved(self) -> bool:
@@ -79,28 +63,20 @@ class Decomposition:
 
 
 def components_of(
-    Z: Float[np.ndarray, "n D"],
-    radii: Float[np.ndarray, " n"],
-    local: Local,
-    k: int,
-    n_jobs: int = -1,
+    Z: Float[np.ndarray, "n D"], radii: Float[np.ndarray, " n"], local: Local, k: int, n_jobs: int = -1
 ) -> Decomposition:
     """Links between neighbors on each other's flats, seams, and what is no manifold of its own dropped."""
     tangents, tolerance = local.tangents, local.flatness
     labels = link_components(Z, tangents, tolerance, n_jobs=n_jobs)
     labels = merge_over_seams(Z, tangents, labels, 1.5 * tolerance, k // 2)
-    labels = renumber(drop_small(labels, max(k // 2, int(MIN_SHARE * len(Z)))), tangents.dimensions)
+    labels = renumber(drop_small(labels, max(k // 2, int(FLATS.min_share * len(Z)))), tangents.dimensions)
     labels = drop_explained(Z, tangents, labels, radii, tolerance, n_jobs)
     saving = local.saving(Z.shape[1], labels >= 0)
     return Decomposition(labels, tangents, local.tolerance, saving, local.bases)
 
 
 def polish(
-    Z: Float[np.ndarray, "n D"],
-    neighbors: Int[np.ndarray, "n k"],
-    found: Decomposition,
-    n_jobs: int = -1,
-    max_rounds: int = 8,
+    Z: Float[np.ndarray, "n D"], neighbors: Int[np.ndarray, "n k"], found: Decomposition, n_jobs: int = -1
 ) -> Decomposition:
     """Assign points that have neighbors of other components anew, by likelihood, until few change.
 
@@ -111,7 +87,7 @@ def polish(
     if len(dimensions) < 2:
         return found
     off = np.zeros(len(Z))
-    for _ in range(max_rounds):
+    for _ in range(FLATS.tries):
         cores = [np.flatnonzero(labels == c) for c in range(len(dimensions))]
         if min(map(len, cores)) < neighbors.shape[1] // 2:
             break
@@ -119,8 +95,8 @@ def polish(
         mixed = np.flatnonzero((labels[neighbors] != labels[:, None]).any(axis=1) | (labels < 0))
         before = labels[mixed]
         labels = labels.copy()
-        labels[mixed], off[mixed] = assign(sheets, Z[mixed], found.tolerance, n_jobs)
-        if np.mean(labels[mixed] != before) * len(mixed) < 0.001 * len(Z):
+        labels[mixed], off[mixed] = assign(sheets, Z[mixed], found.tolerance, neighbors.shape[1], n_jobs)
+        if np.mean(labels[mixed] != before) * len(mixed) < FLATS.settled * len(Z):
             break
     labels = np.where(off <= 3 * found.tolerance, labels, -1)  # the cores hold what is on the components
     local = np.where(labels >= 0, np.array(dimensions)[labels], found.tangents.dimensions)
@@ -134,10 +110,7 @@ def polish(
 
 
 def choose_decomposition(
-    Z: Float[np.ndarray, "n D"],
-    k: int,
-    seed: np.random.SeedSequence,
-    n_jobs: int = -1,
+    Z: Float[np.ndarray, "n D"], k: int, seed: np.random.SeedSequence, n_jobs: int = -1
 ) -> Decomposition:
     """Of flats and sheets, with tolerances from tight to loose, keep the decomposition that saves most of the
     description.
@@ -146,43 +119,32 @@ def choose_decomposition(
     neighborhood of size r. On a component of dimension d within a relative tolerance t, D - d of them need
     only log(t r / p), which saves (D - d) log(1 / t) for every point that a component holds.
     """
+    n_dims = Z.shape[1]
     distances, neighbors = nearest_neighbors(Z, k, n_jobs)
-    tried: list[Decomposition] = []
-    for local in _candidates(Z, neighbors, seed, tried):
+    some = np.random.default_rng(seed).choice(len(Z), min(len(Z), FLATS.model_rows), replace=False)
+    models = _models_of_sample(Z, neighbors, some, seed)
+    estimates = [(local.saving(n_dims), local.bases is not None, local.tolerance) for local in models]
+    best, sheets = None, None
+    for estimate, curved, tolerance in sorted(estimates, reverse=True):
+        if best is not None and estimate <= best.saving:
+            break  # the others save no more, even if components achieve all that is estimated
+        if curved:
+            sheets = chart_residuals(Z, neighbors) if sheets is None else sheets
+            tangents = curved_tangents(*sheets, tolerance, chance_residuals(k, n_dims))
+            local = Local(tangents, tolerance, _flatness(Z, neighbors, tangents), sheets[1], sheets[0])
+        else:
+            tangents = anchored_flats(Z, neighbors, tolerance, np.random.default_rng(seed))
+            local = Local(tangents, tolerance, 2 * tolerance)
         found = components_of(Z, distances[:, -1], local, k, n_jobs)
         log.debug(
             "%s within %g: %d components hold %.1f %% of the points and save %.2f nats per point",
-            local.kind, local.tolerance, found.labels.max() + 1, 100 * np.mean(found.labels >= 0), found.saving,
+            "sheets" if curved else "flats", tolerance,
+            found.labels.max() + 1, 100 * np.mean(found.labels >= 0), found.saving,
         )  # fmt: skip
-        tried.append(found)
-        tried.sort(key=lambda one: -one.saving)
-        del tried[1:]
-    return polish(Z, neighbors, tried[0], n_jobs) if tried[0].curved else tried[0]
-
-
-def _candidates(
-    Z: np.ndarray, neighbors: np.ndarray, seed: np.random.SeedSequence, tried: list[Decomposition]
-) -> Iterator[Local]:
-    """Local models, those with the largest saving on a sample of rows first, until none is estimated to save more
-    than the best decomposition so far."""
-    n_dims = Z.shape[1]
-    some = np.random.default_rng(seed).choice(len(Z), min(len(Z), SAMPLE_ROWS), replace=False)
-    estimates = [
-        (local.saving(n_dims), local.kind == "sheets", local.tolerance)
-        for local in _models_of_sample(Z, neighbors, some, seed)
-    ]
-    sheets = None
-    for estimate, curved, tolerance in sorted(estimates, reverse=True):
-        if tried and estimate <= tried[0].saving:
-            return
-        if curved:
-            sheets = chart_residuals(Z, neighbors) if sheets is None else sheets
-            tangents = curved_tangents(*sheets, tolerance, chance_residuals(neighbors.shape[1], n_dims))
-            yield Local(tangents, tolerance, _flatness(Z, neighbors, tangents), sheets[1], sheets[0])
-        else:
-            yield Local(
-                anchored_flats(Z, neighbors, tolerance, np.random.default_rng(seed)), tolerance, 2 * tolerance
-            )
+        if best is None or found.saving > best.saving:
+            best = found
+    assert best is not None
+    return polish(Z, neighbors, best, n_jobs) if best.curved else best
 
 
 def _models_of_sample(
@@ -194,18 +156,18 @@ def _models_of_sample(
 
     def cannot_win(tolerance: float) -> bool:
         """Whether another model is expected to save more, even if all points lay on curves at this tolerance."""
-        most = (n_dims - 1) * -np.log(tolerance if tolerance in FLAT else tolerance / 2)
-        return bool(models) and bool(MIN_ACHIEVED * max(local.saving(n_dims) for local in models) >= most)
+        most = (n_dims - 1) * -np.log(tolerance if tolerance in FLATS.flat_tolerances else tolerance / 2)
+        return bool(models) and bool(FLATS.achieved * max(local.saving(n_dims) for local in models) >= most)
 
-    for tolerance in FLAT:
+    for tolerance in FLATS.flat_tolerances:
         if cannot_win(tolerance):
             break
         tangents = anchored_flats(Z, neighbors, tolerance, np.random.default_rng(seed), rows=some)
         models.append(Local(tangents, tolerance, 2 * tolerance))
-    if not cannot_win(CURVED[0]):
+    if not cannot_win(FLATS.sheet_tolerances[0]):
         limits = chance_residuals(neighbors.shape[1], n_dims)
         residuals, bases = chart_residuals(Z, neighbors, some)
-        for tolerance in CURVED:
+        for tolerance in FLATS.sheet_tolerances:
             tangents = curved_tangents(residuals, bases, tolerance, limits)
             models.append(Local(tangents, tolerance, 0, bases, residuals))
     return models
@@ -216,7 +178,7 @@ def estimated_saving(Z: Float[np.ndarray, "n D"], k: int, seed: np.random.SeedSe
     size of a neighborhood."""
     distances, neighbors = nearest_neighbors(Z, k, n_jobs)
     n_dims = Z.shape[1]
-    some = np.random.default_rng(seed).choice(len(Z), min(len(Z), COMPARED_ROWS), replace=False)
+    some = np.random.default_rng(seed).choice(len(Z), min(len(Z), FLATS.sample_rows), replace=False)
     nearness = -np.log(np.maximum(distances[some, -1], 1e-300))
     return max(
         local.saving(n_dims) + float(np.mean((n_dims - local.tangents.dimensions) * nearness))
@@ -226,7 +188,7 @@ def estimated_saving(Z: Float[np.ndarray, "n D"], k: int, seed: np.random.SeedSe
 
 def _flatness(Z: np.ndarray, neighbors: np.ndarray, tangents: Tangents) -> float:
     """How far the nearer neighbors of the same dimension lie off a point's flat, for most points."""
-    rows = np.linspace(0, len(Z) - 1, min(len(Z), SAMPLE_ROWS)).astype(int)
+    rows = thinned(np.arange(len(Z)), FLATS.model_rows)
     off = []
     for j in range(neighbors.shape[1] // 3):
         other = neighbors[rows, j]

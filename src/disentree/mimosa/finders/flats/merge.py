@@ -8,11 +8,10 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
+from disentree.geometry.neighbors import thinned
 from disentree.geometry.subspaces import Tangents, relative_distances, subspace_cosines
+from disentree.mimosa.finders.flats.constants import FLATS
 from disentree.mimosa.finders.labels import drop_small, renumber, rows_of
-
-SEAM_PAIRS = 50  # closest pairs of points that decide whether two pieces continue one another
-SAMPLE = 2000  # points of a piece that are looked at
 
 
 def merge_over_seams(
@@ -27,7 +26,7 @@ def merge_over_seams(
     labels = drop_small(labels, min_size)
     pieces = rows_of(labels)
     dims = [int(tangents.dimensions[rows[0]]) for rows in pieces]
-    few = [rows[np.linspace(0, len(rows) - 1, min(len(rows), SAMPLE)).astype(int)] for rows in pieces]
+    few = [thinned(rows, FLATS.model_rows) for rows in pieces]
     trees = [KDTree(Z[rows]) for rows in few]
     joined = []
     for a in range(len(pieces)):
@@ -49,9 +48,9 @@ def _continue_each_other(
 ) -> bool:
     if d == Z.shape[1]:
         return True
-    A = A[np.linspace(0, len(A) - 1, min(len(A), 500)).astype(int)]
+    A = thinned(A, FLATS.sample_rows)
     distances, nearest = map(np.asarray, tree_b.query(Z[A]))
-    order = np.argsort(distances, kind="stable")[:SEAM_PAIRS]
+    order = np.argsort(distances, kind="stable")[: FLATS.seam_pairs]
     a, b = A[order], B[nearest[order]]
     if d == 0:
         return bool((distances[order] == 0).all())
@@ -83,7 +82,7 @@ def drop_explained(
     for rows in rows_of(labels):  # in order of dimension, larger ones first
         d = int(tangents.dimensions[rows[0]])
         full = d == Z.shape[1]
-        some = rows if full else rows[np.linspace(0, len(rows) - 1, min(len(rows), 300)).astype(int)]
+        some = rows if full else thinned(rows, FLATS.sample_rows)
         explained = np.zeros(len(some), dtype=bool)
         for tree, core, e in kept:
             left = np.flatnonzero(~explained)

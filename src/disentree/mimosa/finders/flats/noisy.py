@@ -10,34 +10,20 @@ All lengths here are in units of the noise.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import log, pi
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy import stats
 
 from disentree.geometry.charts import quadratic_terms
-from disentree.geometry.subspaces import AffineSubspace, Tangents
-from disentree.mimosa.density.sheet import Sheet, assign, reach
-from disentree.mimosa.finders.flats.decompose import MIN_SHARE, Decomposition, estimated_saving
+from disentree.geometry.subspaces import AffineSubspace, Tangents, reach
+from disentree.mimosa.density.sheet import assign, log_density_of_nearest, other_points
+from disentree.mimosa.finders.flats.constants import FLATS
+from disentree.mimosa.finders.flats.decompose import Decomposition, estimated_saving
 from disentree.mimosa.finders.labels import renumber
-
-SEARCHED = 10_000  # points among which flats are looked for
-ANCHORS = 48  # points around which flats are looked for at a time
-SMALLEST_BALL = 6.0  # radius around an anchor to look in; then twice that, and so on
-BALL_POINTS = 300  # looked at in each, at most
-MIN_POINTS = 30  # points in a ball, or on a flat
-GROWN = 8  # of the flats found in balls, fitted to all points
-TRIALS_PER_DIMENSION = 12  # random tuples tried for a d-flat in each ball: this many times d
-PATIENCE = 4  # rounds without a flat before a dimension is left
-STANDS_OUT = 2.0  # a flat holds at least this many times the points that lie around it
-CLEAR = 5.0  # by so many deviations of chance
-STANDS_OUT_OF_ALL = 0.5  # the same, when points that other flats hold count as lying around it
-MAX_EXPLAINED = 0.2  # fraction of normal variance explained by position; above it the subspace is curved
-EXTENT = 3.0  # deviation of a flat's points along each of its directions, at least
-ROUNDS = 8  # of assigning points and fitting flats, at most
-OVERESTIMATE = 1.25  # factor by which a saving estimated from a sample exceeds the final one
-SETTLED = 0.001  # fraction of points that change label at which the rounds end
-LEFT_OVER = 0.02  # fraction of points on no flat from which on they are a component of full dimension
 
 
 def flats_in_noise(
@@ -52,10 +38,9 @@ def flats_in_noise(
     estimated to save more."""
     Y = Z / noise
     rng = np.random.default_rng(seed)
-    some = np.sort(rng.choice(len(Y), SEARCHED, replace=False)) if len(Y) > SEARCHED else np.arange(len(Y))
-    flats = find_flats(Y[some], rng)
-    found = settle(Y, flats, noise, n_jobs) if flats else None
-    if found is None or OVERESTIMATE * found.saving < estimated_saving(Z[some], k, seed, n_jobs):
+    flats = find_flats(Y, rng)
+    found = settle(Y, flats, noise, k, n_jobs) if flats else None
+    if found is None or found.saving < FLATS.achieved * estimated_saving(Z, k, seed, n_jobs):
         return None
     return found
 
@@ -64,13 +49,13 @@ def find_flats(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> list[Af
     """Flats from the lowest dimension up, each looked for among the points that those before do not hold; none if
     most are pieces of something curved."""
     n_dims = Y.shape[1]
-    min_points = max(MIN_POINTS, int(MIN_SHARE * len(Y)))
+    min_points = _min_points(len(Y))
     left = np.arange(len(Y))
     flats: list[AffineSubspace] = []
     n_curved = 0
     for d in range(n_dims):
         misses = 0
-        while misses < PATIENCE and len(left) >= min_points:
+        while misses < FLATS.tries // 2 and len(left) >= min_points:
             flat = _best_flat(Y, left, d, min_points, rng)
             if flat is None:
                 misses += 1
@@ -84,34 +69,42 @@ def find_flats(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> list[Af
     return flats if 2 * n_curved <= len(flats) else []
 
 
+def _min_points(n: int) -> int:
+    """Points in a ball, or on a flat, at least: twice those that a density is estimated from."""
+    return max(2 * FLATS.nearby, int(FLATS.min_share * n))
+
+
 def _best_flat(
     Y: Float[np.ndarray, "n D"], left: Int[np.ndarray, " m"], d: int, min_points: int, rng: np.random.Generator
 ) -> AffineSubspace | None:
     """Of flats through random points that are left and others around them the best that stands out."""
     P = Y[left]
     candidates: list[tuple[float, float, AffineSubspace]] = []
-    for anchor in rng.choice(len(P), min(ANCHORS, len(P)), replace=False):
+    for anchor in rng.choice(len(P), min(FLATS.anchors, len(P)), replace=False):
         distance = np.linalg.norm(P - P[anchor], axis=1)
         order = np.argsort(distance, kind="stable")
-        radius, size = SMALLEST_BALL, 0
+        radius, size = 2 * FLATS.extent, 0
         while size < len(P):
             size = int(np.searchsorted(distance[order], radius))
-            if size >= MIN_POINTS:
-                ball = rng.choice(order[:size], BALL_POINTS, replace=False) if size > BALL_POINTS else order[:size]
+            if size >= min_points:
+                ball = order[:size]
+                if size > FLATS.sample_rows:
+                    ball = rng.choice(ball, FLATS.sample_rows, replace=False)
                 if found := _best_in_ball(P[ball], P[anchor], d, rng):
                     candidates.append((found[0], radius, found[1]))
                 if d == 0:
                     break  # a larger ball has nothing to add to what is around a point
             radius *= 2
+    clear = stats.norm.isf(FLATS.chance)
     best, flat_of_best = 0.0, None
-    for _, radius, candidate in sorted(candidates, key=lambda one: -one[0])[:GROWN]:
+    for _, radius, candidate in sorted(candidates, key=lambda one: -one[0])[: FLATS.tries]:
         flat = _grow(P, candidate, radius)
         if flat is None:
             continue
         held, around = _support(P, flat)
         excess = held - around
         # Beside a flat that is taken already there seems to be nothing, because its points are not left.
-        stands_out = _clearness(held, around, d) >= CLEAR and held >= STANDS_OUT_OF_ALL * _support(Y, flat)[1]
+        stands_out = _clearness(held, around, d) >= clear and FLATS.stands_out * held >= _support(Y, flat)[1]
         if stands_out and excess >= min_points and excess > best:
             best, flat_of_best = excess, flat
     return flat_of_best
@@ -142,7 +135,7 @@ def is_curved(P: Float[np.ndarray, "m D"], flat: AffineSubspace) -> bool:
     q, _ = np.linalg.qr(quadratic_terms(inside))
     across = members - flat.project(members)
     explained = np.linalg.eigvalsh((q.T @ across).T @ (q.T @ across))[-1]
-    return bool(explained > MAX_EXPLAINED * np.linalg.eigvalsh(across.T @ across)[-1])
+    return bool(explained > FLATS.max_explained * np.linalg.eigvalsh(across.T @ across)[-1])
 
 
 def _best_in_ball(
@@ -154,7 +147,7 @@ def _best_in_ball(
     y = P - anchor
     square = (y * y).sum(axis=1)[None]
     if d:
-        tuples = rng.integers(len(P), size=(TRIALS_PER_DIMENSION * d, d))
+        tuples = rng.integers(len(P), size=(FLATS.trials * d, d))
         q, upper = np.linalg.qr(np.swapaxes(y[tuples], 1, 2))
         sound = (np.abs(np.diagonal(upper, axis1=1, axis2=2)) > 2).all(axis=1)
         bases = np.swapaxes(q, 1, 2)[sound]
@@ -175,7 +168,7 @@ def _best_in_ball(
 
 def _clearness(held: Any, around: Any, d: int) -> Any:
     """By how many deviations of chance a flat stands out; d + 1 points are on it in any case."""
-    return (held - d - 1 - STANDS_OUT * around) / np.sqrt(held + STANDS_OUT**2 * around + 1)
+    return (held - d - 1 - FLATS.stands_out * around) / np.sqrt(held + FLATS.stands_out**2 * around + 1)
 
 
 def _grow(P: Float[np.ndarray, "m D"], flat: AffineSubspace, radius: float) -> AffineSubspace | None:
@@ -194,48 +187,72 @@ def _grow(P: Float[np.ndarray, "m D"], flat: AffineSubspace, radius: float) -> A
         if radius > far:
             break
         radius *= 1.6
-    return flat if d == 0 or flat.spread[-1] >= EXTENT else None
+    return flat if d == 0 or flat.spread[-1] >= FLATS.extent else None
 
 
 def settle(
-    Y: Float[np.ndarray, "n D"], flats: list[AffineSubspace], noise: Float[np.ndarray, " D"], n_jobs: int = -1
+    Y: Float[np.ndarray, "n D"],
+    flats: list[AffineSubspace],
+    noise: Float[np.ndarray, " D"],
+    n_neighbors: int,
+    n_jobs: int = -1,
 ) -> Decomposition | None:
     """Assign points to flats by likelihood and fit the flats to their points, in turn.
 
     What no flat holds is a component of full dimension if it is more than the noise leaves over.
     """
     n, n_dims = Y.shape
-    min_points = max(MIN_POINTS, int(MIN_SHARE * n))
+    min_points = _min_points(n)
     labels = np.full(n, -1)
     for c, flat in enumerate(flats):  # lowest dimension first
         labels[(labels < 0) & (flat.distances(Y) <= reach(n_dims - flat.dimension) + 1)] = c
-    if (labels < 0).mean() >= LEFT_OVER:
+    if (labels < 0).mean() >= FLATS.left_over:
         labels[labels < 0] = len(flats)
         flats = [*flats, AffineSubspace.fit(Y, n_dims)]
     dims = np.array([flat.dimension for flat in flats])
-    for _ in range(ROUNDS):
-        labels, dims, sheets = _sheets(Y, labels, dims, min_points)
+    for _ in range(FLATS.tries):
+        labels, dims, sheets = _fitted(Y, labels, dims, min_points)
         if not sheets:
             return None
         before = labels
-        labels, off = assign(sheets, Y, 1.0, n_jobs)
+        labels, off = assign(sheets, Y, 1.0, n_neighbors, n_jobs)
         labels[off > 1] = -1
-        if np.mean(labels != before) < SETTLED:
+        if np.mean(labels != before) < FLATS.settled:
             break
-    labels, dims, sheets = _sheets(Y, labels, dims, min_points)
+    labels, dims, sheets = _fitted(Y, labels, dims, min_points)
     local = np.where(labels >= 0, dims[labels], n_dims)
     bases = np.broadcast_to(np.eye(n_dims), (n, n_dims, n_dims)).copy()
-    points = Y.copy()
     for c, sheet in enumerate(sheets):
-        bases[labels == c, : dims[c]] = sheet.bases[0]
-        points[labels == c] = sheet.points
+        bases[labels == c, : dims[c]] = sheet.basis
     saving = float(np.mean(np.where(labels >= 0, n_dims - local, 0) * -np.log(noise).mean()))
-    return Decomposition(renumber(labels, local), Tangents(local, bases), 1.0, saving, points=points, noise=noise)
+    return Decomposition(renumber(labels, local), Tangents(local, bases), 1.0, saving)
 
 
-def _sheets(
+@dataclass(frozen=True)
+class NoisyFlat:
+    """A flat in noise of deviation 1, by the points on it: the projections of those that it holds."""
+
+    points: Float[np.ndarray, "m D"]
+    basis: Float[np.ndarray, "d D"]
+
+    def log_likelihood(
+        self, Z: Float[np.ndarray, "n D"], tolerance: float, n_jobs: int = -1
+    ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+        """Log density of points, up to a constant, and their distances off the flat relative to its reach."""
+        (d, n_dims), y = self.basis.shape, Z - self.points[0]
+        inside = y @ self.basis.T
+        square = np.maximum((y * y).sum(axis=1) - (inside * inside).sum(axis=1), 0.0)
+        along = np.full(len(Z), log(len(self.points)))
+        if d:
+            own = (self.points - self.points[0]) @ self.basis.T
+            along = log_density_of_nearest(other_points(own, inside, FLATS.nearby, n_jobs)[0], d)
+        across = -(n_dims - d) * 0.5 * log(2 * pi) - 0.5 * square
+        return along + across, np.sqrt(square) / (reach(n_dims - d) + 1) if d < n_dims else np.zeros(len(Z))
+
+
+def _fitted(
     Y: Float[np.ndarray, "n D"], labels: Int[np.ndarray, " n"], dims: Int[np.ndarray, " c"], min_points: int
-) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " k"], list[Sheet]]:
+) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " k"], list[NoisyFlat]]:
     """Flats fitted to the points with each label, without those that have too few."""
     kept = np.flatnonzero(np.bincount(labels[labels >= 0], minlength=len(dims)) >= min_points)
     number = np.full(len(dims), -1)
@@ -245,6 +262,5 @@ def _sheets(
     for c, d in enumerate(dims[kept]):
         members = Y[labels == c]
         flat = AffineSubspace.fit(members, int(d))
-        bases = np.broadcast_to(flat.basis, (len(members), *flat.basis.shape))
-        sheets.append(Sheet(flat.project(members), bases, noise=np.ones(Y.shape[1])))
+        sheets.append(NoisyFlat(flat.project(members), flat.basis))
     return labels, dims[kept], sheets

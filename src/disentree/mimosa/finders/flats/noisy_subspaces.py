@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from jaxtyping import Float
 
-from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.coordinates.noise import WhiteNoise
+from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.tiles import fit_flat_leaf
 from disentree.mimosa.finders.flats.noisy import flats_in_noise
 from disentree.mimosa.finders.flats.subspaces import has_gaps, needless_if_filled
 from disentree.mimosa.finders.labels import rows_of
-
-
-@dataclass(frozen=True)
-class WhiteNoise:
-    """Coordinates in which noise is white: ``(Z - center) @ weights``, with its deviation along each of them."""
-
-    center: Float[np.ndarray, " D"]
-    weights: Float[np.ndarray, "D q"]
-    deviation: Float[np.ndarray, " q"]
 
 
 def find(
@@ -30,27 +20,9 @@ def find(
     noise: WhiteNoise,
     n_neighbors: int = 40,
     n_jobs: int = -1,
-) -> Candidate | None:
-    """The subspaces that rows lie on within noise; None if none stands out, or if most are pieces of something
-    curved.
-
-    Parameters
-    ----------
-    Z : array of shape (n, D)
-    precision : array of shape (D,)
-        Of each coordinate.
-    rng : Generator
-    noise : WhiteNoise
-        As measured from the spectrum of the data.
-    n_neighbors : int, default=40
-        Size of the neighborhoods that must not promise a better description.
-    n_jobs : int, default=-1
-        Threads of neighbor searches.
-
-    Returns
-    -------
-    Candidate or None
-    """
+) -> LeafCandidate | None:
+    """The subspaces that rows lie on within noise; None if none stands out, if most are pieces of something
+    curved, or if neighborhoods of `n_neighbors` promise a better description."""
     k = min(n_neighbors, len(Z) - 1)
     if k < n_neighbors // 2:
         return None
@@ -66,5 +38,5 @@ def find(
     clouds = min(found.dimensions) == 0 or any(
         has_gaps(leaf, Z[rows], rng) for leaf, rows in zip(leaves, cores, strict=True)
     )
-    needless = [] if clouds else needless_if_filled(leaves, cores, Z, rng)
-    return Candidate("noisy subspaces", leaves, sizes / sizes.sum(), {"needless": needless})
+    needless = () if clouds else tuple(needless_if_filled(leaves, cores, Z, rng))
+    return LeafCandidate("noisy subspaces", leaves, sizes / sizes.sum(), makes_needless=needless)

@@ -5,27 +5,28 @@ In a latent, noise is small and curvature is everywhere, which is what neighborh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 from scipy.spatial import KDTree
 
-from disentree.mimosa.density.candidate import Candidate
-from disentree.mimosa.density.sheet import Sheet, log_likelihood
+from disentree.mimosa.density.candidate import LeafCandidate, Undirected
+from disentree.mimosa.density.sheet import Sheet
+from disentree.mimosa.finders.flats.constants import FLATS
 from disentree.mimosa.finders.flats.decompose import choose_decomposition
 from disentree.mimosa.finders.labels import rows_of
 
 
 @dataclass(frozen=True)
-class SheetLeaf:
+class SheetLeaf(Undirected):
     """A leaf by its core rows, each with a sheet through it."""
 
     points: Float[np.ndarray, "m D"]
     bases: Float[np.ndarray, "m d D"]
     curved: bool
     tolerance: float
-    noise: Float[np.ndarray, " D"] | None = None  # along each axis, as in `Sheet`
 
     @property
     def dimension(self) -> int:
@@ -34,22 +35,26 @@ class SheetLeaf:
 
     def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
         """Along the sheets by the distance of the nearest core rows, across them Gaussian."""
-        return log_likelihood(self._sheet, Z, self.tolerance)[0] - np.log(len(self.points))
+        return self._sheet.log_likelihood(Z, self.tolerance)[0] - np.log(len(self.points))
 
-    def distances(self, Z: Float[np.ndarray, "n D"]) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    def outwardness(self, Z: Float[np.ndarray, "n D"]) -> tuple[Float[np.ndarray, " n"], ...]:
         """How far rows are off the sheet, relative to the distance of its core rows there; and that of the nearest
         core row but one, which may be the row itself."""
         nearest = np.asarray(KDTree(self.points).query(Z, min(2, len(self.points)))[0]).reshape(len(Z), -1)
-        return log_likelihood(self._sheet, Z, self.tolerance)[1], nearest[:, -1]
+        return self._sheet.log_likelihood(Z, self.tolerance)[1], nearest[:, -1]
+
+    def limits(self, quantiles: Sequence[float]) -> list[float]:
+        off, apart = quantiles
+        return [max(off, FLATS.beside), (1 + FLATS.beside) * apart]
 
     @property
     def _sheet(self) -> Sheet:
-        return Sheet(self.points, self.bases, self.curved, self.noise)
+        return Sheet(self.points, self.bases, self.curved)
 
 
 def find(
     Z: Float[np.ndarray, "n D"], n_neighbors: int, seed: np.random.SeedSequence, n_jobs: int = -1
-) -> Candidate | None:
+) -> LeafCandidate | None:
     """The decomposition of a latent; None if there are too few rows or no component."""
     k = min(n_neighbors, len(Z) - 1)
     if Z.shape[1] == 0 or k < n_neighbors // 2:
@@ -63,4 +68,4 @@ def find(
         for rows, d in zip(cores, found.dimensions, strict=True)
     ]
     sizes = np.array([len(rows) for rows in cores], dtype=float)
-    return Candidate("sheets", leaves, sizes / sizes.sum())
+    return LeafCandidate("sheets", leaves, sizes / sizes.sum())

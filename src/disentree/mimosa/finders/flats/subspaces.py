@@ -15,23 +15,13 @@ from sklearn.neighbors import kneighbors_graph
 
 from disentree.geometry.neighbors import intrinsic_dimension, nearest_neighbors
 from disentree.geometry.subspaces import Tangents
-from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.coordinates.constants import COORDINATES
+from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.tiles import Leaf, fit_flat_leaf
+from disentree.mimosa.finders.flats.constants import FLATS
 from disentree.mimosa.finders.flats.decompose import Local, components_of
 from disentree.mimosa.finders.flats.tangents import anchored_flats
 from disentree.mimosa.finders.labels import rows_of
-
-EXACT = 1e-6  # distance from a subspace relative to that of the neighbor: rounding of what data goes through
-MOST_DIMENSIONS = 20  # in more, neighbors are too far apart to say anything
-SAMPLE = 500  # rows that tell whether there is an exact subspace at all
-GLANCE = 100  # the first of them: if none is on a subspace, the others are not asked
-SOME = 0.05  # share of them on a subspace, for a search among all rows
-
-FILLED = 0.75  # intrinsic dimension of a leaf's rows relative to that of its subspace, if they fill it
-COVERED = 0.9  # share of rows that are on some leaf, for the search to end there
-CONNECTING = 10  # neighbors that connect rows without a gap between them
-APART = 0.1  # share of a leaf's rows in a piece that counts
-MOSTLY = 0.3  # share of rows that are on exact subspaces, for data that is exact at all
 
 
 def find(
@@ -40,49 +30,37 @@ def find(
     rng: np.random.Generator,
     n_neighbors: int = 40,
     n_jobs: int = -1,
-) -> Candidate | None:
-    """The exact subspaces of rows; None if there are none, or too few rows.
-
-    Parameters
-    ----------
-    Z : array of shape (n, D)
-    precision : array of shape (D,)
-        Of each coordinate.
-    rng : Generator
-    n_neighbors : int, default=40
-        Size of the neighborhoods.
-    n_jobs : int, default=-1
-        Threads of the neighbor search.
-
-    Returns
-    -------
-    Candidate or None
-    """
+) -> LeafCandidate | None:
+    """The exact subspaces of rows, in neighborhoods of `n_neighbors`; None if there are none, or too few rows.
+    `precision` is that of each coordinate."""
     n, n_dims = Z.shape
     k = min(n_neighbors, n - 1)
-    if not 2 <= n_dims <= MOST_DIMENSIONS or k < n_neighbors // 2:
+    if not 2 <= n_dims <= COORDINATES.most_linear or k < n_neighbors // 2:
         return None
     white = Z / Z.std(axis=0)
     distances, neighbors = nearest_neighbors(white, k, n_jobs)
+    exact = FLATS.flat_tolerances[0]
     seed = int(rng.integers(2**63))
-    some = rng.choice(n, min(n, SAMPLE), replace=False)
+    some = rng.choice(n, min(n, FLATS.sample_rows), replace=False)
 
     def flats(rows: Int[np.ndarray, " m"] | None = None) -> Tangents:
-        return anchored_flats(white, neighbors, EXACT, np.random.default_rng(seed), rows)
+        return anchored_flats(white, neighbors, exact, np.random.default_rng(seed), rows)
 
-    if (flats(some[:GLANCE]).dimensions == n_dims).all() or np.mean(flats(some).dimensions < n_dims) < SOME:
+    # If the first are all on none, so are nearly all: the probability to miss the share that matters is `chance`.
+    glance = some[: int(np.log(FLATS.chance) / np.log1p(-FLATS.counted))]
+    if (flats(glance).dimensions == n_dims).all() or np.mean(flats(some).dimensions < n_dims) < FLATS.counted:
         return None
     tangents = flats()
-    found = components_of(white, distances[:, -1], Local(tangents, EXACT, 2 * EXACT), k, n_jobs)
+    found = components_of(white, distances[:, -1], Local(tangents, exact, 2 * exact), k, n_jobs)
     cores = rows_of(found.labels)
     if not cores:
         return None
     leaves = [fit_flat_leaf(Z[rows], d, precision, rng) for rows, d in zip(cores, found.dimensions, strict=True)]
     sizes = np.array([len(rows) for rows in cores], dtype=float)
     # A mixture of Gaussians cannot compete with exact leaves.
-    exact = sizes[np.array(found.dimensions) < n_dims].sum() >= MOSTLY * n
-    needless = ["mixture", *needless_if_filled(leaves, cores, Z, rng)] if exact else []
-    return Candidate("subspaces", leaves, sizes / sizes.sum(), {"needless": needless, "exact": bool(exact)})
+    is_exact = bool(sizes[np.array(found.dimensions) < n_dims].sum() >= FLATS.mostly * n)
+    needless = ("mixture", *needless_if_filled(leaves, cores, Z, rng)) if is_exact else ()
+    return LeafCandidate("subspaces", leaves, sizes / sizes.sum(), is_exact=is_exact, makes_needless=needless)
 
 
 def needless_if_filled(
@@ -93,7 +71,7 @@ def needless_if_filled(
 ) -> list[str]:
     """The finders that need not be asked if leaves on subspaces hold nearly all rows, and rows fill the subspaces:
     charts or Gaussians can then but describe the same leaves in more pieces."""
-    held = sum(map(len, rows)) >= COVERED * len(Z)
+    held = sum(map(len, rows)) >= (1 - FLATS.counted) * len(Z)
     return ["atlas", "mixture"] if held and _are_filled(leaves, rows, Z, rng) else []
 
 
@@ -101,17 +79,17 @@ def has_gaps(leaf: Leaf, Z: Float[np.ndarray, "n D"], rng: np.random.Generator) 
     """Whether rows of a leaf fall apart along it: nearest neighbors do not connect them."""
     if leaf.dimension == 0:
         return False
-    some = rng.choice(len(Z), min(len(Z), SAMPLE), replace=False)
+    some = rng.choice(len(Z), min(len(Z), FLATS.sample_rows), replace=False)
     return n_connected(leaf.tiles[0].chart.split(Z[some])[0]) > 1
 
 
 def n_connected(Z: Float[np.ndarray, "n D"]) -> int:
     """The number of sets of rows that nearest neighbors connect, at least 1; small ones do not count."""
-    k = min(CONNECTING, len(Z) - 1)
+    k = min(FLATS.nearby, len(Z) - 1)
     if k < 1:
         return 1
     sizes = np.bincount(connected_components(kneighbors_graph(Z, k), directed=False)[1])
-    return max(1, int((sizes >= APART * len(Z)).sum()))
+    return max(1, int((sizes >= FLATS.counted * len(Z)).sum()))
 
 
 def _are_filled(
@@ -130,12 +108,12 @@ def _are_filled(
         if leaf.dimension == 0:
             continue
         # Drawn at random: rows at regular steps of an order within the data are spaced too evenly.
-        some = rng.choice(own, min(len(own), SAMPLE), replace=False)
+        some = rng.choice(own, min(len(own), FLATS.sample_rows), replace=False)
         ratio = intrinsic_dimension(leaf.tiles[0].chart.split(Z[some])[0]) / leaf.dimension
-        if ratio < FILLED - 2 / np.sqrt(len(some)):
+        if ratio < FLATS.filled - 2 / np.sqrt(len(some)):
             return False
         ratios.setdefault(leaf.dimension, []).append((min(ratio, 1.0), len(some)))
-    return all(_mean(group) >= FILLED for group in ratios.values())
+    return all(_mean(group) >= FLATS.filled for group in ratios.values())
 
 
 def _mean(group: Sequence[tuple[float, int]]) -> float:

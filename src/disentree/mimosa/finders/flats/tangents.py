@@ -1,7 +1,7 @@
-"""Local dimension and tangent directions of every point.
+"""Local dimension and tangent directions of every point: the lowest-dimensional flat *through the point itself*
+that holds more of its neighbors than chance would put there.
 
-`anchored_flats` is the default: the lowest-dimensional flat *through the point itself* that holds more of its
-neighbors than chance would put there. Where a low-dimensional component lies inside a higher-dimensional one,
+Where a low-dimensional component lies inside a higher-dimensional one,
 the differences from a point of the higher to points of the lower lie in the higher one's tangent space, so
 neighbors on the other component help instead of disturbing.
 """
@@ -15,11 +15,8 @@ from jaxtyping import Float, Int
 from numba import njit, prange
 from scipy import stats
 
-from disentree.geometry.subspaces import Tangents
-
-TRIALS_PER_DIMENSION = 12  # random tuples tried for a d-flat: this many times d
-EARLY_STOP = 14  # a flat without support among this many neighbors is dropped
-CHANCE = 1e-4  # how often chance may put the required number of neighbors on a flat, per trial
+from disentree.geometry.subspaces import Tangents, gram_schmidt
+from disentree.mimosa.finders.flats.constants import FLATS
 
 
 def chance_on_flat(d: int, tolerance: float) -> float:
@@ -36,9 +33,9 @@ def support_needed(k: int, n_dims: int, tolerance: float) -> Int[np.ndarray, " D
     the flat because it was drawn through them."""
     needed = np.empty(n_dims, dtype=np.int64)
     for d in range(n_dims):
-        tail = CHANCE / (TRIALS_PER_DIMENSION * max(d, 1))
+        tail = FLATS.chance / (FLATS.trials * max(d, 1))
         by_chance = stats.binom.ppf(1 - tail, max(k - d, 1), chance_on_flat(d, tolerance))
-        needed[d] = d + max(3, int(by_chance) + 1)
+        needed[d] = d + max(FLATS.min_links, int(by_chance) + 1)
     return needed
 
 
@@ -54,7 +51,6 @@ def anchored_flats(
     tolerance: float,
     rng: np.random.Generator,
     rows: Int[np.ndarray, " m"] | None = None,
-    max_dimension: int | None = None,
 ) -> Tangents:
     """The lowest-dimensional significant flat through each point (of `rows`, or of all).
 
@@ -64,8 +60,8 @@ def anchored_flats(
     refitted to those neighbors. A point for which none is found keeps the full dimension.
     """
     n_dims, k = Z.shape[1], neighbors.shape[1]
-    top = min(n_dims - 1 if max_dimension is None else max_dimension, n_dims - 1, k - 1)
-    counts = [TRIALS_PER_DIMENSION * d for d in range(1, top + 1)]
+    top = min(n_dims, k) - 1
+    counts = [FLATS.trials * d for d in range(1, top + 1)]
     tuples = np.zeros((max(counts, default=0), max(top, 1), max(top, 1)), dtype=np.int64)
     for d, count in enumerate(counts, start=1):
         for t in range(count):
@@ -82,34 +78,9 @@ def anchored_flats(
         support_off_wall(k, n_dims, tolerance),
         tolerance,
         top,
+        -(-k // 3),  # a flat without support among the first third of neighbors is dropped
     )
     return Tangents(dimensions, bases)
-
-
-@njit(cache=True)
-@no_type_check
-def _span(U, ranks, d, B):
-    """Gram-Schmidt on rows `ranks` of U (unit vectors) into B; False if they are nearly dependent."""
-    n_dims = U.shape[1]
-    for c in range(d):
-        for a in range(n_dims):
-            B[c, a] = U[ranks[c], a]
-        for _ in range(2):  # twice is enough for orthogonality to rounding
-            for b in range(c):
-                dot = 0.0
-                for a in range(n_dims):
-                    dot += B[b, a] * B[c, a]
-                for a in range(n_dims):
-                    B[c, a] -= dot * B[b, a]
-        norm = 0.0
-        for a in range(n_dims):
-            norm += B[c, a] ** 2
-        if norm <= 1e-6:
-            return False
-        norm = np.sqrt(norm)
-        for a in range(n_dims):
-            B[c, a] /= norm
-    return True
 
 
 @njit(cache=True)
@@ -138,8 +109,7 @@ def _refit(U, B, d, limit):
                     S[a, b] += U[j, a] * U[j, b]
     _, vectors = np.linalg.eigh(S)
     for c in range(d):
-        for a in range(n_dims):
-            B[c, a] = vectors[a, n_dims - 1 - c]
+        B[c] = vectors[:, n_dims - 1 - c]
     held = 0
     for j in range(k):
         if _off(U[j], B, d) <= limit:
@@ -169,37 +139,14 @@ def _wall(U, norms, B, d, limit, tuples, n_tuples):
                 C[m, c] = dot * norms[j]
             m += 1
     most = 0
-    W = np.empty((d, d))
+    V, W, order = np.empty((d - 1, d)), np.empty((d - 1, d)), np.arange(d - 1)
     normal = np.empty(d)
     for t in range(n_tuples):
         first = tuples[t, 0] % m
-        usable = True
         for c in range(d - 1):
-            other = tuples[t, c + 1] % m
-            size = 0.0
-            for a in range(d):
-                W[c, a] = C[other, a] - C[first, a]
-                size += W[c, a] ** 2
-            if size == 0.0:
-                usable = False
-                break
-            for a in range(d):
-                W[c, a] /= np.sqrt(size)
-            for b in range(c):
-                dot = 0.0
-                for a in range(d):
-                    dot += W[b, a] * W[c, a]
-                for a in range(d):
-                    W[c, a] -= dot * W[b, a]
-            size = 0.0
-            for a in range(d):
-                size += W[c, a] ** 2
-            if size <= 1e-6:
-                usable = False
-                break
-            for a in range(d):
-                W[c, a] /= np.sqrt(size)
-        if not usable:
+            V[c] = C[tuples[t, c + 1] % m] - C[first]
+            V[c] /= np.sqrt((V[c] ** 2).sum() + 1e-300)
+        if not gram_schmidt(V, order, d - 1, 1e-6, W):
             continue
         # the normal: what is left of the axis that the wall covers least
         best = -1.0
@@ -209,14 +156,11 @@ def _wall(U, norms, B, d, limit, tuples, n_tuples):
                 left -= W[c, axis] ** 2
             if left > best:
                 best, at = left, axis
-        for a in range(d):
-            normal[a] = 1.0 if a == at else 0.0
-            for c in range(d - 1):
-                normal[a] -= W[c, at] * W[c, a]
-        size = 0.0
-        for a in range(d):
-            size += normal[a] ** 2
-        size = np.sqrt(size)
+        normal[:] = 0.0
+        normal[at] = 1.0
+        for c in range(d - 1):
+            normal -= W[c, at] * W[c]
+        size = np.sqrt((normal**2).sum())
         on = 0
         for j in range(m):
             height, length = 0.0, 0.0
@@ -232,7 +176,7 @@ def _wall(U, norms, B, d, limit, tuples, n_tuples):
 
 @njit(parallel=True, cache=True)
 @no_type_check
-def _anchored(Z, neighbors, rows, tuples, trials, needed, off_wall, tolerance, top):
+def _anchored(Z, neighbors, rows, tuples, trials, needed, off_wall, tolerance, top, early_stop):
     n, k, n_dims = len(rows), neighbors.shape[1], Z.shape[1]
     limit = tolerance * tolerance
     dimensions = np.full(n, n_dims)
@@ -257,15 +201,11 @@ def _anchored(Z, neighbors, rows, tuples, trials, needed, off_wall, tolerance, t
             dimensions[i] = 0  # an atom
             continue
         U = U[:apart]
-        found = False
         for d in range(1, min(top, apart - 1) + 1):
             best, best_sum = 0, np.inf
             for t in range(trials[d]):
-                usable = True
-                for c in range(d):
-                    if tuples[t, d - 1, c] >= apart:
-                        usable = False
-                if not usable or not _span(U, tuples[t, d - 1], d, B):
+                ranks = tuples[t, d - 1, :d]
+                if ranks.max() >= apart or not gram_schmidt(U, ranks, d, 1e-6, B):
                     continue
                 held, total = 0, 0.0
                 least = max(best, needed[d] // 2)
@@ -276,12 +216,8 @@ def _anchored(Z, neighbors, rows, tuples, trials, needed, off_wall, tolerance, t
                         total += max(e, 0.0)
                     elif held + apart - 1 - j < least:
                         break  # what is left cannot make it interesting
-                    if j == EARLY_STOP - 1:
-                        drawn = 0
-                        for c in range(d):
-                            drawn += tuples[t, d - 1, c] < EARLY_STOP
-                        if held <= drawn:
-                            break  # no support but the neighbors it was drawn through
+                    if j == early_stop - 1 and held <= (ranks < early_stop).sum():
+                        break  # no support but the neighbors it was drawn through
                 if held > best or (held == best and total < best_sum):
                     best, best_sum = held, total
                     best_B[:d] = B[:d]
@@ -308,9 +244,7 @@ def _anchored(Z, neighbors, rows, tuples, trials, needed, off_wall, tolerance, t
                     continue
             dimensions[i] = d
             bases[i, :d] = best_B[:d]
-            found = True
             break
-        if not found:
-            for a in range(n_dims):
-                bases[i, a, a] = 1.0
+        if dimensions[i] == n_dims:
+            bases[i] = np.eye(n_dims)
     return dimensions, bases

@@ -8,16 +8,17 @@ valley between them are one leaf.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
 from threadpoolctl import threadpool_limits
 
-from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.coordinates.columns import Columns
 from disentree.mimosa.density.gaussians import Mixture, expectation_maximization, maximized
 from disentree.mimosa.density.margins import Margins
-from disentree.mimosa.density.mixture_leaf import GatedLeaf, MixtureLeaf, Space, leaf_dimension
-from disentree.mimosa.density.structureless import SCORE_FLOOR, Columns, fit_gaussian, fit_margins
+from disentree.mimosa.density.mixture_leaf import GatedLeaf, MixtureCandidate, MixtureLeaf, Space, leaf_dimension
+from disentree.mimosa.density.structureless import SCORE_FLOOR, fit_gaussian, fit_margins
 from disentree.mimosa.finders.modes.constants import MODES
 from disentree.mimosa.finders.modes.growth import grow
 from disentree.mimosa.finders.modes.valleys import merge_pieces
@@ -29,7 +30,7 @@ def find(
     rng: np.random.Generator,
     columns: Columns | None = None,
     rigor: float = 1.0,
-) -> list[Candidate]:
+) -> list[MixtureCandidate]:
     """Mixtures of the rows, their pieces joined to leaves: `mixture` and `gmm`, and of `mixture-with-margins`,
     `margins-mixture` and `margins-gmm` those that may matter.
 
@@ -52,7 +53,7 @@ def find(
         one = fit_gaussian(Z, floor).log_density(Z).mean()
         if alone.log_density(Z).mean() - one < MODES.worth * (max(c.log_density(Z).mean() for c in out) - one):
             return out
-        if out[0].details["pieces"] > 1:
+        if len(out[0].mixture) > 1:
             out.append(with_margins(Z, own, alone.margins, out[0]))
         if MODES.leading >= D:
             out.append(in_margins("margins-mixture", Z, own, alone.margins, rng, "pooled", rigor=rigor))
@@ -66,19 +67,19 @@ def refit(
     precision: Float[np.ndarray, " D"] | float,
     rng: np.random.Generator,
     columns: Columns | None,
-    found: Sequence[Candidate],
-) -> list[Candidate]:
+    found: Sequence[MixtureCandidate],
+) -> list[MixtureCandidate]:
     """The same kinds of mixtures, of a part of the rows: densities for the judge, so that leaves need not be told
     apart."""
     floor = np.broadcast_to(np.asarray(precision, float), (Z.shape[1],))
-    out: dict[str, Candidate] = {}
+    out: dict[str, MixtureCandidate] = {}
     plain, own, maps = ("mixture", "gmm"), None, None
     with threadpool_limits(1, user_api="blas"):
         if columns is not None and any(c.finder not in plain for c in found):
             own = columns.independent()
             maps = Margins.fit(own.of(Z), own.precision)
         for candidate in found:
-            name, family = candidate.finder, candidate.details["family"]
+            name, family = candidate.finder, candidate.family
             if name in plain:
                 out[name] = in_components(name, Z, floor, rng, (family,), merged=False)
             elif name == "mixture-with-margins":
@@ -88,13 +89,13 @@ def refit(
     return list(out.values())
 
 
-def is_shattered(found: Candidate) -> bool:
+def is_shattered(found: MixtureCandidate) -> bool:
     """Whether a mixture is pieces of something else, for which no other mixture will do better."""
-    pieces = found.details["pieces"]
+    pieces = len(found.mixture)
     return pieces >= MODES.first_pieces and 2 * len(found.components) < pieces
 
 
-def in_components(name, Z, floor, rng, families, most=None, merged=True, rigor=1.0) -> Candidate:
+def in_components(name, Z, floor, rng, families, most=None, merged=True, rigor=1.0) -> MixtureCandidate:
     """A mixture of the leading principal components, of so many pieces at most."""
     n, D = Z.shape
     q = max(1, min(D, MODES.leading, n // MODES.fewest))
@@ -102,7 +103,7 @@ def in_components(name, Z, floor, rng, families, most=None, merged=True, rigor=1
     return fitted(name, Z, Space(q, rest), floor[:q], rng, families, most, merged, rigor)
 
 
-def in_margins(name, Z, columns, maps, rng, family, merged=True, rigor=1.0) -> Candidate:
+def in_margins(name, Z, columns, maps, rng, family, merged=True, rigor=1.0) -> MixtureCandidate:
     """A mixture of the columns' scores."""
     X = columns.of(Z)
     slopes = np.array([np.exp(np.median(m(X[:, j])[1])) for j, m in enumerate(maps.maps)])
@@ -111,7 +112,7 @@ def in_margins(name, Z, columns, maps, rng, family, merged=True, rigor=1.0) -> C
     return fitted(name, Z, space, floor, rng, (family,), None, merged, rigor)
 
 
-def with_margins(Z, columns, maps, found: Candidate) -> Candidate:
+def with_margins(Z, columns, maps, found: MixtureCandidate) -> MixtureCandidate:
     """The same leaves, with a density of the columns' scores.
 
     A model with normal margins gains much where columns heap (pixels that are mostly 0). Leaves that were found
@@ -120,7 +121,7 @@ def with_margins(Z, columns, maps, found: Candidate) -> Candidate:
     """
     space = Space(Z.shape[1], np.ones(0), columns, maps)
     S, _ = space(Z)
-    groups, gate, gate_space = found.details["groups"], found.details["mixture"], found.components[0].space
+    groups, gate, gate_space = found.groups, found.mixture, found.space
     R = gate.posteriors(gate_space(Z)[0])
     density = maximized(S, R, len(Z), np.full(S.shape[1], SCORE_FLOOR), "pooled")
     shares = np.array([R[:, groups == g].sum() for g in range(groups.max() + 1)]) / len(Z)
@@ -128,7 +129,7 @@ def with_margins(Z, columns, maps, found: Candidate) -> Candidate:
         GatedLeaf(space, density, gate_space, gate, groups == g, float(share), found.components[g].dimension)
         for g, share in enumerate(shares)
     ]
-    return Candidate("mixture-with-margins", leaves, shares, dict(found.details))
+    return replace(found, finder="mixture-with-margins", components=leaves, shares=shares)
 
 
 def part(mixture: Mixture, chosen) -> Mixture:
@@ -139,19 +140,19 @@ def part(mixture: Mixture, chosen) -> Mixture:
     )
 
 
-def fitted(name, Z, space, floor, rng, families, most, merged, rigor) -> Candidate:
+def fitted(name, Z, space, floor, rng, families, most, merged, rigor) -> MixtureCandidate:
     """The mixture of the family with the best BIC, as leaves."""
     Y, _ = space(Z)
     n = len(Y)
     searched = Y if n <= MODES.searched else Y[np.sort(rng.permutation(n)[: MODES.searched])]
     normal = space.margins is not None and "full" in families
     grown = [(*grow(searched, floor, family, most or MODES.first_pieces), family) for family in families]
-    mixture, score, R, family = max(grown, key=lambda one: one[1])
+    mixture, _, R, family = max(grown, key=lambda one: one[1])
     groups = np.zeros(len(mixture), int)
     if merged:
         groups = merge_pieces(searched, mixture, R, floor, family, normal, rigor)
     if merged and not most and len(mixture) >= MODES.first_pieces and 2 * (groups.max() + 1) >= len(mixture):
-        mixture, score, R = grow(searched, floor, family, MODES.most_pieces, R)
+        mixture, _, R = grow(searched, floor, family, MODES.most_pieces, R)
         groups = merge_pieces(searched, mixture, R, floor, family, normal, rigor)
     if n > MODES.searched:
         mixture, _, R = expectation_maximization(Y, mixture.posteriors(Y), floor, family, steps=MODES.steps)
@@ -161,7 +162,13 @@ def fitted(name, Z, space, floor, rng, families, most, merged, rigor) -> Candida
         share = mixture.shares[groups == g].sum()
         leaves.append(MixtureLeaf(space, pieces, leaf_dimension(pieces, space, floor, n * share)))
         shares.append(share)
-    details = {"family": family, "pieces": len(mixture), "bic": score, "groups": groups, "mixture": mixture}
-    if merged:
-        details["valleys"] = True
-    return Candidate(name, leaves, np.array(shares), details)
+    return MixtureCandidate(
+        name,
+        leaves,
+        np.array(shares),
+        has_valleys=merged,
+        family=family,
+        mixture=mixture,
+        space=space,
+        groups=groups,
+    )

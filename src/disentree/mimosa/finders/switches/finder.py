@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from disentree.geometry.neighbors import intrinsic_dimension
-from disentree.mimosa.density.candidate import ROWS_AT_A_TIME, Candidate
-from disentree.mimosa.density.margins import LOG_2PI, Margins
-from disentree.mimosa.finders.flats.noisy_subspaces import WhiteNoise
-from disentree.mimosa.finders.flats.subspaces import FILLED
+from disentree.mimosa.coordinates.noise import WhiteNoise
+from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.density.choices import Choice, Product
+from disentree.mimosa.density.margins import Margins
+from disentree.mimosa.density.product import Cell, ProductCandidate, ProductSpace
+from disentree.mimosa.finders.flats.constants import FLATS
+from disentree.mimosa.finders.protocol import FindsAgain, Rows
 from disentree.mimosa.finders.switches.constants import SWITCHES
 from disentree.mimosa.finders.switches.equations import Equation, find_equations
 from disentree.mimosa.tree.products import (
-    Choice,
-    all_choices,
     are_independent,
     arrange,
     cells_of,
@@ -34,89 +34,12 @@ from disentree.mimosa.tree.products import (
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A combination of options.
+class Switches(FindsAgain):
+    name: str = "switches"
 
-    Attributes
-    ----------
-    dimension : int
-    on : list of bool
-        For each switch whether it is on.
-    """
-
-    dimension: int
-    on: list[bool]
-
-
-@dataclass(frozen=True)
-class ProductSpace:
-    """The coordinates that all combinations share, ``Z @ weights + offset``: those of each switch, then those of
-    all rows, then noise.
-
-    Attributes
-    ----------
-    weights : array of shape (D, D)
-    offset : array of shape (D,)
-    owner : list of int
-        The switch of each coordinate; -1 for what all rows have, -2 for noise.
-    scatter : array of shape (D,)
-        Deviation of a coordinate that is fixed.
-    margins : Margins
-        Of coordinates that are free.
-    correlations : array of shape (D, D)
-        Of their normal scores.
-    """
-
-    weights: Float[np.ndarray, "D D"]
-    offset: Float[np.ndarray, " D"]
-    owner: list[int]
-    scatter: Float[np.ndarray, " D"]
-    margins: Margins
-    correlations: Float[np.ndarray, "D D"]
-
-    def free(self, cell: Cell) -> Bool[np.ndarray, " D"]:
-        """The coordinates that are variables of a combination."""
-        owner = np.array(self.owner)
-        return (owner == -1) | (np.append(cell.on, False)[owner] & (owner >= 0))
-
-    def log_densities(self, Z: Float[np.ndarray, "n D"], cells: Sequence[Cell]) -> Float[np.ndarray, "n c"]:
-        """Log density of rows on each of some combinations."""
-        Y = Z @ self.weights + self.offset
-        fixed = -0.5 * ((Y / self.scatter) ** 2 + LOG_2PI) - np.log(self.scatter)
-        scores, slopes = np.empty_like(Y), np.empty_like(Y)
-        for j, one in enumerate(self.margins.maps):
-            scores[:, j], slopes[:, j] = one(Y[:, j])
-        out = np.empty((len(Z), len(cells)))
-        for c, cell in enumerate(cells):
-            free = self.free(cell)
-            S = scores[:, free]
-            root = np.linalg.cholesky(self.correlations[np.ix_(free, free)])
-            white = np.linalg.solve(root, S.T)
-            along = -0.5 * (white**2).sum(axis=0) - np.log(root.diagonal()).sum() - 0.5 * free.sum() * LOG_2PI
-            out[:, c] = along + slopes[:, free].sum(axis=1) + fixed[:, ~free].sum(axis=1)
-        return out + np.linalg.slogdet(self.weights)[1]
-
-
-@dataclass(frozen=True)
-class ProductCandidate(Candidate):
-    """A product as a density. Its components are combinations, in the order of the paths of its hierarchy; what it
-    is made of is in `details`: "space", "choices", "base" and "sizes"."""
-
-    @property
-    def hierarchy(self) -> Any:
-        """Of its choices."""
-        return hierarchy_of(self.details["choices"], self.details["base"], self.details["sizes"])[0]
-
-    @property
-    def options(self) -> list[list[int]]:
-        """The switches of each choice, wherever it is."""
-        return [choice.switches for choice in all_choices(self.details["choices"])]
-
-    def log_joint(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n k"]:
-        """Log of share times density, for each row and combination."""
-        shares = np.log(np.maximum(self.shares, 1e-300))
-        blocks = [Z[start : start + ROWS_AT_A_TIME] for start in range(0, max(len(Z), 1), ROWS_AT_A_TIME)]
-        return np.concatenate([shares + self.details["space"].log_densities(b, self.components) for b in blocks])
+    def propose(self, rows: Rows, rng: np.random.Generator) -> Sequence[Candidate]:
+        found = find(rows.jittered(rng), rows.floor, rng, rows.noise)
+        return [] if found is None else [found]
 
 
 def find(
@@ -152,15 +75,9 @@ def find(
     counts = np.bincount(cells[cells >= 0], minlength=len(paths))
     shares = (counts + prior * chance) / (counts.sum() + prior)
     dims = base + paths @ np.array(sizes)
-    components = [Cell(int(d), row.tolist()) for d, row in zip(dims, paths, strict=True)]
-    details = {
-        "space": space,
-        "choices": choices,
-        "base": base,
-        "sizes": sizes,
-        "needless": ["atlas", "mixture"] if _is_filled(space, components, cells, Z) else [],
-    }
-    return ProductCandidate("switches", components, shares, details)
+    combinations = [Cell(int(d), row.tolist()) for d, row in zip(dims, paths, strict=True)]
+    needless = ("atlas", "mixture") if _is_filled(space, combinations, cells, Z) else ()
+    return ProductCandidate("switches", combinations, shares, space, Product(choices, base, sizes), needless)
 
 
 def _is_filled(
@@ -175,7 +92,7 @@ def _is_filled(
             continue
         inside = (Z[rows] @ space.weights + space.offset)[:, space.free(cell)]
         ratios.append(intrinsic_dimension(inside / inside.std(axis=0)) / cell.dimension)
-    return bool(ratios) and float(np.mean(ratios)) >= FILLED
+    return bool(ratios) and float(np.mean(ratios)) >= FLATS.filled
 
 
 def _in(equation: Equation, center: np.ndarray, to_scale: np.ndarray) -> Equation:

@@ -1,0 +1,1 @@
+"""The user's own data: tables, arrays and folders of images."""

@@ -1,0 +1,184 @@
+"""How a text table is written: its encoding, separator and decimal mark, and whether its first line has names.
+
+The cells at the head of the file decide, so semicolons may stand beside decimal points or decimal commas.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+
+from disentree.errors import UserError
+from disentree.tables.cells import EMPTY_WORDS, decimal_votes, read_cell
+
+HEAD = 1000  # records that decide
+LONGEST_FIELD = 2**24  # characters; csv's own limit of 131,072 is less than some tables hold
+SEPARATORS = "\t;|,"  # the comma last: numbers and sentences have commas too
+MOSTLY = 0.9  # of the cells of a column that must be numbers, for the cell above them to be a number or a name
+MANY_NAMES = 8  # as many increasing numbers are the names of columns, such as wavelengths, and no row of values
+_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+
+
+@dataclass(frozen=True)
+class CsvStyle:
+    """How a .csv or .tsv is written."""
+
+    separator: str
+    decimal: str
+    encoding: str
+    header: tuple[str, ...]  # the first record, be it names or values
+    first: tuple[str, ...]  # the record after it
+    has_names: bool  # whether the first record holds the names of the columns
+    notes: tuple[str, ...]  # one sentence for everything about it that is not usual
+
+    @property
+    def names(self) -> list[str] | None:
+        """Names that columns get if they have none in the file."""
+        return None if self.has_names else [f"column{i + 1}" for i in range(len(self.header))]
+
+    def for_pandas(self) -> dict[str, Any]:
+        """Arguments of `pandas.read_csv`. Before version 3 its numbers are exact only if it is told so."""
+        exact = {"float_precision": "round_trip"}
+        common = {"sep": self.separator, "decimal": self.decimal, "encoding": self.encoding, **exact}
+        return common if self.has_names else {**common, "header": None, "names": self.names}
+
+
+def csv_style(path: Path) -> CsvStyle:
+    """How a file is written, by its encoding mark and its first records; an error if it is not text."""
+    encoding, notes = _encoding_of(path)
+    with path.open(encoding=encoding, newline="") as file:
+        lines = [line for line in islice(file, 2 * HEAD) if line.strip()][:HEAD]
+    separator = "\t" if path.suffix.lower() == ".tsv" else _separator_of(lines)
+    records = _records(lines, separator)
+    header, body = (records[0] if records else ()), records[1:]
+    has_names = not body or not _is_data(header, body)
+    if not has_names:
+        notes.append(f"the first line is a row of values: the columns are called column1 to column{len(header)}")
+    elif body and (remark := _doubt(header)):
+        notes.append(remark)
+    cells = body if has_names else records
+    decimal, remark = _decimal_of(cells, separator)
+    notes += [remark] if remark else []
+    first = body[0] if body else ()
+    return CsvStyle(separator, decimal, encoding, header, first, has_names, tuple(notes))
+
+
+def _encoding_of(path: Path) -> tuple[str, list[str]]:
+    """The encoding by which the whole file can be read, and what is to be said about it."""
+    with path.open("rb") as file:
+        start = file.read(4)
+        for mark, name in _MARKS.items():
+            if start.startswith(mark):
+                return name, [] if name == "utf-8-sig" else ["the text is UTF-16"]
+        file.seek(0)
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        is_utf8, is_text = True, True
+        while block := file.read(2**20):
+            is_text &= b"\0" not in block
+            if is_utf8:
+                try:
+                    decoder.decode(block)
+                except UnicodeDecodeError:
+                    is_utf8 = False
+        if is_utf8:
+            try:
+                decoder.decode(b"", final=True)
+            except UnicodeDecodeError:
+                is_utf8 = False
+        if is_utf8:
+            return "utf-8", []
+        file.seek(0)
+        if not is_text or any(byte < 32 and byte not in b"\t\n\r\f" for byte in file.read(2**16)):
+            raise UserError(f"{path} is not text: save it as UTF-8")
+    return "latin-1", ["the text is not UTF-8 and was read as Latin-1: letters with accents may be wrong"]
+
+
+def _records(lines: Sequence[str], separator: str) -> list[tuple[str, ...]]:
+    limit = csv.field_size_limit(LONGEST_FIELD)
+    try:
+        found = [tuple(record) for record in csv.reader(lines, delimiter=separator)]
+    except csv.Error:  # a quote that is never closed; pandas says what is wrong
+        found = [tuple(line.rstrip("\r\n").split(separator)) for line in lines]
+    finally:
+        csv.field_size_limit(limit)
+    return [record for record in found if any(map(str.strip, record))]
+
+
+def _separator_of(lines: Sequence[str]) -> str:
+    """What divides every line into as many fields, or else the most frequent candidate of the first line."""
+    head = lines[0] if lines else ""
+    for separator in SEPARATORS:
+        widths = {len(record) for record in _records(lines, separator)}
+        if len(widths) == 1 and widths.pop() > 1:
+            return separator
+    if not any(s in head for s in SEPARATORS) and all(_is_cell(line) for line in lines[1:]):
+        return "\t"  # one column of numbers, perhaps with decimal commas
+    return max(",;\t|", key=head.count)  # the comma if none of them is there
+
+
+def _is_cell(line: str) -> bool:
+    text = line.strip().strip('"')
+    return read_cell(text) is not None or text.lower() in EMPTY_WORDS
+
+
+def _is_data(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Whether the first record is a row of values.
+
+    It is if columns of numbers have a number in it, unless these numbers are plausible names, such as years; and
+    if columns of text have a text in it that comes again below.
+    """
+    names: list[float] = []
+    n_texts = n_repeated = 0
+    inside = True  # the range of its column
+    for j, name in enumerate(header):
+        column = (record[j].strip() for record in body if j < len(record))
+        there = [cell for cell in column if cell.lower() not in EMPTY_WORDS]
+        values = [value for value in map(read_cell, there) if value is not None]
+        number = read_cell(name)
+        if len(values) > MOSTLY * len(there):
+            if number is None:
+                return False
+            names.append(number)
+            inside &= min(values) <= number <= max(values)
+        elif name.strip() and there:
+            n_texts += 1
+            n_repeated += name.strip() in there
+    if n_texts and n_repeated == n_texts:
+        return True
+    if not names or _counts(names):
+        return False
+    steps = [b - a for a, b in pairwise(names)]
+    increasing = bool(steps) and min(steps) > 0
+    even = increasing and max(steps) - min(steps) <= 1e-9 * abs(names[-1])
+    return not (increasing and len(names) >= MANY_NAMES) and not (even and not inside)
+
+
+def _counts(numbers: Sequence[float]) -> bool:
+    """Whether these are 0, 1, 2 ... or 1, 2, 3 ..., as data frames and spreadsheets number their columns."""
+    return list(numbers) in (list(range(len(numbers))), list(range(1, len(numbers) + 1)))
+
+
+def _doubt(header: Sequence[str]) -> str | None:
+    names = [read_cell(name) for name in header if name.strip()]
+    numbers = [name for name in names if name is not None]
+    if not numbers or len(numbers) < len(names) or _counts(numbers):
+        return None
+    return "the names of all columns are numbers: if the first line is a row of values, add one with names"
+
+
+def _decimal_of(records: Sequence[Sequence[str]], separator: str) -> tuple[str, str | None]:
+    """The decimal mark of most cells, and a remark if it is not the usual one of the separator."""
+    votes = decimal_votes(cell for record in records for cell in record)
+    commas, points = votes[","], votes["."]
+    if commas and points:
+        return "," if commas > points else ".", "some columns have decimal commas and some have decimal points"
+    if commas:
+        return ",", None
+    if points or not votes["?,"] or separator != ";":
+        return ".", None
+    return ",", "commas in numbers were read as decimal commas"

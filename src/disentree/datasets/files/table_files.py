@@ -1,0 +1,162 @@
+"""Reading tables, whole or in blocks of rows: the same code for training and for application.
+
+Nothing shifts silently: a .csv must have as many names as values, and numbers in place of names are noticed.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from disentree.datasets.files.csv_style import CsvStyle, csv_style
+from disentree.datasets.files.wording import columns_in_words, first_line
+from disentree.errors import UserError
+from disentree.utils.extras import needing
+from disentree.utils.files import naming
+
+TABLES = (".csv", ".tsv", ".parquet")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table on disk."""
+
+    path: Path
+    columns: tuple[str, ...]  # their names
+    notes: tuple[str, ...] = ()  # one sentence for everything in the file that is ignored or doubtful
+    style: CsvStyle | None = None  # how a text file is written
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether it is a .parquet file, and not text."""
+        return self.path.suffix.lower() == ".parquet"
+
+    def frames(self, step: int | None = None, as_text: Collection[str] = ()) -> Iterator[Any]:
+        """Its rows as data frames of `step` rows, or all in one; columns of a .csv in `as_text` are read as text,
+        whatever their values look like."""
+        with _problems_of(self.path):
+            yield from self._parquet_frames(step) if self.is_parquet else self._csv_frames(step, as_text)
+
+    def _csv_frames(self, step: int | None, as_text: Collection[str]) -> Iterator[Any]:
+        import pandas
+
+        assert self.style is not None
+        given = _given_names(self.path, self.style)
+        types = {own: str for own, name in zip(given, self.columns, strict=True) if name in as_text}
+        how = {**self.style.for_pandas(), "index_col": False, "low_memory": False, "dtype": types}
+        reader: Any = pandas.read_csv(self.path, chunksize=step or 2**62, **how)
+        with reader as frames:
+            while True:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error", pandas.errors.ParserWarning)
+                    frame = next(frames, None)
+                if frame is None:
+                    return
+                frame.columns = list(self.columns)
+                yield frame
+
+    def _parquet_frames(self, step: int | None) -> Iterator[Any]:
+        from pyarrow import Table as ArrowTable
+        from pyarrow import parquet
+
+        with parquet.ParquetFile(self.path) as file:
+            if step is None:
+                yield file.read(columns=list(self.columns)).to_pandas(ignore_metadata=True)
+                return
+            for batch in file.iter_batches(batch_size=step, columns=list(self.columns)):
+                yield ArrowTable.from_batches([batch]).to_pandas(ignore_metadata=True)
+
+
+def open_table(path: Path) -> Table:
+    """The names of a table's columns, and what is to be said about it; an error if names and values disagree."""
+    with _problems_of(path):
+        if path.suffix.lower() == ".parquet":
+            return _open_parquet(path)
+        return _open_csv(path)
+
+
+def _open_parquet(path: Path) -> Table:
+    with needing(str(path)):
+        from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        schema = file.schema_arrow
+        described = schema.pandas_metadata or {}
+        stored = [name for name in described.get("index_columns", []) if isinstance(name, str)]
+        index = [name for name in stored if name in schema.names]
+        columns = tuple(name for name in schema.names if name not in index)
+    _check_names(columns, path)
+    notes = (f"left out {columns_in_words(index)}: the index of the data frame",) if index else ()
+    return Table(path, columns, notes)
+
+
+def _open_csv(path: Path) -> Table:
+    style = csv_style(path)
+    notes = list(style.notes)
+    columns = _stripped(_given_names(path, style))
+    if len(style.first) > len(style.header):
+        if any(value.strip() for value in style.first[len(style.header) :]):
+            raise UserError(_disagree(path, len(style.header), len(style.first)))
+        notes.append("the separator at the end of lines is ignored")
+    written = [name.strip() for name in style.header] if style.has_names else []
+    if repeated := [name for i, name in enumerate(written) if name and name in written[:i]]:
+        notes.append(f"several columns are called {repeated[0]!r}: the second became {repeated[0] + '.1'!r}")
+    return Table(path, columns, tuple(notes), style)
+
+
+def _given_names(path: Path, style: CsvStyle) -> list[str]:
+    """The names of the columns as pandas has them, which gives names to those without and tells twins apart."""
+    import pandas
+
+    return [str(name) for name in pandas.read_csv(path, nrows=0, index_col=False, **style.for_pandas()).columns]
+
+
+def _stripped(names: list[str]) -> tuple[str, ...]:
+    """Without blanks around them, unless that would make two of them equal."""
+    plain = [name.strip() or name for name in names]
+    return tuple(plain if len(set(plain)) == len(plain) else names)
+
+
+def _check_names(columns: tuple[str, ...], path: Path) -> None:
+    repeated = next((name for i, name in enumerate(columns) if name in columns[:i]), None)
+    if repeated is not None:
+        raise UserError(f"{path} has two columns called {repeated!r}")
+
+
+def _disagree(path: Path, n_names: int, n_values: int) -> str:
+    names = f"{n_names} name{'s' * (n_names != 1)}"
+    return f"{path}: the header has {names} and lines have {n_values} values: give every column a name"
+
+
+@contextmanager
+def _problems_of(path: Path) -> Iterator[None]:
+    """Every error of a damaged table as one sentence; pandas and pyarrow raise errors of many kinds."""
+    try:
+        with naming(path):
+            yield
+    except (UserError, MemoryError):
+        raise
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise UserError(f"{path} cannot be read: {first_line(error)}") from None
+    except Exception as error:
+        raise UserError(_problem(path, error)) from None
+
+
+def _problem(path: Path, error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"{path} is not text: save it as UTF-8"
+    if isinstance(error, Warning):  # pandas': "Length of header or names does not match length of data"
+        return f"{path}: lines have more values than the header has names: give every column a name"
+    if "No columns to parse" in str(error):  # of blank lines
+        return f"{path} is empty: there is no line with names of columns"
+    if ragged := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error)):
+        expected, line, found = ragged.groups()
+        return f"{path}: line {line} has {found} fields where {expected} are expected"
+    return f"{path} cannot be read as {path.suffix[1:].lower()}: {first_line(error)}"

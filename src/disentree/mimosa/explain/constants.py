@@ -1,0 +1,41 @@
+"""The choices that reasons, names and sentences depend on. None of them changes a tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ExplainConstants:
+    """Read as `EXPLAIN.name` when it is needed, so that a study that sets a field reaches every use."""
+
+    # Which rows
+    rows: int = 20_000  # that reasons are searched in and measured on: more do not change a percentage
+    held_out_every: int = 3  # row of a path: reasons are searched in the others and measured on these
+    first_rows: int = 64  # in which pairs of columns are compared first, before all rows are
+
+    # What may be said
+    contrast: float = 0.3  # least difference worth a sentence: of shares of rows, or as a part of a variance
+    standard_errors: float = 2.6  # by which held-out shares must differ: 1 in 100 for each of a few facts
+    beside: float = 0.5  # of the first fact's contrast that further facts of a branch must have
+    exceptions: float = 0.01  # share of rows that a relation may fail in, and that a shorter rule may lose
+    small_share: float = 0.05  # by which a category is more frequent to be named, and an exact fact may be weaker
+    nearly_all: float = 0.9  # of a branch's rows that its name holds for; of first rows, to compare all
+    mostly: float = 0.6  # of a branch's rows for which something holds "mostly"; of columns that share a word
+    coarse: float = 0.1  # of a column's deviation: the precision above which equal cannot be told from near
+    fewest_rows: int = 3  # in which a relation can be seen; held-out ones of each side for a rule
+    largest_denominator: int = 12  # of the factor between two columns, as in "y = 3/2 x"
+    most_summed: int = 100  # columns among which sums of two are searched: their pairs are counted
+    well_supported: float = 0.8  # share of resamples in which every branch came back
+
+    # How long it may be
+    listed: int = 4  # facts, relations or options in a sentence or name
+    listed_short: int = 3  # categories or columns in one phrase of it
+    directions: int = 8  # of a leaf that are described by a column each
+    described_leaves: int = 64  # the largest
+    printed_leaves: int = 5  # of those that no branch of the text ends in
+    longest_name: int = 24  # letters, also of each of two conditions; a category in a sentence has twice as many
+    shortest_word: int = 3  # letters of a word that columns may share
+
+
+EXPLAIN = ExplainConstants()

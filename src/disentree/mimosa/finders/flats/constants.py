@@ -1,0 +1,51 @@
+"""The constants of flat leaves and sheets, with their reasons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class FlatsConstants:
+    # How far neighbors may lie off a flat, relative to their distance: rounding (exact), then noise or curvature.
+    flat_tolerances: tuple[float, ...] = (1e-6, 1e-4, 1e-2, 0.03, 0.06, 0.1, 0.15, 0.2)
+    # The same for a quadratic sheet, whose residuals are judged by leave-one-out.
+    sheet_tolerances: tuple[float, ...] = (0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.14, 0.18, 0.22, 0.26, 0.3)
+    fine: float = 0.03  # residuals below half of it are by chance, unless the tolerance itself is lower
+    min_share: float = 0.003  # of the rows, that a component has at least
+    trials: int = 12  # random tuples tried for a d-flat: this many times d
+    chance: float = 1e-4  # how often chance may put the required number of points on a flat, per trial
+    # Neighbors on a flat beyond those that it was drawn through, at least; a point spreads its component only with
+    # this many links of its own.
+    min_links: int = 3
+    # Nearest points of a component that links lead to, and from which density in noise is estimated; neighbors
+    # that connect rows without a gap.
+    nearby: int = 15
+    seam_pairs: int = 50  # closest pairs of points that decide whether two pieces continue one another
+    sample_rows: int = 500  # that tell whether there is a subspace, whether rows fill it, or pieces are one
+    model_rows: int = 2000  # that the saving of a local model is estimated from, and that stand for a piece
+    achieved: float = 0.8  # components achieve at least this fraction of an estimated saving
+    # Share of rows that counts: on exact subspaces, to look for them among all rows; in one piece of a leaf, to be
+    # apart; on no leaf, for the search to go on.
+    counted: float = 0.1
+    mostly: float = 0.3  # share of rows on exact subspaces, for data that is exact at all
+    filled: float = 0.75  # intrinsic dimension of a leaf's rows relative to that of its subspace, if they fill it
+    # A row beside the core rows of a sheet continues it if it is less than half as far off it as from them (of
+    # ships without a jet nine in ten are, beside those with one; of moons and stars one in forty), and is not
+    # farther from them than half as far again as they are from each other.
+    beside: float = 0.5
+    # Flats in noise; lengths in units of the noise.
+    anchors: int = 48  # points around which flats are looked for at a time
+    stands_out: float = 2.0  # a flat holds at least this many times the points that lie around it
+    max_explained: float = 0.2  # of the variance across a flat, by the position along it; above, it is curved
+    # Deviation of a flat's points along each of its directions, at least. Balls around an anchor have twice that
+    # as their radius, then twice as much again, and so on.
+    extent: float = 3.0
+    # Rounds of assigning points and fitting flats or sheets, at most; of the flats found in balls, those fitted to
+    # all points. Half as many rounds without a flat, and a dimension is left.
+    tries: int = 8
+    settled: float = 0.001  # fraction of points that change component at which the rounds end
+    left_over: float = 0.02  # fraction of points on no flat from which on they are a component of full dimension
+
+
+FLATS = FlatsConstants()

@@ -1,0 +1,37 @@
+"""The finder of clusters: mixtures of Gaussians."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.density.mixture_leaf import MixtureCandidate
+from disentree.mimosa.finders.constants import FINDERS
+from disentree.mimosa.finders.modes import mixture
+from disentree.mimosa.finders.protocol import Rows
+
+
+@dataclass(frozen=True)
+class Mixtures:
+    name: str = "mixture"
+
+    @property
+    def whole_below(self) -> int:
+        return FINDERS.mixture_whole_below
+
+    def propose(self, rows: Rows, rng: np.random.Generator) -> Sequence[Candidate]:
+        Z, floor = rows.jittered(rng), wide_enough(rows.Z, rows.floor)
+        return mixture.find(Z, floor, rng, rows.columns, rows.rigor)
+
+    def refit(self, rows: Rows, rng: np.random.Generator, found: Sequence[Candidate]) -> Sequence[Candidate]:
+        own = [candidate for candidate in found if isinstance(candidate, MixtureCandidate)]
+        return mixture.refit(rows.jittered(rng), wide_enough(rows.Z, rows.floor), rng, rows.columns, own)
+
+
+def wide_enough(Y: Float[np.ndarray, "n q"], floor: Float[np.ndarray, " q"]) -> Float[np.ndarray, " q"]:
+    """The least deviations of Gaussians in coordinates of a given precision."""
+    return np.maximum(floor, FINDERS.thinnest * Y.std(axis=0).max(initial=0.0))

@@ -1,0 +1,106 @@
+"""One fit: from rows to a tree and the path of every row. Nothing here is an estimator, and nothing is changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from disentree.hierarchy import Hierarchy
+from disentree.hierarchy.renaming import with_names
+from disentree.mimosa.constants import FIT
+from disentree.mimosa.coordinates.representation import Representation
+from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.explain.reasons import tree_names
+from disentree.mimosa.mixed.fit import fit_table
+from disentree.mimosa.mixed.model import TableModel
+from disentree.mimosa.search.steps import Steps
+from disentree.mimosa.search.structure import Settings, find_structure
+from disentree.mimosa.tree.codes import find_matches
+from disentree.mimosa.tree.component import Component, components_of
+from disentree.mimosa.tree.lost_enclosures import lost_enclosures
+from disentree.tables import Codec
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What was found: the fitted attributes of `MIMOSA`, whose documentation describes them."""
+
+    hierarchy: Hierarchy
+    plain_hierarchy: Hierarchy  # the same with the names that it has before reasons are looked for
+    labels: Int[np.ndarray, " n"]
+    core_labels: Int[np.ndarray, " n"]
+    components: list[Component]
+    matches: list[list[int]]
+    candidate: Candidate
+    candidates: list[dict[str, Any]]
+    description_length: float
+    saved_bits: float
+    saved_bits_doubt: float
+    representation: Representation
+    embedding: Float[np.ndarray, "n D"]
+    table: TableModel | None
+    features: Float[np.ndarray, "n f"] | None  # of the rows of a table, for the maps of its leaves
+    silent: tuple[str, ...]  # finders that proposed nothing
+    interrupted: bool
+    timings: dict[str, float]
+
+    @property
+    def local_dimensions(self) -> Int[np.ndarray, " n"]:
+        """The dimension of the leaf of each row."""
+        return np.array([path.dimension for path in self.hierarchy.paths])[self.labels]
+
+
+def fit(
+    X: Any, settings: Settings, random_state: int | None = 0, codec: Codec | None = None, frame: Any = None
+) -> Fit:
+    """The tree of rows that have been checked: an array of numbers or images, or a data frame and the codec of its
+    columns if some are of other kinds or have empty cells. The columns of `frame` give the branches their
+    names."""
+    step = Steps(settings.verbose)
+    seeds = np.random.SeedSequence(random_state).spawn(4)
+    if codec is None or codec.schema.is_plain:
+        found, table, features = find_structure(X, settings, seeds, step), None, None
+        hierarchy, candidate = found.arrangement.hierarchy, found.arrangement.candidate
+        with step("assignment"):
+            posteriors = candidate.posteriors(found.embedding)
+    else:
+        found, table, cells = fit_table(X, codec, settings, seeds, step)
+        hierarchy, candidate, codec = found.arrangement.hierarchy, found.arrangement.candidate, table.codec
+        with step("assignment"):
+            posteriors = table.posteriors(candidate, hierarchy, cells, found.embedding)
+            features = codec.features(cells)
+    tree, outcome = found.arrangement, found.outcome
+    with step("assignment"):
+        labels = posteriors.argmax(axis=1)
+        core_labels = np.where(posteriors.max(axis=1) >= FIT.core, labels, -1)
+        dimensions = [path.dimension for path in hierarchy.paths]
+        components = components_of(found.embedding, labels, core_labels, dimensions, tree.parents, tree.enclosed)
+        lost = lost_enclosures(hierarchy, tree.enclosed)
+        matches = find_matches(hierarchy, lost, found.embedding if features is None else features, labels)
+    named = hierarchy
+    if frame is not None:
+        with step("names"):
+            named = with_names(hierarchy, tree_names(frame, hierarchy, labels, codec))
+    return Fit(
+        hierarchy=named,
+        plain_hierarchy=hierarchy,
+        labels=labels,
+        core_labels=core_labels,
+        components=components,
+        matches=matches,
+        candidate=candidate,
+        candidates=outcome.table,
+        description_length=outcome.description_length,
+        saved_bits=outcome.saved_bits,
+        saved_bits_doubt=outcome.doubt,
+        representation=found.coordinates.representation,
+        embedding=found.embedding,
+        table=table,
+        features=features,
+        silent=outcome.silent,
+        interrupted=outcome.interrupted,
+        timings=step.timings,
+    )

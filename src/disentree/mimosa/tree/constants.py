@@ -1,0 +1,35 @@
+"""Constants of the tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TreeConstants:
+    sample: int = 500  # rows of a leaf whose distances from another are looked at
+    most_trees: int = 4096  # that are compared with each other; of more, one is made better step by step
+    # which leaf encloses which
+    unlikely: float = 0.02  # rows beyond the quantile 1 - this of a leaf's own rows are not in its reach
+    within: float = 0.6  # share of the smaller leaf's rows in reach of the larger one
+    # Rows of the larger leaf that are this near to the smaller one, in deviations of its noise, look as if on it
+    # (the density of noise falls to 1e-8 of its peak), so that a leaf along an edge has a strip of its own.
+    strip: float = 6.0
+    # products
+    inside: float = 0.1  # exceptions to a rule between two switches, relative to what chance would give, at most
+    expected: float = 5.0  # rows that chance would give, for their absence, or a combination, to be no error
+    rare: float = 0.01  # share of all rows: rarer exceptions are not worth another shape of the tree
+    # Of the bits of a choice that another one beside it tells, and of the rows that combinations which do not
+    # occur would have by chance, at most.
+    dependent: float = 0.2
+    # which variables are the same
+    alone: float = 0.95  # share of the squared change, in deviations, that is one variable's: a turn of 13 degrees
+    # The same for a variable that can be turned, with less it runs across; and the extent of a variable that may
+    # lie outside of the span of the enclosing leaf.
+    some: float = 0.3
+    turned: float = 0.05  # nats that codes may become more dependent by when a variable is turned
+    bins: int = 8  # of each of two variables, to measure that
+    map_rows: int = 20_000  # that maps of leaves are fitted to, at most: more do not change them
+
+
+TREE = TreeConstants()

@@ -1,0 +1,301 @@
+"""A trained run applied to other rows: to those that Python has, and to files of any size, a block at a time.
+
+Blocks are those in which `transform` would go through the whole array, so that results are the same bits.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Int, Shaped
+from numpy.typing import ArrayLike
+
+from disentree.errors import UserError
+from disentree.hierarchy import Hierarchy
+from disentree.runs.files.reading import check_layout, read_blocks, read_rows
+from disentree.runs.files.writing import Assigned, create_npy, npy_layouts, open_writer, out_files, write_rows
+from disentree.runs.models import load_model
+from disentree.runs.report.findings import read_findings
+from disentree.runs.run import Run
+from disentree.runs.stages import check_stages
+from disentree.training.data import rows_per_block
+from disentree.utils.arrays import open_array
+from disentree.utils.files import atomic_path
+from disentree.utils.jobs import in_processes
+
+log = logging.getLogger(__name__)
+
+IN, OUT = (".npy", ".npz", ".csv", ".tsv", ".parquet"), (".npy", ".csv", ".parquet")
+MISSING, FAR_OUT, UNREADABLE = "a value is missing", "too far out to be encoded", "the image cannot be read"
+
+
+class OpenedRun:
+    """A run's tree and model, for rows as they are in the file that the run was made from: with its columns, in
+    its units, with empty cells where that file had them."""
+
+    def __init__(self, folder: str | os.PathLike[str], device: str = "auto"):
+        run = Run.open(folder)
+        check_stages(run, "data", "structure", "model")
+        self.folder = run.folder
+        self.model: Any = load_model(run.config.model, run.folder, device)
+        self.hierarchy: Hierarchy = self.model.hierarchy_
+
+    def predict(self, X: Any) -> Int[np.ndarray, " n"]:
+        """The path of every row of a data frame or an array: an index into ``hierarchy.paths``."""
+        return self.hierarchy.path_of(self.transform(X))
+
+    def transform(self, X: Any) -> Float[np.ndarray, "n v"]:
+        """Codes of rows, NaN where a variable is not active."""
+        return self.model.transform(X)
+
+    def inverse_transform(self, Z: ArrayLike) -> Any:
+        """Rows from codes, with empty cells where a column is not active."""
+        return self.model.inverse_transform(Z)
+
+    def __repr__(self) -> str:
+        n = len(self.hierarchy.paths)
+        return f"<OpenedRun {self.folder}: {type(self.model).__name__}, {n} path{'s' * (n != 1)}>"
+
+
+def open_run(folder: str | os.PathLike[str], device: str = "auto") -> OpenedRun:
+    """Open the folder of a run whose model is trained.
+
+    Parameters
+    ----------
+    folder : str or path
+        That was given to ``disentree run --out``.
+    device : {"auto", "cpu", "cuda", "mps"}, default="auto"
+        Where the model computes.
+
+    Returns
+    -------
+    OpenedRun
+        Its tree as ``hierarchy``, and ``predict``, ``transform`` and ``inverse_transform`` for data frames or
+        arrays as the run's file has them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from disentree.runs import RunConfig, finish_run, start_run
+    >>> folder = tempfile.mkdtemp()
+    >>> finish_run(start_run(RunConfig.of("iris"), folder), until="model")
+    >>> from disentree.datasets import load_dataset
+    >>> iris = load_dataset("iris").X
+    >>> run = open_run(folder)
+    >>> list(run.inverse_transform(run.transform(iris))) == list(iris)
+    True
+    """
+    return OpenedRun(folder, device)
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What `apply_run` has done."""
+
+    n_rows: int
+    seconds: float
+    files: tuple[Path, ...]  # what was written
+    without_path: dict[str, int]  # by reason: how many rows could not be put on a path
+
+
+def apply_run(
+    run: Run,
+    source: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    keep: Sequence[str] = (),
+    engine: str = "local",
+    address: str | None = None,
+    device: str = "auto",
+) -> Applied:
+    """Write codes and paths of every row of a file, a block at a time.
+
+    Parameters
+    ----------
+    run : Run
+        A run with a trained model.
+    source : str or path
+        Rows of the kind that the run was made from: .npy, .npz, .csv, .tsv, .parquet or a folder of images.
+    out : str or path
+        A .npy file gets the codes, and one beside it that ends in .paths.npy the paths. A .csv or .parquet table
+        gets for each row the columns to keep (of a folder, the name of the file), its path, the name of its leaf,
+        the probability of the path, the error of its reconstruction (root of the mean square, in the units of the
+        features: standard deviations, or full brightness) and a column for each variable. Leaves and variables
+        have their names of the report. Rows that cannot be put on a path get the path -1 and no codes.
+    keep : sequence of str, default=()
+        Columns of a table that are copied to the table that is written, such as identifiers.
+    engine : {"local", "dask"}, default="local"
+        In this process with one thread, or in the processes of a Dask cluster, which is for .npy to .npy.
+    address : str, default=None
+        Of a Dask scheduler; without it one is started on this machine, with a process for every core.
+    device : str, default="auto"
+        Where the model computes: "auto", "cpu", "cuda" or "mps".
+
+    Returns
+    -------
+    Applied
+        How many rows there were, how long it took and which files were written.
+    """
+    source, out = Path(source), Path(out)
+    if source.suffix.lower() not in IN and not source.is_dir():
+        raise UserError(f"{source} must end in {', '.join(IN)} or be a folder of images")
+    if out.suffix.lower() not in OUT:
+        raise UserError(f"{out} must end in {', '.join(OUT[:-1])} or {OUT[-1]}")
+    if not source.exists():
+        raise UserError(f"there is no file {source}")
+    for path in out_files(out):
+        if path.exists() and path.samefile(source):
+            raise UserError(f"{path} is the file that is read: choose another name for --out")
+    if engine not in ("local", "dask"):
+        raise UserError(f"--engine must be local or dask, got {engine!r}")
+    if address is not None and engine != "dask":
+        raise UserError("--address is that of a Dask scheduler and needs --engine dask")
+    if keep and (source.suffix.lower() not in (".csv", ".tsv", ".parquet") or out.suffix.lower() == ".npy"):
+        raise UserError("--keep copies columns from a table to a table, a .csv or .parquet")
+    check_stages(run, "data", "model")
+    began = time.perf_counter()
+    arrays = source.suffix.lower() == out.suffix.lower() == ".npy"
+    if engine == "dask" and not arrays:
+        raise UserError("--engine dask is for .npy to .npy; leave it out")
+    if engine == "dask":
+        n_rows, reasons = _apply_parts(run, source, out, address, device)
+    else:
+        with _one_thread():
+            n_rows, reasons = _apply_in_order(run, source, out, device, keep)
+    return Applied(n_rows, time.perf_counter() - began, out_files(out), dict(reasons))
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """On busy cores, threads of small networks take ten times as long."""
+    from threadpoolctl import threadpool_limits
+
+    from disentree.training.session import torch_threads
+
+    with threadpool_limits(1), torch_threads(1):
+        yield
+
+
+# ------------------------------------------------------------------ one block after the other
+
+
+def _apply_in_order(
+    run: Run, source: Path, out: Path, device: str, keep: Sequence[str]
+) -> tuple[int, Counter[str]]:
+    model = run.model(device)
+    about = run.about_data
+    n_rows, reasons = 0, Counter[str]()
+    with ExitStack() as stack:
+        kept_names = ("file",) if source.is_dir() else tuple(keep)
+        write = open_writer(stack, out, *_names(run, model.hierarchy_), kept_names)
+        for block in read_blocks(source, about, keep):
+            found = _assigned(model, block.X, block.unreadable)
+            write(found, block.kept)
+            n_rows += len(block.X)
+            reasons += found.reasons
+            log.debug("%s rows done", f"{n_rows:,}")
+    return n_rows, reasons
+
+
+def _names(run: Run, hierarchy: Hierarchy) -> tuple[list[str], list[str]]:
+    """Names of variables and of leaves, as the report shows them."""
+    findings = read_findings(run, hierarchy)
+    plain = [variable.name for variable in hierarchy.variables]
+    shown = [findings.variable_name(name) for name in plain]
+    twice = {name for name, n in Counter(shown).items() if n > 1}  # a user may have edited names.json
+    variables = [f"{name} ({own})" if name in twice else name for name, own in zip(shown, plain, strict=True)]
+    return variables, [findings.path_name(path) for path in range(len(hierarchy.paths))]
+
+
+def _assigned(
+    model: Any, X: Shaped[np.ndarray, "n ..."], unreadable: Bool[np.ndarray, " n"] | None = None
+) -> Assigned:
+    """Rows with their codes and paths; -1 and no codes for those that cannot be encoded, which are counted."""
+    hierarchy = model.hierarchy_
+    codes = np.full((len(X), hierarchy.n_variables), np.nan)
+    paths = np.full(len(X), -1)
+    probability, error = np.full((2, len(X)), np.nan)
+    usable, reasons = np.ones(len(X), dtype=bool), Counter[str]()
+    if X.dtype.kind == "f":
+        usable = np.isfinite(X.reshape(len(X), -1)).all(axis=1)
+        reasons[MISSING] = int((~usable).sum())
+    if unreadable is not None:
+        usable &= ~unreadable
+        reasons[UNREADABLE] = int(unreadable.sum())
+    if usable.any():
+        some = X if usable.all() else X[usable]
+        found = model.transform(some)
+        encoded = (np.isfinite(found) | ~hierarchy.active(found)).all(axis=1)
+        rows = np.flatnonzero(usable)[encoded]
+        codes[rows], paths[rows] = found[encoded], hierarchy.path_of(found[encoded])
+        reasons[FAR_OUT] = int((~encoded).sum())
+        if len(rows):
+            probability[rows] = _probability(model, X[rows], paths[rows])
+            error[rows] = _errors(X[rows], model.inverse_transform(codes[rows]))
+    return Assigned(codes, paths, probability, error, +reasons)
+
+
+def _probability(
+    model: Any, X: Shaped[np.ndarray, "n ..."], paths: Int[np.ndarray, " n"]
+) -> Float[np.ndarray, " n"]:
+    """Of the paths; NaN for models that do not know it."""
+    if not hasattr(model, "predict_proba"):
+        return np.full(len(X), np.nan)
+    return model.predict_proba(X)[np.arange(len(X)), paths]
+
+
+def _errors(X: Shaped[np.ndarray, "n ..."], again: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, " n"]:
+    """Root of the mean square of the differences in each row."""
+    unit = 255.0 if X.dtype == np.uint8 else 1.0
+    off = (X.astype(np.float64) - again).reshape(len(X), -1) / unit
+    with np.errstate(over="ignore"):
+        return np.sqrt(np.square(off).mean(axis=1))
+
+
+# ------------------------------------------------------------------ many blocks at a time
+
+
+def _apply_parts(run: Run, source: Path, out: Path, address: str | None, device: str) -> tuple[int, Counter[str]]:
+    """Every process reads blocks of its own and writes them where they belong."""
+    about = run.about_data
+    with open_array(source) as (_, layout):
+        n_rows = check_layout(layout, source, about)
+    # A missing device is reported before work starts; a cluster elsewhere has its own.
+    n_variables = run.model(device if address is None else "cpu").hierarchy_.n_variables
+    step = rows_per_block(tuple(about["shape"]))
+    with ExitStack() as stack:
+        targets = [stack.enter_context(atomic_path(path)) for path in out_files(out)]
+        for target, (whole, dtype) in zip(targets, npy_layouts(n_rows, n_variables), strict=True):
+            create_npy(target, whole, dtype)
+        where = [str(path.resolve()) for path in (run.folder, source, *targets)]
+        calls = [(*where, device, start, min(step, n_rows - start)) for start in range(0, n_rows, step)]
+        counted = in_processes(apply_part, calls, "dask", os.cpu_count() or 1, address)
+    return n_rows, sum(map(Counter, counted), Counter[str]())
+
+
+_models: dict[tuple[str, str], Any] = {}  # of this process, by folder and device
+
+
+def apply_part(
+    folder: str, source: str, codes_to: str, paths_to: str, device: str, start: int, n: int
+) -> dict[str, int]:
+    """Write codes and paths of rows `start` to `start + n` to their place; returns why how many have no path."""
+    run, path = Run.open(folder), Path(source)
+    if (folder, device) not in _models:
+        _models[folder, device] = run.model(device)
+    about = run.about_data
+    with open_array(path) as (file, layout):
+        block = read_rows(file, layout, path, about, n, skip=start)
+    found = _assigned(_models[folder, device], block)
+    write_rows(Path(codes_to), start, found.codes)
+    write_rows(Path(paths_to), start, found.paths)
+    return dict(found.reasons)

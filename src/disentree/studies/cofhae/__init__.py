@@ -1,0 +1,1 @@
+"""Studies of what COFHAE and other models learn."""

@@ -1,0 +1,1 @@
+"""Running a study: its list of runs, their processes, the folder and the report."""

@@ -1,0 +1,145 @@
+"""The folder of a study: a run folder for every run of its list, and the results.
+
+    study.json          the options, the list of runs with the status of each, the tables of the report
+    runs/NAME/          a run folder, with result.json once the run is finished
+    table.csv           a row for each finished run (and table.parquet)
+    times.csv           how long each took
+    figures/            pictures
+    report.html, .md    all of it on one page
+
+`result.json` is the last file that a run writes, and readers never see a partial one. Finished runs are not
+repeated. A study that was stopped, by Ctrl-C, kill -9 or a full disk, loses at most the runs in progress, and of
+these only the work since their last finished stage or epoch.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from disentree._version import __version__
+from disentree.errors import UserError
+from disentree.studies import STUDIES
+from disentree.studies.running.options import FIRST_SEED, Options, at_scale
+from disentree.studies.running.results import Results
+from disentree.studies.running.task import Study
+from disentree.utils.files import write_json
+
+FORMAT = 1
+HOME = Path("runs") / "studies"
+
+
+def default_folder(name: str, scale: str) -> Path:
+    """Where a study is stored unless --out is given."""
+    return HOME / f"{name}-{scale}"
+
+
+def read_study(folder: Path) -> dict[str, Any]:
+    """The contents of study.json; an error if it is missing or damaged."""
+    path = folder / "study.json"
+    if not path.is_file():
+        raise UserError(f"{folder} is not the folder of a study: it has no study.json")
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+        if about["format"] > FORMAT:
+            raise UserError(f"{folder} was made by a newer disentree than {__version__}")
+        return about
+    except (UnicodeDecodeError, json.JSONDecodeError, TypeError, KeyError) as error:
+        raise UserError(f"{path} is damaged ({error}): delete it and give the study's options again") from None
+
+
+def resumed_options(study: Study, folder: Path) -> Options:
+    """The options that the study in a folder was started with."""
+    about = read_study(folder)
+    if about["study"] != study.name:
+        raise UserError(f"{folder} holds the study {about['study']}, not {study.name}")
+    return Options(about["scale"], tuple(about["seeds"]), tuple(about["datasets"]))
+
+
+def command_of(study: Study, options: Options) -> str:
+    """The command that repeats a study."""
+    words = ["disentree", "study", study.name, "--scale", options.scale, "--seeds", str(len(options.seeds))]
+    if options.seeds[0] != FIRST_SEED:
+        words += ["--first-seed", str(options.seeds[0])]
+    if options.datasets != tuple(at_scale(study.datasets, options.scale)):
+        words += ["--datasets", ",".join(options.datasets)]
+    return shlex.join(words)
+
+
+def write_study(study: Study, results: Results, sections: Sequence[Any] | None = None) -> dict[str, Any]:
+    """Write `study.json`: enough to resume from, and to join with other studies into one report.
+
+    Without `sections`, those of the file are kept. Returns what was written.
+    """
+    options, folder = results.options, results.folder
+    path = folder / "study.json"
+    old = read_study(folder) if path.is_file() else {"created": _now(), "sections": []}
+    runs = []
+    for i, task in enumerate(results.tasks):
+        status = "done" if i in results.found else "failed" if i in results.failed else "left"
+        run: dict[str, Any] = {"index": i, "name": task.name, "status": status}
+        if i in results.found:
+            run["seconds"] = results.found[i]["seconds"]["total"]
+            if results.found[i]["values"].get("diverged"):
+                run["diverged"] = True
+        elif i in results.failed:
+            run["error"] = results.failed[i]
+        runs.append(run)
+    about = {
+        "format": FORMAT,
+        "study": study.name,
+        "title": study.title,
+        "reproduces": study.reproduces,
+        "scale": options.scale,
+        "scale_means": study.scale_means(options),
+        "seeds": list(options.seeds),
+        "datasets": list(options.datasets),
+        "command": command_of(study, options),
+        "versions": versions_of(results),
+        "created": old["created"],
+        "updated": _now(),
+        "runs": runs,
+        "sections": old["sections"] if sections is None else list(sections),
+    }
+    write_json(path, about)
+    return about
+
+
+def versions_of(results: Results) -> dict[str, str]:
+    """The versions that the finished runs were made with; all of them where they differ."""
+    made = [result["versions"] for result in results.found.values()]
+    names = dict.fromkeys(name for versions in made for name in versions)
+    return {name: " and ".join(sorted({v[name] for v in made if name in v})) for name in names}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def check_folder(study: Study, options: Options, folder: Path) -> None:
+    """Refuse a folder that is used for something else."""
+    if folder.is_file():
+        raise UserError(f"{folder} is a file, not a folder")
+    if folder.resolve() == HOME.resolve():
+        raise UserError(f"{folder} is where studies have their folders: choose one of its own with --out")
+    if (folder / "study.json").is_file():
+        about = read_study(folder)
+        if (about["study"], about["scale"]) != (study.name, options.scale):
+            held = f"{about['study']} at scale {about['scale']}"
+            raise UserError(f"{folder} holds the study {held}: choose another folder with --out")
+    elif folder.is_dir() and any(name != "runs" and not name.startswith(".") for name in os.listdir(folder)):
+        raise UserError(f"{folder} is not empty and not the folder of a study: choose another with --out")
+
+
+def find_studies(home: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """The folders of studies in a folder and their study.json, in the order of `STUDIES`."""
+    if not home.is_dir():
+        raise UserError(f"there is no folder {home}")
+    found = [(path, read_study(path)) for path in sorted(home.iterdir()) if (path / "study.json").is_file()]
+    order = {name: i for i, name in enumerate(STUDIES)}
+    return sorted(found, key=lambda item: order.get(item[1]["study"], len(order)))

@@ -1,0 +1,74 @@
+"""Labels for the rows of a data set, by MIMOSA or by a rival, and how right they are."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+
+from disentree.datasets import load_dataset
+from disentree.hierarchy import Hierarchy
+from disentree.metrics import h_error, purity_score
+from disentree.mimosa import MIMOSA
+from disentree.studies.running.constants import changed_constants
+from disentree.studies.running.rivals import cluster
+from disentree.studies.running.task import Task
+
+
+def label_rows(task: Task) -> tuple[dict[str, Any], float]:
+    """What the table shows of a task that labels rows, and the seconds of processor time that it took."""
+    config = task.config
+    ds = load_dataset(config.source, config.n_samples, seed=config.seed, **config.options)
+    X, true = _numbers(ds.X), ds.paths
+    assert task.method is not None
+    assert true is not None
+    start = time.process_time()
+    if task.method == "mimosa":
+        with changed_constants(task.constants):
+            m = MIMOSA(random_state=config.seed, n_jobs=1).fit(X)
+            values, labels = _by_mimosa(m, ds.hierarchy), m.labels_
+            if "explanation" in task.extras:
+                values["explanation"] = zlib.crc32(str(m.explain()).encode())
+    else:
+        labels = cluster(task.method, X, int(true.max()) + 1, config.seed)
+        if labels is None:
+            return {"note": f"not run on {len(X):,} rows: it would take too long, or too much memory"}, 0.0
+        values = {"components": len(np.unique(labels[labels >= 0]))}
+    seconds = time.process_time() - start
+    return {"n_rows": len(X), "true_components": int(true.max()) + 1, **values, **agreement(true, labels)}, seconds
+
+
+def _numbers(X: Any) -> Any:
+    """Rows as an array, and a table with categories as it is."""
+    mixed = hasattr(X, "select_dtypes") and X.select_dtypes(exclude="number").shape[1] > 0
+    return X if mixed else np.asarray(X, dtype=np.float64)
+
+
+def agreement(true: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    """Adjusted Rand index and purity; rows that a rival calls noise are a cluster of their own."""
+    return {
+        "ari": round(float(adjusted_rand_score(true, labels)), 4),
+        "purity": round(float(purity_score(true, labels - labels.min())), 4),
+    }
+
+
+def _by_mimosa(m: MIMOSA, hierarchy: Hierarchy | None) -> dict[str, Any]:
+    chosen, *others = m.candidates_
+    values: dict[str, Any] = {
+        "components": len(m.components_),
+        "dimensions": sorted(c.dimension for c in m.components_),
+        "finder": chosen["finder"],
+        "bits": round(chosen["bits"], 4),
+        "saved_bits": round(m.saved_bits_, 4),
+        "saved_bits_doubt": round(m.saved_bits_doubt_, 4),
+        "runner_up": others[0]["finder"] if others else None,
+        "runner_up_components": others[0]["components"] if others else None,
+        "runner_up_bits": round(others[0]["bits"], 4) if others else None,
+    }
+    if hierarchy is not None:
+        values["h_error"] = float(h_error(hierarchy, m.hierarchy_))
+        values["true_dimensions"] = sorted(path.dimension for path in hierarchy.paths)
+    return values

@@ -1,0 +1,120 @@
+"""Running a study: what is left of its list of runs, then its tables and its report."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from disentree._version import __version__
+from disentree.errors import UserError
+from disentree.studies.running.cost import estimate
+from disentree.studies.running.engine import Runs
+from disentree.studies.running.folder import check_folder, write_study
+from disentree.studies.running.options import Options
+from disentree.studies.running.page import write_report
+from disentree.studies.running.progress import Progress, time_for
+from disentree.studies.running.results import Results, write_tables
+from disentree.studies.running.task import Study, Task
+from disentree.studies.running.worker import PATIENCE, forget, read_result
+from disentree.utils.files import locked, remove_temporaries
+from disentree.utils.jobs import run_jobs
+from disentree.utils.pools import open_pool
+from disentree.utils.progress import duration
+
+log = logging.getLogger(__name__)
+
+ATTEMPTS = 2  # at each run
+
+
+def planned(study: Study, options: Options) -> list[Task]:
+    """The runs of a study, whose names, which are their folders, differ."""
+    tasks = study.plan(options)
+    names = [task.name for task in tasks]
+    if len(set(names)) < len(names):
+        raise ValueError(f"study {study.name}: two runs have the same name")
+    missing = {task.needs for task in tasks} - {None, *names}
+    if missing:
+        raise ValueError(f"study {study.name}: no run is called {', '.join(map(str, missing))}")
+    return tasks
+
+
+def collect(
+    options: Options, folder: Path, tasks: Sequence[Task], failed: dict[int, str] | None = None
+) -> Results:
+    """What is finished so far."""
+    found = {i: read_result(folder / "runs" / task.name, task) for i, task in enumerate(tasks)}
+    return Results(options, folder, tasks, {i: r for i, r in found.items() if r is not None}, failed or {})
+
+
+def run_study(
+    study: Study,
+    options: Options,
+    folder: Path,
+    *,
+    engine: str = "local",
+    jobs: int = 1,
+    address: str | None = None,
+    only: Sequence[int] | None = None,
+    force: bool = False,
+) -> Results:
+    """Run what is left of a study, `jobs` runs at a time, and write its report.
+
+    `engine` and `address` are those of `open_pool`. With `only`, these runs are made and no report is written:
+    many processes can each run some, and one that needs a run that another process is at waits for it. With
+    `force`, finished runs are repeated.
+    """
+    tasks = planned(study, options)
+    if only is not None and (beyond := [i for i in only if i >= len(tasks)]):
+        raise UserError(f"{study.name} has runs 0 to {len(tasks) - 1}, got {', '.join(map(str, beyond))}")
+    check_folder(study, options, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / ".lock", shared=only is not None):
+        if only is None:  # no other process writes here
+            remove_temporaries(folder)
+        if force:
+            for i in range(len(tasks)) if only is None else only:
+                forget(folder / "runs" / tasks[i].name)
+        before = collect(options, folder, tasks)
+        _warn_of_other_versions(before)
+        asked = range(len(tasks)) if only is None else _with_needed(tasks, only)
+        todo = [i for i in asked if i not in before.found]
+        if only is None or not (folder / "study.json").is_file():
+            write_study(study, before)
+        if len(todo) < len(asked):
+            log.info("%d of %d runs are finished already", len(asked) - len(todo), len(asked))
+        patience = PATIENCE if only is None else math.inf
+        failed: dict[int, str] = {}
+        if todo:
+            with open_pool(engine, jobs, address) as pool, _progress(tasks, asked, todo, pool.room()) as progress:
+                runs = Runs(tasks, todo, folder, progress, patience)
+                run_jobs(pool, runs, ATTEMPTS)
+                failed = runs.failures
+        after = collect(options, folder, tasks, failed)
+        if only is None:
+            write_tables(after, folder)
+            write_report(study, after)
+    return after
+
+
+def _progress(tasks: Sequence[Task], asked: Sequence[int], todo: Sequence[int], room: int) -> Progress:
+    estimates = [estimate(task) for task in tasks]
+    total = time_for([estimates[i] for i in todo], room)
+    what = f"{len(todo)} run{'s' * (len(todo) != 1)} to do"
+    log.info("%s, about %s with %d at a time", what, duration(total), room)
+    return Progress(tasks, len(asked), todo, estimates, room)
+
+
+def _with_needed(tasks: Sequence[Task], only: Sequence[int]) -> list[int]:
+    """These runs, and those whose results they share."""
+    index_of = {task.name: i for i, task in enumerate(tasks)}
+    needed = (tasks[i].needs for i in only)
+    return sorted({*only, *(index_of[name] for name in needed if name is not None)})
+
+
+def _warn_of_other_versions(results: Results) -> None:
+    made_by = {result["versions"]["disentree"] for result in results.found.values()} - {__version__}
+    if made_by:
+        others = ", ".join(sorted(made_by))
+        log.warning("some runs were made by disentree %s, this is %s; --force repeats them", others, __version__)

@@ -1,0 +1,117 @@
+"""What a study is made of: a list of small descriptions of runs, each with a folder of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from pydantic import BaseModel, ConfigDict
+
+from disentree.datasets import dataset_info
+from disentree.errors import UserError
+from disentree.runs.config import RunConfig
+from disentree.studies.running.options import FIRST_SEED, SCALES, Options, Scale, at_scale
+
+if TYPE_CHECKING:
+    from disentree.studies.running.results import Results, Row, Section
+
+Extra = Literal["metrics", "embedding", "picture", "representation", "explanation"]
+Until = Literal["structure", "scores", "report"]
+
+
+class Task(BaseModel):
+    """One run of a study. Repeating it, on any machine, gives the same result."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    columns: dict[str, Any]  # what identifies it among the runs of its study, as columns of the table
+    config: RunConfig
+    until: Until = "scores"  # the last stage of the run
+    structure_from: str | None = None  # the name of the run whose structure it shares
+    embedding_from: str | None = None  # the name of the run whose initial representation it shares
+    extras: tuple[Extra, ...] = ()  # computed in addition to the stages of a run, see `worker` and `labeling`
+    method: str | None = None  # of a task that only labels rows (see `labeling`): "mimosa" or one of `rivals`
+    constants: dict[str, float] = {}  # for "mimosa": factors that constants are changed by, see `constants`
+
+    @property
+    def needs(self) -> str | None:
+        """The name of the run that has to be finished before."""
+        return self.structure_from or self.embedding_from
+
+    @property
+    def name(self) -> str:
+        """The folder of the run, below that of the study."""
+        words = (f"seed{value}" if key == "seed" else str(value) for key, value in self.columns.items())
+        return "_".join(re.sub(r"[^\w.+-]+", "-", word) for word in words)
+
+    def __str__(self) -> str:
+        return " ".join(f"seed {value}" if key == "seed" else str(value) for key, value in self.columns.items())
+
+
+@dataclass(frozen=True)
+class Study:
+    """A table or a figure of the paper, and what is computed for it at each scale (see `at_scale`)."""
+
+    name: str  # on the command line
+    title: str  # of its report
+    reproduces: str  # the table or figure of the paper
+    datasets: Mapping[Scale, Sequence[str]]
+    seeds: Mapping[Scale, int]  # how many
+    scale_descriptions: Mapping[Scale, str]  # what is computed; {samples} stands for their number
+    plan: Callable[[Options], list[Task]]
+    report: Callable[[Results], list[Section]]
+    derive: Callable[[list[Row]], list[Row]] = list  # adds columns that documents quote to rows of its table
+
+    def options(
+        self,
+        scale: str = "default",
+        seeds: int | None = None,
+        datasets: Sequence[str] | None = None,
+        first_seed: int | None = None,
+    ) -> Options:
+        """Check choices from the command line (`seeds` is their number) and fill in the others."""
+        if scale not in SCALES:
+            raise UserError(f"--scale must be quick, default, medium or paper, got {scale!r}")
+        if seeds is not None and seeds < 1:
+            raise UserError(f"--seeds must be 1 or more, got {seeds}")
+        first = FIRST_SEED if first_seed is None else first_seed
+        if first < 0:
+            raise UserError(f"--first-seed must be 0 or more, got {first}")
+        for name in datasets or ():
+            dataset_info(name)
+        known = cast(Scale, scale)
+        chosen = tuple(dict.fromkeys(datasets or at_scale(self.datasets, known)))
+        return Options(known, tuple(range(first, first + (seeds or at_scale(self.seeds, known)))), chosen)
+
+    def scale_means(self, options: Options) -> str:
+        """What is computed with these options, in a sentence."""
+        said = at_scale(self.scale_descriptions, options.scale)
+        return said.replace("{samples}", options.describe_samples())
+
+
+def make_task(
+    columns: Mapping[str, Any],
+    *,
+    dataset: str,
+    seed: int,
+    until: Until = "scores",
+    structure_from: Task | None = None,
+    embedding_from: Task | None = None,
+    extras: Sequence[Extra] = (),
+    method: str | None = None,
+    constants: Mapping[str, float] | None = None,
+    **settings: Any,
+) -> Task:
+    """A run of `dataset`, with further settings of `RunConfig`; see `Task`."""
+    return Task(
+        columns={**columns, "seed": seed},
+        config=RunConfig.of(dataset, seed=seed, **settings),
+        until=until,
+        structure_from=structure_from.name if structure_from else None,
+        embedding_from=embedding_from.name if embedding_from else None,
+        extras=tuple(extras),
+        method=method,
+        constants=dict(constants or {}),
+    )

@@ -1,0 +1,54 @@
+"""Labels by MIMOSA and its rivals (`labeling.py`, `rivals.py`), and the study of structure."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from disentree.studies import get_study
+from disentree.studies.running.labeling import agreement, label_rows
+from disentree.studies.running.rivals import RIVALS, cluster
+from disentree.studies.running.task import make_task
+
+
+def task(method, dataset="blobs", n_samples=300, **more):
+    return make_task(
+        {"dataset": dataset, "method": method},
+        dataset=dataset, seed=1, n_samples=n_samples, until="structure", method=method, **more,
+    )  # fmt: skip
+
+
+def test_labels_by_hand():
+    true = np.array([0, 0, 1, 1])
+    assert agreement(true, np.array([1, 1, 0, 0])) == {"ari": 1.0, "purity": 1.0}
+    assert agreement(true, np.array([-1, -1, 0, 0])) == {"ari": 1.0, "purity": 1.0}  # noise is a cluster too
+    assert agreement(true, np.zeros(4, int)) == {"ari": 0.0, "purity": 0.5}
+
+
+@pytest.mark.parametrize("method", [*RIVALS, "mimosa"])
+def test_two_clouds(method):
+    values, seconds = label_rows(task(method))
+    assert values["n_rows"] == 300
+    assert values["true_components"] == 2
+    if method not in ("optics", "hdbscan"):
+        assert values["components"] == 2
+        assert values["ari"] == 1
+    assert seconds >= 0
+    if method == "mimosa":
+        assert values["h_error"] == 0
+        assert values["dimensions"] == [5, 5]
+        assert values["runner_up_bits"] >= values["bits"] - 1
+
+
+def test_a_rival_that_needs_too_much_memory_is_left_out(monkeypatch):
+    monkeypatch.setitem(RIVALS, "ward", replace(RIVALS["ward"], most_rows=10))
+    assert cluster("ward", np.zeros((11, 2)), 2, 0) is None
+    values, _ = label_rows(task("ward"))
+    assert values["note"].startswith("not run on 300 rows")
+
+
+def test_data_of_the_study_is_made_with_seeds_that_nothing_was_developed_on():
+    options = get_study("structure").options("quick", seeds=2)
+    assert options.seeds == (2000, 2001)
+    methods = {one.method for one in get_study("structure").plan(options)}
+    assert methods == {"mimosa", *RIVALS}

@@ -1,0 +1,1 @@
+"""What the repository needs and the package does not."""
