@@ -27,7 +27,8 @@ class SwitchesConstants:
     denser: float = 8.0  # how many times denser rows are on a hyperplane than beside it
     # how much denser rows are on the shoulder than further out: the others are no slope around it
     steepest: float = 1.5
-    some: float = 0.02  # share of the rows that an equation holds in, and does not hold in, at least
+    some: float = 0.05  # share of the rows that an equation holds in, at least
+    free: float = 0.01  # share in which it does not
 
     # ---- equations
     same: float = 0.9  # of the rows of two equations in common, if they are one

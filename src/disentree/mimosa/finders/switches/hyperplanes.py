@@ -81,6 +81,6 @@ def gains(
     slope = SWITCHES.steepest * ring / ((2 * shoulder) ** size - shoulder**size)
     falling = beside > slope * further + 3 * np.sqrt(beside)
     denser = inside / np.maximum(beside * reach**size / ring, 0.5)
-    enough = (inside >= max(fewest, SWITCHES.some * n)) & (n - near >= SWITCHES.some * n)
+    enough = (inside >= max(fewest, SWITCHES.some * n)) & (n - near >= SWITCHES.free * n)
     gain = inside * np.log2(np.maximum(denser, 1))
     return np.where(enough & ~falling & (denser >= SWITCHES.denser), gain, -np.inf), inside / n
