@@ -18,8 +18,8 @@ class FlatsConstants:
     # Neighbors on a flat beyond those that it was drawn through, at least; a point spreads its component only with
     # this many links of its own.
     min_links: int = 3
-    # Nearest points of a component that links lead to, and from which density in noise is estimated; neighbors that
-    # connect rows without a gap.
+    # Nearest points of a component that links lead to, and from which density in noise is estimated; neighbors
+    # that connect rows without a gap.
     nearby: int = 15
     seam_pairs: int = 50  # closest pairs of points that decide whether two pieces continue one another
     sample_rows: int = 500  # that tell whether there is a subspace, whether rows fill it, or pieces are one
