@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from disentree.mimosa.coordinates import noise as module
-from disentree.mimosa.coordinates.choosing import table_coordinates, white_noise
+from disentree.mimosa.coordinates.choosing import table_coordinates
+from disentree.mimosa.coordinates.noise import white_noise
 
 
 def rng_of(seed):

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -107,7 +108,7 @@ def test_curved_data(tmp_path):
 
 
 def test_an_autoencoder(tmp_path, monkeypatch):
-    monkeypatch.setattr(autoencoder, "MAX_STEPS", 30)
+    monkeypatch.setattr(autoencoder, "AUTOENCODER", replace(autoencoder.AUTOENCODER, max_steps=30))
     m = MIMOSA(representation="autoencoder", n_neighbors=20).fit(rolls(300))
     check_round_trip(m, tmp_path, rolls(300), rolls(50, seed=1))
 
