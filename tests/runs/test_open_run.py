@@ -1,5 +1,5 @@
-"""Runs of tables with columns of any kind, and runs used from Python: `apply.py`, `structure.py`, `training.py`,
-and the units of models, `cofhae/units.py`."""
+"""Runs of tables with columns of any kind, and runs used from Python: `apply.py`, `structure.py`,
+`training.py`, and the preprocessor of models."""
 
 import numpy as np
 import pandas as pd

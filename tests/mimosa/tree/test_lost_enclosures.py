@@ -1,6 +1,5 @@
 """Components that enclose several others: what a tree loses; covers `enclosure.py` too."""
 
-import json
 import re
 
 import numpy as np
@@ -137,20 +136,6 @@ def test_parents_are_saved(triangle, tmp_path):
     assert [c.parents for c in loaded.components_] == [c.parents for c in triangle.components_]
     assert (loaded.lost_, loaded.matches_) == (triangle.lost_, triangle.matches_)
     assert loaded.summary() == triangle.summary()
-
-
-def test_a_model_that_was_saved_without_them_has_the_parents_of_its_tree(triangle, tmp_path):
-    triangle.save(tmp_path)
-    about = json.loads((tmp_path / "mimosa.json").read_text())
-    for component in about["components"]:
-        del component["entries"]["parents"]
-    del about["fitted"]["entries"]["matches_"]
-    (tmp_path / "mimosa.json").write_text(json.dumps(about))
-    loaded = MIMOSA.load(tmp_path)
-    assert [c.parents for c in loaded.components_] == [
-        () if c.parent is None else (c.parent,) for c in triangle.components_
-    ]
-    assert (loaded.lost_, loaded.matches_) == ([], [])
 
 
 # ------------------------------------------------------------------ by hand
