@@ -160,7 +160,7 @@ class MIMOSA(TransformerMixin, TreeEstimator):
     table_: TableModel | None
     features_: Float[np.ndarray, "n f"] | None  # of the rows of a table, for the maps of its leaves
     stability_: Stability | None
-    silent_: tuple[str, ...]  # finders that proposed nothing, and need not be asked for a part of the rows
+    silent_: list[str]  # finders that proposed nothing, and need not be asked for a part of the rows
     interrupted_: bool
     _maps: Encode | None = None  # from rows and paths to codes, made when they are first asked for
 
@@ -342,7 +342,7 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         >>> print(MIMOSA(n_jobs=1).fit(ds.X).stability(n_resamples=3).verdict)
         A tree is well supported: 2 leaves.
         """
-        rows, settings = self._rows_or(X), replace(self._settings, skipped=self.silent_)
+        rows, settings = self._rows_or(X), replace(self._settings, skipped=tuple(self.silent_))
         if self.representation_.kind == "autoencoder":  # a network for each resample would take too long
             rows = self.embedding_
             settings = replace(settings, coordinates=latent_coordinates(rows))

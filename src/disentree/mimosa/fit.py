@@ -43,7 +43,7 @@ class Fit:
     embedding: Float[np.ndarray, "n D"]
     table: TableModel | None
     features: Float[np.ndarray, "n f"] | None  # of the rows of a table, for the maps of its leaves
-    silent: tuple[str, ...]  # finders that proposed nothing
+    silent: list[str]  # finders that proposed nothing
     interrupted: bool
     timings: dict[str, float]
 
@@ -100,7 +100,7 @@ def fit(
         embedding=found.embedding,
         table=table,
         features=features,
-        silent=outcome.silent,
+        silent=list(outcome.silent),
         interrupted=outcome.interrupted,
         timings=step.timings,
     )

@@ -33,10 +33,10 @@ def test_blocks_of_rows_do_not_change_densities():
     assert leaf.log_density(Z[:0]).shape == (0,)
 
 
-def test_squares_by_hand():
+def test_outwardness_by_hand():
     rng = np.random.default_rng(0)
     Z = np.column_stack([rng.standard_normal(2000), 0.1 * rng.standard_normal(2000)])
-    along, across = fit_flat_leaf(Z, 1, 1e-6, rng).squares(np.array([[2.0, 0.0], [0.0, 0.3]]))
+    along, across = fit_flat_leaf(Z, 1, 1e-6, rng).outwardness(np.array([[2.0, 0.0], [0.0, 0.3]]))
     assert along == pytest.approx([4, 0], abs=0.4)
     assert across == pytest.approx([0, 9], abs=1)
 

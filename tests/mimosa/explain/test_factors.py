@@ -12,7 +12,8 @@ from disentree.mimosa.explain.explanation import Explanation
 from disentree.mimosa.explain.factors import factor_columns, factor_likeness
 from disentree.mimosa.explain.reasons import explain_tree
 from disentree.mimosa.explain.verdict import verdict
-from disentree.mimosa.stability.stability import Found, Stability, compare, product_summary
+from disentree.mimosa.stability.comparing import Found, compare
+from disentree.mimosa.stability.stability import Stability, product_summary
 
 
 def switch(name, n):

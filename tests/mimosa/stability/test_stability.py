@@ -113,7 +113,7 @@ def test_a_cloud_stays_one():
 def test_support_does_not_depend_on_the_number_of_processes(nested):
     inline = nested.stability(3)
     found = Found(nested.hierarchy_, nested.labels_, [c.parent for c in nested.components_])
-    settings = Settings(n_jobs=2, skipped=nested.silent_)
+    settings = Settings(n_jobs=2, skipped=tuple(nested.silent_))
     how = {"n_resamples": 3, "fraction": None, "checkpoint": None, "seconds": np.inf}
     with_processes = resampling.resample(line_and_plane(), found, settings, **how)
     assert inline.to_dict() == with_processes.to_dict()
