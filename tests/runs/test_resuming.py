@@ -164,23 +164,23 @@ def test_a_search_that_was_cut_short_is_not_kept(tmp_path, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:interrupted")
 def test_resamples_that_were_stopped_go_on(tmp_path, fake_model, one_picture, monkeypatch):
-    from disentree.mimosa.stability import stability
+    from disentree.mimosa.stability import resampling
 
     ask = ("run", *STICKS, "--out", tmp_path / "r", "--n-jobs", "1", "--resamples", "3")
-    real, calls = stability.compare, []
+    real, calls = resampling.compare, []
 
     def second_stops(*args):
         calls.append(args)
         return real(*args) if len(calls) < 2 else _interrupt()
 
     with monkeypatch.context() as patch:
-        patch.setattr(stability, "compare", second_stops)
+        patch.setattr(resampling, "compare", second_stops)
         result = invoke(*ask)
     assert result.exit_code == 130
     assert "stopped in stage 'stability'" in result.stderr
     assert not (tmp_path / "r" / "stability.json").exists()
     with monkeypatch.context() as patch:
-        patch.setattr(stability, "compare", lambda *args: calls.append(args) or real(*args))
+        patch.setattr(resampling, "compare", lambda *args: calls.append(args) or real(*args))
         assert invoke(*ask).exit_code == 0
     assert len(calls) == 2 + 2  # the first is not done again
     assert Run.open(tmp_path / "r").read_json("stability.json")["n_resamples"] == 3

@@ -53,11 +53,11 @@ def test_the_support_is_that_of_the_library(table, tmp_path):
 
 
 def test_a_stopped_run_goes_on_with_the_resamples_that_are_left(table, tmp_path, monkeypatch):
-    from disentree.mimosa.stability import stability
+    from disentree.mimosa.stability import resampling
 
     run = start_run(RunConfig.of(str(table), preset="quick", epochs=1, resamples=3), tmp_path / "run")
     finish_run(run, until="scores")
-    real, done = stability.compare, []
+    real, done = resampling.compare, []
 
     def stops(*trees):
         if len(done) == 2:
@@ -65,7 +65,7 @@ def test_a_stopped_run_goes_on_with_the_resamples_that_are_left(table, tmp_path,
         done.append(1)
         return real(*trees)
 
-    monkeypatch.setattr(stability, "compare", stops)
+    monkeypatch.setattr(resampling, "compare", stops)
     with pytest.raises(OSError, match="no space"):
         finish_run(run, until="stability", n_jobs=1)
     assert len((run.folder / RESAMPLES).read_text().splitlines()) == 2
@@ -76,7 +76,7 @@ def test_a_stopped_run_goes_on_with_the_resamples_that_are_left(table, tmp_path,
 
 
 def test_another_number_of_resamples_adds_some_or_leaves_some_out(table, tmp_path, monkeypatch):
-    from disentree.mimosa.stability import stability
+    from disentree.mimosa.stability import resampling
 
     def finished(resamples):
         config = RunConfig.of(str(table), preset="quick", epochs=1, resamples=resamples)
@@ -87,8 +87,8 @@ def test_another_number_of_resamples_adds_some_or_leaves_some_out(table, tmp_pat
         written = run.folder / STABILITY
         return json.loads(written.read_text())["n_resamples"] if written.exists() else 0
 
-    real, done = stability.compare, []
-    monkeypatch.setattr(stability, "compare", lambda *trees: done.append(1) or real(*trees))
+    real, done = resampling.compare, []
+    monkeypatch.setattr(resampling, "compare", lambda *trees: done.append(1) or real(*trees))
     assert finished(1) == 1
     first = (tmp_path / "run" / STABILITY).read_bytes()
     assert len(done) == 1

@@ -19,7 +19,7 @@ from disentree.studies.running.results import Results
 def test_names_are_those_of_rooms_and_fields():
     known = numeric_constants()
     assert known["finders.modes searched"] == MODES.searched
-    assert "density.margins folds" in known
+    assert "density folds" in known
     assert all(len(name.split(" ")) == 2 for name in known)
 
 
