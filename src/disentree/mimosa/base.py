@@ -273,7 +273,11 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in ("_rows", "_maps")}
+        return {name: value for name, value in state.items() if name != "_rows"}
+
+    def _completed(self) -> TreeEstimator:
+        """With what is made of the fitted attributes and not saved; called after fitting and loading."""
+        return self
 
     def _rows_or(self, X: Any) -> Any:
         """The rows that it was fitted to: those that are given, or those that it still has."""

@@ -29,7 +29,7 @@ from disentree.mimosa.search.structure import Settings
 from disentree.mimosa.stability.comparing import Found
 from disentree.mimosa.stability.resampling import resample
 from disentree.mimosa.stability.stability import Stability, product_summary, table_summary
-from disentree.mimosa.tree.codes import Encode, leaf_maps
+from disentree.mimosa.tree.codes import LeafMaps
 from disentree.tables import Codec
 from disentree.tables.frames import as_pandas
 from disentree.utils.dask import is_dask, over_blocks
@@ -162,7 +162,7 @@ class MIMOSA(TransformerMixin, TreeEstimator):
     stability_: Stability | None
     silent_: list[str]  # finders that proposed nothing, and need not be asked for a part of the rows
     interrupted_: bool
-    _maps: Encode | None = None  # from rows and paths to codes, made when they are first asked for
+    _maps: LeafMaps  # from rows and paths to codes
 
     # ---------------------------------------------------------------- fitting
 
@@ -197,8 +197,12 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         for name in (field.name for field in fields(found)):
             setattr(self, f"{name}_", getattr(found, name))
         self.local_dimensions_ = found.local_dimensions
-        self.stability_ = self._maps = None
-        self._rows = X
+        self.stability_, self._rows = None, X
+        return self._completed()
+
+    def _completed(self) -> MIMOSA:
+        fitted = self.embedding_ if self.features_ is None else self.features_
+        self._maps = LeafMaps(fitted, self.hierarchy_, self.labels_, self.matches_)
         return self
 
     @property
@@ -275,13 +279,10 @@ class MIMOSA(TransformerMixin, TreeEstimator):
             (`matches_`). `COFHAE` learns curved maps where those are better.
         """
         paths = self.predict_proba(X).argmax(axis=1)
-        if self._maps is None:
-            fitted = self.embedding_ if self.features_ is None else self.features_
-            self._maps = leaf_maps(fitted, self.hierarchy_, self.labels_, self.matches_)
         if self.table_ is None:
-            return self._maps(self._transform(X), paths)
+            return self._maps.encode(self._transform(X), paths)
         codec = self.table_.codec
-        return self._maps(codec.features(codec.read(X)), paths)
+        return self._maps.encode(codec.features(codec.read(X)), paths)
 
     def score(self, X: Any, y: Any = None) -> float:
         """How well the model describes rows: minus the bits per row, in the units of X. `GridSearchCV` can choose

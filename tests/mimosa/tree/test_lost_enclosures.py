@@ -14,7 +14,7 @@ from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.tiles import fit_flat_leaf
 from disentree.mimosa.explain.sentences import lost_sentences
 from disentree.mimosa.paper.algorithm7_construct_hierarchy import construct_hierarchy
-from disentree.mimosa.tree.codes import leaf_maps
+from disentree.mimosa.tree.codes import LeafMaps
 from disentree.mimosa.tree.enclosure import enclosures
 from disentree.mimosa.tree.lost_enclosures import lost_enclosures
 
@@ -69,7 +69,7 @@ def test_a_second_edge_is_matched_with_the_second_variable(triangle, data):
     rows = triangle.labels_ == edge
     codes = triangle.transform(data.X)[rows & (triangle.predict(data.X) == edge)][:, column]
     m = triangle
-    encode = leaf_maps(m.embedding_, m.hierarchy_, m.labels_, m.matches_)
+    encode = LeafMaps(m.embedding_, m.hierarchy_, m.labels_, m.matches_).encode
     as_triangle = encode(m.embedding_[rows], np.full(rows.sum(), inside))[:, own]
     assert codes.std() > 0.5
     assert np.abs(codes - as_triangle).mean() < 0.04  # noise

@@ -214,4 +214,4 @@ def _restore(cls: type[Any], about: Mapping[str, Any], fitted: dict[str, Any], r
         )
         for c, component in enumerate(components)
     ]
-    return model
+    return model._completed()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,16 +20,20 @@ from disentree.mimosa.tree.matching import match_variables
 Encode = Callable[[Float[np.ndarray, "n D"], Int[np.ndarray, " n"]], Float[np.ndarray, "n v"]]
 
 
-def leaf_maps(
-    Z: Float[np.ndarray, "n D"],
-    hierarchy: Hierarchy,
-    labels: Int[np.ndarray, " n"],
-    matches: Sequence[Sequence[int]],
-) -> Encode:
+@dataclass(frozen=True, eq=False)
+class LeafMaps:
     """Codes of rows that are on given paths, by affine maps of the leaves: fitted to labeled rows in the
-    embedding, or to the features of a table."""
-    rows, rng = _some_rows(labels)
-    return fit_codes(Z[rows], hierarchy, labels[rows], rng, matches).encode
+    embedding, or to the features of a table, when they are first asked for."""
+
+    Z: Float[np.ndarray, "n D"]
+    hierarchy: Hierarchy
+    labels: Int[np.ndarray, " n"]
+    matches: Sequence[Sequence[int]]
+
+    @cached_property
+    def encode(self) -> Encode:
+        rows, rng = _some_rows(self.labels)
+        return fit_codes(self.Z[rows], self.hierarchy, self.labels[rows], rng, self.matches).encode
 
 
 def find_matches(
