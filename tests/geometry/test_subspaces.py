@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from disentree.geometry.subspaces import (
     AffineSubspace,
+    clearness,
     gram_schmidt,
     plane_cosine,
     reach,
@@ -14,6 +15,12 @@ from disentree.geometry.subspaces import (
     small_determinant,
     subspace_cosines,
 )
+
+
+def test_clearness_by_hand():
+    assert clearness(100, 0, 4) == pytest.approx(96 / np.sqrt(101))
+    assert clearness(100, 50, 4) < 0  # a set of one dimension more
+    np.testing.assert_allclose(clearness(np.array([100, 50]), np.array([0, 0]), 4), [96 / 101**0.5, 46 / 51**0.5])
 
 
 def test_a_fitted_plane_by_hand():

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 class FitConstants:
     """What `fit` does with rows before and after the search."""
 
-    landmarks: int = 20_000  # rows of a table that the structure is found on: more take longer and show the same
+    # Rows of a table that the structure is found on, in which grids of columns and reasons are looked for: more
+    # take longer and show the same.
+    landmarks: int = 20_000
     latent_landmarks: int = 200_000  # of the latent of an autoencoder, where sheets need dense neighborhoods
     fewest_complete: int = 100  # rows of a table without an empty number, for the others to be left out
     core: float = 0.9  # probability of a row's path, for the row to be in the core of its component

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
 from disentree.geometry.pca import EXACT_COLUMNS, principal_axes
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.columns import Columns
 from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.coordinates.noise import Decomposed
@@ -63,7 +64,7 @@ def _left_out(
     few that they would be memorized."""
     n_rows = min(COORDINATES.autoencoder_rows // 2, len(X) // 10)
     rows = np.random.default_rng(seed.spawn(1)[0]).choice(len(X), n_rows, replace=False)
-    return X[rows], X if len(X) >= COORDINATES.memorizable_rows else np.delete(X, rows, axis=0)
+    return X[rows], X if len(X) >= 10 * COORDINATES.autoencoder_rows else np.delete(X, rows, axis=0)
 
 
 def latent_coordinates(Z: Float[np.ndarray, "n D"]) -> Coordinates:
@@ -73,7 +74,7 @@ def latent_coordinates(Z: Float[np.ndarray, "n D"]) -> Coordinates:
 
 
 def _latent_floor(Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " D"]:
-    return COORDINATES.latent_precision * Z.std(axis=0)
+    return COORDINATES.exact * Z.std(axis=0)
 
 
 def is_far(X: Float[np.ndarray, "n p"]) -> Bool[np.ndarray, " n"]:
@@ -95,7 +96,7 @@ def table_coordinates(X: Float[np.ndarray, "n p"], rng: np.random.Generator) -> 
     X = X[~is_far(X)] if len(X) else X
     mean = X.mean(axis=0)
     deviation = np.sqrt(((X - mean) ** 2).mean(axis=0))
-    few = COORDINATES.precision_rows
+    few = FIT.landmarks
     precision = precision_of(X if len(X) <= few else X[np.sort(rng.choice(len(X), few, replace=False))])
     varies = deviation > precision * COORDINATES.off_grid
     if not varies.any():

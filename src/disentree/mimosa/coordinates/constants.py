@@ -7,21 +7,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CoordinatesConstants:
-    # Images: rows from which an autoencoder is worth its training.
+    # Images from which an autoencoder is worth its training. With fewer than ten times as many, it is not judged
+    # by those that it was trained on.
     autoencoder_rows: int = 2_000
     # Share of the variance of left-out images that the latent may leave untold: if it is more, they are not on
     # sheets of few dimensions. 2,000 images of Spaceshapes leave .12, 5,000 .07; 5,000 of Fashion-MNIST .16, of
     # MNIST .30.
     max_untold: float = 0.15
-    memorizable_rows: int = 20_000  # with fewer, an autoencoder is not judged by images that it was trained on
-    latent_precision: float = 1e-6  # of the latent of an autoencoder, relative to its deviation
+    exact: float = 1e-6  # of a deviation: the precision of a latent, and the tolerance for exact manifolds
     rounding: float = 1e-9  # deviations below this part of the largest are rounding: no coordinate
     # Columns whose ranges differ by more than this factor are not in the same unit, and are standardized. Ranges,
     # and not deviations: a pixel that is rarely set varies little, and in the same unit as the others.
     same_unit: float = 30.0
     rare: float = 0.1  # share of columns whose ranges may be smaller
     most: int = 100  # coordinates: the others hold too little, and too much like noise, to tell leaves apart
-    precision_rows: int = 20_000  # rows that the grid of a column is looked for in
     far: float = 1e4  # times the range of nine tenths of a column: values beyond it are mistakes
     float_steps: float = 16.0  # of float64's spacing at the largest value: what a few operations lose
     off_grid: float = 1e-3  # of a step, that values may be off their grid

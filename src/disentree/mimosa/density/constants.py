@@ -20,7 +20,8 @@ class DensityConstants:
     score_floor: float = 1e-3  # standard deviation of normal scores in any direction, at least
 
     # charts
-    rows_per_term: int = 4  # a quadratic needs so many rows per coefficient; with fewer rows the chart is flat
+    # A quadratic needs so many rows per coefficient, with fewer the chart is flat; a hyperplane as many per axis.
+    rows_per_term: int = 4
     edge: float = 1.1  # the edge of what noise gives is blurred
     background: float = 0.005  # share of the background
     # of rows, round by round: at first many rows near a meeting are on the wrong leaf

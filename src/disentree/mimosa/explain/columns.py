@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt64
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.precision import column_precision
 from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.formatting import number_text
@@ -132,7 +133,7 @@ def choose_rows(
     order = order[labels[order] >= 0]
     sizes = np.bincount(labels[order]) if len(order) else np.zeros(0, int)
     kept = []
-    start, share = 0, max(1.0, len(order) / (EXPLAIN.rows if most is None else most))
+    start, share = 0, max(1.0, len(order) / (FIT.landmarks if most is None else most))
     for size in sizes:
         rows = order[start : start + size]
         start += size

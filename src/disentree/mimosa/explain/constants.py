@@ -10,7 +10,6 @@ class ExplainConstants:
     """Read as `EXPLAIN.name` when it is needed, so that a study that sets a field reaches every use."""
 
     # Which rows
-    rows: int = 20_000  # that reasons are searched in and measured on: more do not change a percentage
     held_out_every: int = 3  # row of a path: reasons are searched in the others and measured on these
     first_rows: int = 64  # in which pairs of columns are compared first, before all rows are
 
@@ -25,15 +24,14 @@ class ExplainConstants:
     coarse: float = 0.1  # of a column's deviation: the precision above which equal cannot be told from near
     fewest_rows: int = 3  # in which a relation can be seen; held-out ones of each side for a rule
     largest_denominator: int = 12  # of the factor between two columns, as in "y = 3/2 x"
-    most_summed: int = 100  # columns among which sums of two are searched: their pairs are counted
     well_supported: float = 0.8  # share of resamples in which every branch came back
 
     # How long it may be
-    listed: int = 4  # facts, relations or options in a sentence or name
+    listed: int = 4  # facts, relations or options in a sentence or name; directions of a leaf: twice as many
     listed_short: int = 3  # categories or columns in one phrase of it
-    directions: int = 8  # of a leaf that are described by a column each
     described_leaves: int = 64  # the largest
-    most_listed: int = 100  # columns, and lines of the tree, on a model card: more nobody reads
+    # Columns, and lines of the tree, on a model card: more nobody reads; columns among which sums are searched.
+    most_listed: int = 100
     printed_leaves: int = 5  # of those that no branch of the text ends in
     longest_name: int = 24  # letters, also of each of two conditions; a category in a sentence has twice as many
     shortest_word: int = 3  # letters of a word that columns may share

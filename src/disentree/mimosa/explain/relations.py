@@ -194,7 +194,7 @@ def _ratio(columns: Columns, y: int, x: int, factor: float) -> Relation:
 
 def _sums(columns: Columns, rows: Int[np.ndarray, " m"], some: list[int]) -> list[tuple[int, int, int]]:
     """Total and two parts, where a column is the sum of two others."""
-    some = some[: EXPLAIN.most_summed]
+    some = some[: EXPLAIN.most_listed]
     if len(some) < 3:
         return []
     few = _some(rows)

@@ -57,7 +57,7 @@ def leaf_sentence(
 def _directions(dimension: int, names: Sequence[str], n_varying: int, n_categories: int) -> str:
     if not dimension:
         return "Nothing varies here"
-    many, most = counted(dimension, "free direction"), EXPLAIN.directions
+    many, most = counted(dimension, "free direction"), 2 * EXPLAIN.listed
     categories = f"{counted(n_categories, 'column')} of categories" if n_categories else ""
     if not names:
         return f"{many} among {categories}" if categories else many

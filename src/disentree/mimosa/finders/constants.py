@@ -17,6 +17,22 @@ class FinderConstants:
     # cannot be inverted in double precision, and exact manifolds are found by the atlas.
     thinnest: float = 1e-5
     looked_at: int = 4000  # rows that tell whether leaves fall apart, and that a region is searched in, at most
+    searched: int = 6000  # rows that equations are fitted to, and half of those that the atlas searches
+    least_share: float = 0.01  # of rows, for a leaf of the atlas, and for those that an equation does not hold in
+    # What is tried before giving up: tolerances, rounds of anchors without a chart or a flat, bridges over a
+    # border; rounds of assigning rows to charts and fitting charts to rows, and half of those of flats and sheets.
+    rounds: int = 4
+    # What is looked at at a time: anchors of charts, and a quarter of those of flats in noise; neighbors that show
+    # which leaves touch; per dimension (and for two more) rows of the first ball.
+    looks: int = 12
+    # Share of rows that counts: on exact subspaces, to look for them among all rows; in one piece of a leaf, to be
+    # apart; on no leaf, for the search to go on; on the thinnest leaves, to measure noise by them and not by a
+    # cloud around them.
+    counted: float = 0.1
+    # Of rows, for agreement of two charts, a cut between leaves, or a border without others; of the dimensions of
+    # a subspace, those that rows fill for it to be full.
+    most: float = 0.75
+    narrow: float = 3.0  # width of a chart, or of a flat in units of noise, in every direction along it, at least
 
 
 FINDERS = FinderConstants()

@@ -12,8 +12,8 @@ class StabilityConstants:
     # Least Jaccard overlap of the same leaf: half of a leaf that was cut in two, or a leaf that was joined with
     # one of half its size, is not the same.
     same: float = 0.75
-    few: int = 1000  # rows below which resamples are larger than one half: halves of few rows show too little
     fraction: float = 0.5  # of the rows, in each resample
+    # The same with fewer rows than `FINDERS.whole_below`, whose halves show too little.
     fraction_of_few: float = 0.8
     in_process: float = 2.0  # seconds of all fits, below which starting processes takes longer than they save
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from disentree.mimosa.finders.atlas.growing import (
     best_flat,
     chart_at,
-    clearness,
     find_charts,
     fit_local,
     has_charts,
@@ -40,11 +39,6 @@ def test_the_best_flat_is_that_of_a_slow_search(seed, d):
     assert score == pytest.approx(expected) or score == expected == -np.inf
     if np.isfinite(score):
         np.testing.assert_allclose(basis @ basis.T, np.eye(d), atol=1e-10)
-
-
-def test_clearness_by_hand():
-    assert clearness(100, 0, 4) == pytest.approx(96 / np.sqrt(101))
-    assert clearness(100, 50, 4) < 0  # a set of one dimension more
 
 
 def circle(n, rng, radius=100.0):

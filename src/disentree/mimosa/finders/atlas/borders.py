@@ -15,6 +15,7 @@ from disentree.geometry.charts import n_quadratic_terms
 from disentree.geometry.neighbors import thinned
 from disentree.mimosa.density.chart import Chart, fit_chart, rows_needed
 from disentree.mimosa.finders.atlas.constants import ATLAS
+from disentree.mimosa.finders.constants import FINDERS
 
 Points = Float[np.ndarray, "n D"]
 Place = Float[np.ndarray, " D"]
@@ -74,7 +75,7 @@ def _smooth_at(
     parts = [order[side[order] == 0], order[side[order] == 1]]
     around = max(square[part[min(len(part), n_quadratic_terms(d)) - 1]] for part in parts)
     between = np.sum(((Z[lower] - place) ** 2).sum(axis=1) <= around)
-    lower_along = between > (1 - ATLAS.most) * (between + np.sum(square <= around))
+    lower_along = between > (1 - FINDERS.most) * (between + np.sum(square <= around))
     size, width, best_apart = rows_needed(d), 0.0, 0.0
     while size <= len(rows):
         near = order[:size]
@@ -93,7 +94,7 @@ def _smooth_at(
     if width < ATLAS.wide and lower_along:
         return False
     # where leaves end at the border, a cut across it has most rows on the right side
-    return width >= ATLAS.medium or (width >= ATLAS.narrow and best_apart >= ATLAS.most)
+    return width >= ATLAS.medium or (width >= FINDERS.narrow and best_apart >= FINDERS.most)
 
 
 def _apart(chart: Chart, P: Float[np.ndarray, "m D"], side: Int[np.ndarray, " m"]) -> float:

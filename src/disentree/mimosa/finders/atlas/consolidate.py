@@ -25,6 +25,7 @@ from disentree.mimosa.finders.atlas.borders import (
     telling_size,
 )
 from disentree.mimosa.finders.atlas.constants import ATLAS
+from disentree.mimosa.finders.constants import FINDERS
 
 
 def consolidate(
@@ -75,7 +76,7 @@ def _own_dimension(Z: Points, rows: Rows, d: int, rng: np.random.Generator) -> i
         charts = telling_size(Z, rows, d, rng)[2]
         # no chart of any size is wide compared with one direction, all others are far thinner
         wide = np.median([chart.width for chart in charts])
-        if wide >= ATLAS.narrow or np.median([c.sigma[0] / c.sigma[1] for c in charts]) < ATLAS.medium:
+        if wide >= FINDERS.narrow or np.median([c.sigma[0] / c.sigma[1] for c in charts]) < ATLAS.medium:
             break
         frame = chart_of(Z, rows, np.arange(len(rows)), d + 1, rng)[0].frame[: d + 1]
         if intrinsic_dimension(Z[rows] @ frame.T) < d + 0.5:
@@ -91,7 +92,7 @@ def _pairs(
     are."""
     on = np.flatnonzero(labels >= 0)
     some = thinned(on, 4000)
-    nearest = on[np.asarray(KDTree(Z[on]).query(Z[some], min(ATLAS.looks + 1, len(on)))[1])[:, 1:]]
+    nearest = on[np.asarray(KDTree(Z[on]).query(Z[some], min(FINDERS.looks + 1, len(on)))[1])[:, 1:]]
     touch = np.zeros((len(dims), len(dims)), dtype=int)
     np.add.at(touch, (np.repeat(labels[some], nearest.shape[1]), labels[nearest].ravel()), 1)
     pairs = []
@@ -124,6 +125,6 @@ def _part_of(
         if len(near) > ATLAS.far * size or len(near) - len(mine) < fewest:
             continue  # too far from the leaf
         chart, _ = chart_of(Z, rows, near, d, rng)
-        if chart.width >= ATLAS.narrow:
+        if chart.width >= FINDERS.narrow:
             good[mine] = np.abs(chart.split(Z[part[mine]])[1]).max(axis=1) <= ATLAS.medium * limit
     return part[good]

@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from scipy.spatial import KDTree
 
 from disentree.geometry.neighbors import intrinsic_dimension
+from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
 from disentree.mimosa.density.chart import Errors
 from disentree.mimosa.density.chart_mixture import Background, ChartCandidate, enough_rows, refit, settle
@@ -39,14 +40,15 @@ def find(Z: Points, errors: Errors, rng: np.random.Generator) -> ChartCandidate 
     if n < 60 or D < 2:
         return None
     order = rng.permutation(n)
-    n_judged = min(ATLAS.searched, n) // 4
-    judged, searched = Z[order[:n_judged]], Z[order[n_judged : n_judged + ATLAS.searched]]
+    most = 2 * FINDERS.searched
+    n_judged = min(most, n) // 4  # others judge a tolerance
+    judged, searched = Z[order[:n_judged]], Z[order[n_judged : n_judged + most]]
     spread = float(np.sqrt(Z.var(axis=0).sum()))
     noise = noise_scale(searched, rng)
     tried: dict[float, tuple[float, ChartCandidate | None]] = {}
 
     def settled(rows: np.ndarray, candidate: ChartCandidate, rounds: int) -> ChartCandidate:
-        return settle(rows, candidate, errors, rng, max(20, int(0.7 * ATLAS.min_share * len(rows))), rounds)
+        return settle(rows, candidate, errors, rng, max(20, int(0.7 * FINDERS.least_share * len(rows))), rounds)
 
     def joined(candidate: ChartCandidate, rounds: int) -> ChartCandidate:
         # with rows on their likeliest leaves, borders are clean
@@ -65,14 +67,14 @@ def find(Z: Points, errors: Errors, rng: np.random.Generator) -> ChartCandidate 
         tried[t] = float(np.mean(candidate.bits(judged))), candidate
 
     deviations = np.maximum(searched.std(axis=0), 1e-300)
-    if has_charts(searched / deviations, ATLAS.exact, rng):
-        attempt(ATLAS.exact, deviations)
+    if has_charts(searched / deviations, COORDINATES.exact, rng):
+        attempt(COORDINATES.exact, deviations)
     first = max(ATLAS.above_noise * noise, ATLAS.first_tolerance * spread)
     for t in [first, 2 * first, *([first / 2] if first / 2 > 1.3 * noise else [])]:
         attempt(t)
-    while len(tried) < ATLAS.rounds:
+    while len(tried) < FINDERS.rounds:
         best = min(tried, key=lambda t: tried[t][0])
-        if best == ATLAS.exact:
+        if best == COORDINATES.exact:
             break
         more = [
             t
@@ -85,7 +87,7 @@ def find(Z: Points, errors: Errors, rng: np.random.Generator) -> ChartCandidate 
     best = choose(tried)
     if best is None:
         return None
-    return settled(Z, joined(settled(searched, best, ATLAS.rounds), ATLAS.rounds), 3)
+    return settled(Z, joined(settled(searched, best, FINDERS.rounds), FINDERS.rounds), 3)
 
 
 def noise_scale(Z: Points, rng: np.random.Generator, n_anchors: int = 100) -> float:
@@ -101,7 +103,7 @@ def noise_scale(Z: Points, rng: np.random.Generator, n_anchors: int = 100) -> fl
     P = Z[near] - Z[near].mean(axis=1, keepdims=True)
     values = np.linalg.svd(P, compute_uv=False)[:, -1] / np.sqrt(k)
     # the least of D eigenvalues of k rows of white noise is smaller than the rest by this factor
-    return float(np.quantile(values, ATLAS.thinnest) / max(1 - np.sqrt(D / k), 0.3))
+    return float(np.quantile(values, FINDERS.counted) / max(1 - np.sqrt(D / k), 0.3))
 
 
 def leaves_at(Z: Points, tolerance: float, rng: np.random.Generator) -> tuple[Labels, list[int]]:
@@ -113,9 +115,9 @@ def leaves_at(Z: Points, tolerance: float, rng: np.random.Generator) -> tuple[La
     Y = np.ascontiguousarray(Z[:, wide] / tolerance)
     labels, dims = link(Y, *find_charts(Y, rng), rng)
     left = labels < 0
-    many = left.mean() > ATLAS.negligible and left.sum() >= max(20, ATLAS.min_share * len(Z))
+    many = left.mean() > ATLAS.negligible and left.sum() >= max(20, FINDERS.least_share * len(Z))
     # Rows that fill fewer dimensions are no cloud: a part of a leaf that no chart was laid on.
-    if dims and many and intrinsic_dimension(Y[left]) >= ATLAS.most * wide.sum():
+    if dims and many and intrinsic_dimension(Y[left]) >= FINDERS.most * wide.sum():
         # full as far as the data is wider than the tolerance: the other directions are noise across it
         return np.where(left, len(dims), labels), [*dims, int(wide.sum())]
     return labels, dims

@@ -14,9 +14,10 @@ from jaxtyping import Bool, Float, Int
 from numba import njit
 
 from disentree.geometry.charts import QuadraticGraph, fit_graph
-from disentree.geometry.subspaces import gram_schmidt, reach
+from disentree.geometry.subspaces import clearness, gram_schmidt, reach
 from disentree.mimosa.density.chart import degree_for, rows_needed
 from disentree.mimosa.finders.atlas.constants import ATLAS
+from disentree.mimosa.finders.constants import FINDERS
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class LocalChart(QuadraticGraph):
         """Whether it is so much wider than its rows are off it, in every direction, that its tangent means
         something."""
         deviation = np.min(np.asarray(self.high) - self.low) / 4  # between its bounds are about four
-        return bool(deviation >= ATLAS.narrow * self.own)
+        return bool(deviation >= FINDERS.narrow * self.own)
 
     def inside(self, Y: Float[np.ndarray, "n q"]) -> Bool[np.ndarray, " n"]:
         near = ((Y - self.anchor) ** 2).sum(axis=1) <= self.radius**2
@@ -72,13 +73,13 @@ def find_charts(
     fewest = max(20, ATLAS.negligible * n)
     for d in _dimensions(q):
         misses = 0
-        while misses < (ATLAS.rounds if d <= 4 else ATLAS.rounds // 2):
+        while misses < (FINDERS.rounds if d <= 4 else FINDERS.rounds // 2):
             free = np.flatnonzero(explained < 0)
             if len(free) < fewest:
                 return charts, explained
             pool = np.flatnonzero((explained < 0) | (explained == d))
             grown = []
-            for anchor in rng.choice(free, min(ATLAS.looks, len(free)), replace=False).tolist():
+            for anchor in rng.choice(free, min(FINDERS.looks, len(free)), replace=False).tolist():
                 found = chart_at(Y, pool, anchor, d, rng)
                 if found is not None:
                     grown.append(found)
@@ -160,7 +161,7 @@ def _first_flat(
     P: Float[np.ndarray, "m q"], distances: Float[np.ndarray, " m"], d: int, r: float, rng: np.random.Generator
 ) -> tuple[float, Float[np.ndarray, "d q"]] | None:
     """The radius of the ball around the first row in which a flat through it stands out most, and the flat."""
-    k = ATLAS.looks * (d + 2)
+    k = FINDERS.looks * (d + 2)
     if k >= len(P):
         return None
     radius = max(ATLAS.ball, float(distances[k]))
@@ -208,20 +209,12 @@ def _excess(chart: LocalChart, near: Float[np.ndarray, "m q"], r: float) -> int 
         return None
     members = near[held]
     W = (members - members.mean(0)) @ chart.frame[:d].T
-    if np.linalg.eigvalsh(W.T @ W / len(W))[0] < ATLAS.narrow**2:
+    if np.linalg.eigvalsh(W.T @ W / len(W))[0] < FINDERS.narrow**2:
         return None
     rms = np.sqrt((off[held] ** 2).sum() / ((near.shape[1] - d) * max(n_held - n_terms, 1)))
     if rms > ATLAS.rough or float(chart.off(chart.anchor[None])[0]) > r:
         return None
     return n_held - around
-
-
-@njit(cache=True)
-@no_type_check
-def clearness(held, around, spent):
-    """By how many deviations of chance a chart that holds `held` rows stands out from those around it; `spent`
-    rows lie on it in any case."""
-    return (held - spent - 2.0 * around) / np.sqrt(held + 4.0 * around + 1)
 
 
 @njit(cache=True)

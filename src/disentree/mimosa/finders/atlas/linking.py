@@ -15,6 +15,7 @@ from disentree.geometry.neighbors import thinned
 from disentree.geometry.subspaces import reach
 from disentree.mimosa.finders.atlas.constants import ATLAS
 from disentree.mimosa.finders.atlas.growing import LocalChart, chart_at
+from disentree.mimosa.finders.constants import FINDERS
 
 Points = Float[np.ndarray, "m q"]
 Held = Bool[np.ndarray, " m"]  # which rows are in the domain of a chart, on it, or close to it
@@ -33,7 +34,7 @@ def link(
     """The leaf of every row (-1: none) and the dimension of every leaf; leaves that are too small go."""
     labels = np.full(len(Y), -1)
     dimensions: list[int] = []
-    fewest = max(20, ATLAS.min_share * len(Y))
+    fewest = max(20, FINDERS.least_share * len(Y))
     for d in sorted({chart.dimension for chart in charts}):
         rows = np.flatnonzero((explained == d) | (explained < 0))
         off = _offs_of_groups(Y, rows, [chart for chart in charts if chart.dimension == d], d, rng)
@@ -111,7 +112,7 @@ def _linked(
     on, inside, close = (x.astype(np.float32) for x in (on, inside, close))
     between = on.T @ inside  # rows on i in the domain of j
     both = on.T @ close  # those close to j
-    agree = both / np.maximum(between, 1) >= ATLAS.most
+    agree = both / np.maximum(between, 1) >= FINDERS.most
     wide = np.array([chart.is_wide for chart in charts])
     linked = (np.minimum(both, both.T) >= 2 * (d + 1)) & agree & agree.T & wide & wide[:, None]
     return connected_components(coo_matrix(linked), directed=False)[1]
@@ -143,7 +144,7 @@ def _border(P: Points, one: Held, two: Held, rng: np.random.Generator) -> Int[np
     for rows, others in (some, some[::-1]):
         gap = np.asarray(KDTree(P[others]).query(P[rows])[0])
         nearest = rows[np.argsort(gap, kind="stable")[: max(3, len(rows) // 25)]]
-        picks.append(rng.choice(nearest, min(ATLAS.rounds // 2, len(nearest)), replace=False))
+        picks.append(rng.choice(nearest, min(FINDERS.rounds // 2, len(nearest)), replace=False))
     return np.concatenate(picks)
 
 
@@ -151,4 +152,4 @@ def _agrees(on: AllHeld, inside: Held, held: Held, close: Held, d: int) -> bool:
     """Whether a bridge is close to the rows on some chart of a group that are in its domain."""
     n_close, n_inside = (on & close[:, None]).sum(axis=0), (on & inside[:, None]).sum(axis=0)
     enough = n_close >= max(2 * (d + 1), 0.05 * held.sum())
-    return bool(np.any(enough & (n_close >= ATLAS.most * n_inside)))
+    return bool(np.any(enough & (n_close >= FINDERS.most * n_inside)))

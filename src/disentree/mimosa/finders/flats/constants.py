@@ -21,29 +21,17 @@ class FlatsConstants:
     # Nearest points of a component that links lead to, and from which density in noise is estimated; neighbors
     # that connect rows without a gap.
     nearby: int = 15
-    seam_pairs: int = 50  # closest pairs of points that decide whether two pieces continue one another
-    sample_rows: int = 500  # that tell whether there is a subspace, whether rows fill it, or pieces are one
-    model_rows: int = 2000  # that the saving of a local model is estimated from, and that stand for a piece
+    # Rows that tell whether there is a subspace, whether rows fill it, or pieces are one, by a tenth of them in
+    # closest pairs. Four times as many stand for a piece, or for all when the saving of a model is estimated.
+    sample_rows: int = 500
     achieved: float = 0.8  # components achieve at least this fraction of an estimated saving
-    # Share of rows that counts: on exact subspaces, to look for them among all rows; in one piece of a leaf, to be
-    # apart; on no leaf, for the search to go on.
-    counted: float = 0.1
     mostly: float = 0.3  # share of rows on exact subspaces, for data that is exact at all
-    filled: float = 0.75  # intrinsic dimension of a leaf's rows relative to that of its subspace, if they fill it
     # A row beside the core rows of a sheet continues it if it is less than half as far off it as from them (of
     # ships without a jet nine in ten are, beside those with one; of moons and stars one in forty), and is not
     # farther from them than half as far again as they are from each other.
     beside: float = 0.5
     # Flats in noise; lengths in units of the noise.
-    anchors: int = 48  # points around which flats are looked for at a time
-    stands_out: float = 2.0  # a flat holds at least this many times the points that lie around it
     max_explained: float = 0.2  # of the variance across a flat, by the position along it; above, it is curved
-    # Deviation of a flat's points along each of its directions, at least. Balls around an anchor have twice that
-    # as their radius, then twice as much again, and so on.
-    extent: float = 3.0
-    # Rounds of assigning points and fitting flats or sheets, at most; of the flats found in balls, those fitted to
-    # all points. Half as many rounds without a flat, and a dimension is left.
-    tries: int = 8
     settled: float = 0.001  # fraction of points that change component at which the rounds end
     left_over: float = 0.02  # fraction of points on no flat from which on they are a component of full dimension
 

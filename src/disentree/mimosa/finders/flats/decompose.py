@@ -12,6 +12,7 @@ from disentree.geometry.charts import chance_residuals, chart_residuals, curved_
 from disentree.geometry.neighbors import nearest_neighbors, thinned
 from disentree.geometry.subspaces import Tangents, relative_distances
 from disentree.mimosa.density.sheet import Sheet, assign
+from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.flats.components import link_components
 from disentree.mimosa.finders.flats.constants import FLATS
 from disentree.mimosa.finders.flats.merge import drop_explained, merge_over_seams
@@ -87,7 +88,7 @@ def polish(
     if len(dimensions) < 2:
         return found
     off = np.zeros(len(Z))
-    for _ in range(FLATS.tries):
+    for _ in range(2 * FINDERS.rounds):
         cores = [np.flatnonzero(labels == c) for c in range(len(dimensions))]
         if min(map(len, cores)) < neighbors.shape[1] // 2:
             break
@@ -121,7 +122,7 @@ def choose_decomposition(
     """
     n_dims = Z.shape[1]
     distances, neighbors = nearest_neighbors(Z, k, n_jobs)
-    some = np.random.default_rng(seed).choice(len(Z), min(len(Z), FLATS.model_rows), replace=False)
+    some = np.random.default_rng(seed).choice(len(Z), min(len(Z), 4 * FLATS.sample_rows), replace=False)
     models = _models_of_sample(Z, neighbors, some, seed)
     estimates = [(local.saving(n_dims), local.bases is not None, local.tolerance) for local in models]
     best, sheets = None, None
@@ -188,7 +189,7 @@ def estimated_saving(Z: Float[np.ndarray, "n D"], k: int, seed: np.random.SeedSe
 
 def _flatness(Z: np.ndarray, neighbors: np.ndarray, tangents: Tangents) -> float:
     """How far the nearer neighbors of the same dimension lie off a point's flat, for most points."""
-    rows = thinned(np.arange(len(Z)), FLATS.model_rows)
+    rows = thinned(np.arange(len(Z)), 4 * FLATS.sample_rows)
     off = []
     for j in range(neighbors.shape[1] // 3):
         other = neighbors[rows, j]

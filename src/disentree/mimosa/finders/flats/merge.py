@@ -26,7 +26,7 @@ def merge_over_seams(
     labels = drop_small(labels, min_size)
     pieces = rows_of(labels)
     dims = [int(tangents.dimensions[rows[0]]) for rows in pieces]
-    few = [thinned(rows, FLATS.model_rows) for rows in pieces]
+    few = [thinned(rows, 4 * FLATS.sample_rows) for rows in pieces]
     trees = [KDTree(Z[rows]) for rows in few]
     joined = []
     for a in range(len(pieces)):
@@ -50,7 +50,7 @@ def _continue_each_other(
         return True
     A = thinned(A, FLATS.sample_rows)
     distances, nearest = map(np.asarray, tree_b.query(Z[A]))
-    order = np.argsort(distances, kind="stable")[: FLATS.seam_pairs]
+    order = np.argsort(distances, kind="stable")[: FLATS.sample_rows // 10]
     a, b = A[order], B[nearest[order]]
     if d == 0:
         return bool((distances[order] == 0).all())

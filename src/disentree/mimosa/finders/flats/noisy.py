@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log, pi
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy import stats
 
 from disentree.geometry.charts import quadratic_terms
-from disentree.geometry.subspaces import AffineSubspace, Tangents, reach
+from disentree.geometry.subspaces import AffineSubspace, Tangents, clearness, reach
 from disentree.mimosa.density.sheet import assign, log_density_of_nearest, other_points
+from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.flats.constants import FLATS
 from disentree.mimosa.finders.flats.decompose import Decomposition, estimated_saving
 from disentree.mimosa.finders.labels import renumber
@@ -55,7 +55,7 @@ def find_flats(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> list[Af
     n_curved = 0
     for d in range(n_dims):
         misses = 0
-        while misses < FLATS.tries // 2 and len(left) >= min_points:
+        while misses < FINDERS.rounds and len(left) >= min_points:
             flat = _best_flat(Y, left, d, min_points, rng)
             if flat is None:
                 misses += 1
@@ -80,10 +80,10 @@ def _best_flat(
     """Of flats through random points that are left and others around them the best that stands out."""
     P = Y[left]
     candidates: list[tuple[float, float, AffineSubspace]] = []
-    for anchor in rng.choice(len(P), min(FLATS.anchors, len(P)), replace=False):
+    for anchor in rng.choice(len(P), min(4 * FINDERS.looks, len(P)), replace=False):
         distance = np.linalg.norm(P - P[anchor], axis=1)
         order = np.argsort(distance, kind="stable")
-        radius, size = 2 * FLATS.extent, 0
+        radius, size = 2 * FINDERS.narrow, 0
         while size < len(P):
             size = int(np.searchsorted(distance[order], radius))
             if size >= min_points:
@@ -97,14 +97,14 @@ def _best_flat(
             radius *= 2
     clear = stats.norm.isf(FLATS.chance)
     best, flat_of_best = 0.0, None
-    for _, radius, candidate in sorted(candidates, key=lambda one: -one[0])[: FLATS.tries]:
+    for _, radius, candidate in sorted(candidates, key=lambda one: -one[0])[: 2 * FINDERS.rounds]:
         flat = _grow(P, candidate, radius)
         if flat is None:
             continue
         held, around = _support(P, flat)
         excess = held - around
         # Beside a flat that is taken already there seems to be nothing, because its points are not left.
-        stands_out = _clearness(held, around, d) >= clear and FLATS.stands_out * held >= _support(Y, flat)[1]
+        stands_out = clearness(held, around, d + 1) >= clear and 2 * held >= _support(Y, flat)[1]
         if stands_out and excess >= min_points and excess > best:
             best, flat_of_best = excess, flat
     return flat_of_best
@@ -158,17 +158,12 @@ def _best_in_ball(
     # The anchor is off its flat too, so that distances from it are larger by a factor of about root two.
     held = (square <= 2 * r * r).sum(axis=1)
     around = (square <= 8 * r * r).sum(axis=1) - held
-    best = int(np.argmax(_clearness(held, around, d)))
+    best = int(np.argmax(clearness(held, around, d + 1)))
     members = P[square[best] <= 2 * r * r]
     if len(members) <= d + 2:
         return None
     flat = AffineSubspace.fit(members, d)
-    return float(_clearness(*_support(P, flat), d)), flat
-
-
-def _clearness(held: Any, around: Any, d: int) -> Any:
-    """By how many deviations of chance a flat stands out; d + 1 points are on it in any case."""
-    return (held - d - 1 - FLATS.stands_out * around) / np.sqrt(held + FLATS.stands_out**2 * around + 1)
+    return float(clearness(*_support(P, flat), d + 1)), flat
 
 
 def _grow(P: Float[np.ndarray, "m D"], flat: AffineSubspace, radius: float) -> AffineSubspace | None:
@@ -187,7 +182,7 @@ def _grow(P: Float[np.ndarray, "m D"], flat: AffineSubspace, radius: float) -> A
         if radius > far:
             break
         radius *= 1.6
-    return flat if d == 0 or flat.spread[-1] >= FLATS.extent else None
+    return flat if d == 0 or flat.spread[-1] >= FINDERS.narrow else None
 
 
 def settle(
@@ -210,7 +205,7 @@ def settle(
         labels[labels < 0] = len(flats)
         flats = [*flats, AffineSubspace.fit(Y, n_dims)]
     dims = np.array([flat.dimension for flat in flats])
-    for _ in range(FLATS.tries):
+    for _ in range(2 * FINDERS.rounds):
         labels, dims, sheets = _fitted(Y, labels, dims, min_points)
         if not sheets:
             return None

@@ -18,6 +18,7 @@ from disentree.geometry.subspaces import Tangents
 from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.tiles import Leaf, fit_flat_leaf
+from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.flats.constants import FLATS
 from disentree.mimosa.finders.flats.decompose import Local, components_of
 from disentree.mimosa.finders.flats.tangents import anchored_flats
@@ -47,8 +48,8 @@ def find(
         return anchored_flats(white, neighbors, exact, np.random.default_rng(seed), rows)
 
     # If the first are all on none, so are nearly all: the probability to miss the share that matters is `chance`.
-    glance = some[: int(np.log(FLATS.chance) / np.log1p(-FLATS.counted))]
-    if (flats(glance).dimensions == n_dims).all() or np.mean(flats(some).dimensions < n_dims) < FLATS.counted:
+    glance = some[: int(np.log(FLATS.chance) / np.log1p(-FINDERS.counted))]
+    if (flats(glance).dimensions == n_dims).all() or np.mean(flats(some).dimensions < n_dims) < FINDERS.counted:
         return None
     tangents = flats()
     found = components_of(white, distances[:, -1], Local(tangents, exact, 2 * exact), k, n_jobs)
@@ -71,7 +72,7 @@ def needless_if_filled(
 ) -> list[str]:
     """The finders that need not be asked if leaves on subspaces hold nearly all rows, and rows fill the subspaces:
     charts or Gaussians can then but describe the same leaves in more pieces."""
-    held = sum(map(len, rows)) >= (1 - FLATS.counted) * len(Z)
+    held = sum(map(len, rows)) >= (1 - FINDERS.counted) * len(Z)
     return ["atlas", "mixture"] if held and _are_filled(leaves, rows, Z, rng) else []
 
 
@@ -89,7 +90,7 @@ def n_connected(Z: Float[np.ndarray, "n D"]) -> int:
     if k < 1:
         return 1
     sizes = np.bincount(connected_components(kneighbors_graph(Z, k), directed=False)[1])
-    return max(1, int((sizes >= FLATS.counted * len(Z)).sum()))
+    return max(1, int((sizes >= FINDERS.counted * len(Z)).sum()))
 
 
 def _are_filled(
@@ -110,10 +111,10 @@ def _are_filled(
         # Drawn at random: rows at regular steps of an order within the data are spaced too evenly.
         some = rng.choice(own, min(len(own), FLATS.sample_rows), replace=False)
         ratio = intrinsic_dimension(leaf.tiles[0].chart.split(Z[some])[0]) / leaf.dimension
-        if ratio < FLATS.filled - 2 / np.sqrt(len(some)):
+        if ratio < FINDERS.most - 2 / np.sqrt(len(some)):
             return False
         ratios.setdefault(leaf.dimension, []).append((min(ratio, 1.0), len(some)))
-    return all(_mean(group) >= FLATS.filled for group in ratios.values())
+    return all(_mean(group) >= FINDERS.most for group in ratios.values())
 
 
 def _mean(group: Sequence[tuple[float, int]]) -> float:

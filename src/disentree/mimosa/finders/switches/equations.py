@@ -14,6 +14,8 @@ from itertools import islice
 import numpy as np
 from jaxtyping import Bool, Float
 
+from disentree.mimosa.density.constants import DENSITY
+from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.switches.constants import SWITCHES
 from disentree.mimosa.finders.switches.hyperplanes import gains, hyperplanes, refined, thinnest_hyperplane
 
@@ -49,7 +51,7 @@ def find_equations(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> lis
     """The equations that hold in a part of the rows and do not follow from each other, commonest first; rows are
     in coordinates with deviations near 1."""
     n = len(Y)
-    some = Y if n <= SWITCHES.checked else Y[np.sort(rng.choice(n, SWITCHES.checked, replace=False))]
+    some = Y if n <= FINDERS.searched else Y[np.sort(rng.choice(n, FINDERS.searched, replace=False))]
     found: list[Equation] = []
     rows: list[np.ndarray] = []
     known: list[Equation] = []
@@ -110,7 +112,7 @@ def _deeper(
     out = [np.zeros((0, D + 1))]
     for i in sorted(range(len(patterns)), key=lambda i: -(patterns[i] @ sizes))[: SWITCHES.deeper]:
         fixed = [e.directions for e, holds in zip(known, patterns[i], strict=True) if holds]
-        if counts[i] < SWITCHES.rows_per_axis * D or not 0 < patterns[i] @ sizes < D - 1:
+        if counts[i] < DENSITY.rows_per_term * D or not 0 < patterns[i] @ sizes < D - 1:
             continue
         rest = np.linalg.svd(np.concatenate(fixed, axis=1))[0][:, patterns[i] @ sizes :]
         own = Y[(held == patterns[i]).all(axis=1)] @ rest
@@ -135,7 +137,7 @@ def _extended(
         lacking[j] = False
         rows = Y[(held == lacking).all(axis=1)]
         e = known[j]
-        if len(rows) < SWITCHES.rows_per_axis * (e.size + 1):
+        if len(rows) < DENSITY.rows_per_term * (e.size + 1):
             continue
         lengths = np.linalg.norm(e.weights, axis=0)
         U = np.column_stack([rows @ w[:-1] + w[-1], e(rows) / lengths])
@@ -180,7 +182,7 @@ def _whole_equation(Y: Float[np.ndarray, "n D"], w: Float[np.ndarray, " D1"], sc
     D = Y.shape[1]
     normals = w[:D, None]
     held = np.abs(Y @ w[:D] + w[D]) <= SWITCHES.reach * scatter
-    while normals.shape[1] < D and held.sum() > SWITCHES.rows_per_axis * D:
+    while normals.shape[1] < D and held.sum() > DENSITY.rows_per_term * D:
         rest = np.linalg.svd(normals)[0][:, normals.shape[1] :]
         own = Y[held] @ rest
         more = thinnest_hyperplane(own, scatter)
@@ -196,7 +198,7 @@ def _refitted(
     Y: Float[np.ndarray, "n D"], held: Bool[np.ndarray, " n"], size: int, rounds: int
 ) -> Equation | None:
     """The equations of some rows, by least squares among those that they turn out to hold in."""
-    fewest = SWITCHES.rows_per_axis * Y.shape[1]
+    fewest = DENSITY.rows_per_term * Y.shape[1]
     center = middle = deviation = np.zeros(0)
     normals = residual = np.zeros((0, 0))
     for _ in range(rounds):

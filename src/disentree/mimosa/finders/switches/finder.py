@@ -13,12 +13,13 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from disentree.geometry.neighbors import intrinsic_dimension
+from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.coordinates.noise import WhiteNoise
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.density.choices import Choice, Product
 from disentree.mimosa.density.margins import Margins
 from disentree.mimosa.density.product import Cell, ProductCandidate, ProductSpace
-from disentree.mimosa.finders.flats.constants import FLATS
+from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.protocol import FindsAgain, Rows
 from disentree.mimosa.finders.switches.constants import SWITCHES
 from disentree.mimosa.finders.switches.equations import Equation, find_equations
@@ -51,8 +52,8 @@ def find(
     """The product of switches that rows show; None if there are no two beside each other. No deviation is taken
     below the precision of a coordinate; `noise` is that of the spectrum of the data."""
     if (
-        len(Z) < SWITCHES.fewest
-        or not 3 <= (Z if noise is None else noise.weights).shape[1] <= SWITCHES.most_dimensions
+        len(Z) < 4 * SWITCHES.fewest_inside
+        or not 3 <= (Z if noise is None else noise.weights).shape[1] <= COORDINATES.most_linear
     ):
         return None
     center = Z.mean(axis=0)
@@ -92,7 +93,7 @@ def _is_filled(
             continue
         inside = (Z[rows] @ space.weights + space.offset)[:, space.free(cell)]
         ratios.append(intrinsic_dimension(inside / inside.std(axis=0)) / cell.dimension)
-    return bool(ratios) and float(np.mean(ratios)) >= FLATS.filled
+    return bool(ratios) and float(np.mean(ratios)) >= FINDERS.most
 
 
 def _in(equation: Equation, center: np.ndarray, to_scale: np.ndarray) -> Equation:

@@ -6,6 +6,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.spatial import KDTree
 
+from disentree.mimosa.density.constants import DENSITY
+from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.switches.constants import SWITCHES
 
 
@@ -38,14 +40,14 @@ def refined(
     outer = np.einsum("ni,nj->nij", Y, Y).reshape(n, D * D)
     best, best_gain, best_scatter = w.copy(), np.full(len(w), -np.inf), np.full(len(w), scatter)
     while scatter > SWITCHES.narrowest and len(w):
-        for _ in range(SWITCHES.steps):
+        for _ in range(2):
             W = 1 / ((Y @ w[:, :D].T + w[:, D]) ** 2 + scatter**2)
             W /= W.sum(axis=0)
             mean = W.T @ Y
             C = (W.T @ outer).reshape(-1, D, D) - mean[:, :, None] * mean[:, None]
             normal = np.linalg.eigh(C)[1][:, :, 0]
             w = np.concatenate([normal, -(normal * mean).sum(axis=1, keepdims=True)], axis=1)
-        gain = gains(np.abs(Y @ w[:, :D].T + w[:, D]) / scatter, 1, SWITCHES.rows_per_axis * D)[0]
+        gain = gains(np.abs(Y @ w[:, :D].T + w[:, D]) / scatter, 1, DENSITY.rows_per_term * D)[0]
         better = gain > best_gain
         best[better], best_gain[better], best_scatter[better] = w[better], gain[better], scatter
         scatter /= 2
@@ -81,6 +83,6 @@ def gains(
     slope = SWITCHES.steepest * ring / ((2 * shoulder) ** size - shoulder**size)
     falling = beside > slope * further + 3 * np.sqrt(beside)
     denser = inside / np.maximum(beside * reach**size / ring, 0.5)
-    enough = (inside >= max(fewest, SWITCHES.some * n)) & (n - near >= SWITCHES.free * n)
+    enough = (inside >= max(fewest, SWITCHES.some * n)) & (n - near >= FINDERS.least_share * n)
     gain = inside * np.log2(np.maximum(denser, 1))
     return np.where(enough & ~falling & (denser >= SWITCHES.denser), gain, -np.inf), inside / n
