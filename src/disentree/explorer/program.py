@@ -107,9 +107,6 @@ class Tensors:
         return b"".join(self._stored[i][1].tobytes() for i in self._order())
 
 
-# ------------------------------------------------------------------ layers
-
-
 @singledispatch
 def ops_of(module: nn.Module, tensors: Tensors) -> list[Op]:
     """The operations of a network."""
@@ -207,9 +204,6 @@ def _bias(module: Any, tensors: Tensors) -> int | None:
     return None if module.bias is None else tensors.add(module.bias)
 
 
-# ------------------------------------------------------------------ the fixed layers around them
-
-
 def ops_before(layer: InputLayer, tensors: Tensors) -> list[Op]:
     """From a row of X to what the encoder sees."""
     ops: list[Op] = [{"op": "times", "by": 1 / layer.pixel_scale}] if layer.pixel_scale != 1 else []
@@ -287,9 +281,6 @@ def _to_features(layer: InputLayer, tensors: Tensors) -> list[Op]:
                 {"op": "scale", "t": tensors.add(factors)},
             ]
     return [{"op": "linear", "w": tensors.add(layer.components), "b": None, "transposed": True}]
-
-
-# ------------------------------------------------------------------ a whole model
 
 
 def program_of(model: Any, *, with_encoder: bool = True, compact: bool = False) -> tuple[dict[str, Any], Tensors]:

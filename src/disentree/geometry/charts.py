@@ -90,13 +90,12 @@ def chart_residuals(
     Z: Float[np.ndarray, "n D"],
     neighbors: Int[np.ndarray, "n k"],
     rows: Int[np.ndarray, " m"] | None = None,
-    max_dimension: int | None = None,
 ) -> tuple[Float[np.ndarray, "m q"], Float[np.ndarray, "m q D D"]]:
     """For every point (of `rows`, or of all) and every dimension d = 1, 2, ... the leave-one-out residual of the
     chart of that dimension, relative to the size of the neighborhood, and its tangent basis at the point (the
     first d rows)."""
     n_dims, k = Z.shape[1], neighbors.shape[1]
-    top = n_dims - 1 if max_dimension is None else min(max_dimension, n_dims - 1)
+    top = n_dims - 1
     while top > 1 and 1.5 * n_quadratic_terms(top) > TRIMMED * k:
         top -= 1
     rows = np.arange(len(Z)) if rows is None else rows
@@ -105,11 +104,11 @@ def chart_residuals(
     return _charts(np.ascontiguousarray(Z), neighbors, rows, top)
 
 
-def chance_residuals(k: int, n_dims: int, n_clouds: int = 200) -> Float[np.ndarray, " q"]:
+def chance_residuals(k: int, n_dims: int) -> Float[np.ndarray, " q"]:
     """For every dimension d the residual below which a chart of that dimension is more than chance: half of its
     residual in clouds without any structure. They are half balls with the point in the middle of the flat side, as
     at the border of a cloud, where charts fit better than inside."""
-    rng = np.random.default_rng(0)
+    rng, n_clouds = np.random.default_rng(0), 200
     clouds = rng.standard_normal((n_clouds, k, n_dims))
     clouds *= rng.random((n_clouds, k, 1)) ** (1 / n_dims) / np.linalg.norm(clouds, axis=2, keepdims=True)
     clouds[:, :, 0] = np.abs(clouds[:, :, 0])

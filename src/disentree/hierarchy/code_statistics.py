@@ -36,7 +36,8 @@ def code_statistics(hierarchy: Hierarchy, codes: ArrayLike) -> dict[str, Any]:
     categorical = np.flatnonzero(hierarchy.is_categorical)
     ranges = [_range(codes[:, v.index]) if v.kind == "continuous" else None for v in hierarchy.variables]
     choices = np.nan_to_num(codes[:, categorical], nan=-1).astype(np.int64)
-    assigned = _is_assigned(hierarchy, codes)
+    on = hierarchy.active(codes)[:, categorical]
+    assigned = ~(on & np.isnan(codes[:, categorical])).any(axis=1)
     kinds, path, sizes = np.unique(choices[assigned], axis=0, return_inverse=True, return_counts=True)
     path = path.reshape(-1)
     paths = []
@@ -50,11 +51,6 @@ def code_statistics(hierarchy: Hierarchy, codes: ArrayLike) -> dict[str, Any]:
         chosen = [None if k < 0 else int(k) for k in kinds[p]]
         paths.append({"choices": chosen, "n_rows": int(sizes[p]), "variables": variables})
     return {"n_rows": len(codes), "ranges": ranges, "paths": paths}
-
-
-def _is_assigned(hierarchy: Hierarchy, codes: Float[np.ndarray, "n v"]) -> Any:
-    on = hierarchy.active(codes)[:, hierarchy.is_categorical]
-    return np.logical_not((on & np.isnan(codes[:, hierarchy.is_categorical])).any(axis=1))
 
 
 def _range(values: Float[np.ndarray, " n"]) -> list[float]:

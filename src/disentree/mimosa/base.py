@@ -87,9 +87,10 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
                 component = self.components_[c]
                 share = 100 * component.size / n
                 mark = "└── " if last else "├── "
+                support = "" if self.stability_ is None else f", {in_words(self.stability_.support[c])}"
                 lines.append(
                     f"{indent}{mark}component {c}{self._name_of(c)}: {component.dimension}-D, "
-                    f"{component.size} row{'s' * (component.size != 1)} ({share:.1f} %)" + self._support_of(c)
+                    f"{component.size} row{'s' * (component.size != 1)} ({share:.1f} %){support}"
                 )
                 add(c, indent + ("    " if last else "│   "))
 
@@ -121,12 +122,6 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
             return ""
         choices = self.hierarchy_.paths[component].choices
         return "".join(f" ({self.hierarchy_.variables[column].options[k]})" for column, k in choices[-1:])
-
-    def _support_of(self, component: int) -> str:
-        """How often a component came back in resamples, if that was measured."""
-        if self.stability_ is None:
-            return ""
-        return f", {in_words(self.stability_.support[component])}"
 
     def to_networkx(self) -> networkx.DiGraph:
         """Which component encloses which; an edge leads from a component to one that encloses it directly.

@@ -14,8 +14,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.mimosa.base import TreeEstimator
-from disentree.mimosa.coordinates.choosing import REPRESENTATIONS, latent_coordinates
-from disentree.mimosa.coordinates.loading import load_representation
+from disentree.mimosa.coordinates.choosing import REPRESENTATIONS, latent_coordinates, load_representation
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.explain.factors import factor_columns

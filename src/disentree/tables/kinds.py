@@ -77,7 +77,7 @@ def _column(name: str, values: Any, asked: str | None) -> Column:
         return Column(kind="empty", note="every cell is empty", **about)
     if asked is not None:
         return _as_asked(asked, values, about)
-    if _holds_lists(values):
+    if holds_lists(values):
         return Column(kind="text", note="its cells are lists or tables", **about)
     if types.is_bool_dtype(values.dtype):
         return _categorical("boolean", values, about)
@@ -260,7 +260,8 @@ def _place(text: str, levels: Sequence[str]) -> int:
     return -1
 
 
-def _holds_lists(values: Any) -> bool:
+def holds_lists(values: Any) -> bool:
+    """Whether cells have lists or tables in them, as a .parquet may."""
     return values.dtype == object and any(isinstance(value, list | dict | set | np.ndarray) for value in values)
 
 

@@ -54,7 +54,11 @@ def read_arrays(path: Path, *names: str, optional: tuple[str, ...] = ()) -> dict
             if name not in present:
                 raise UserError(f"{path} must have an array {name!r}; it has {_some(present)}")
         wanted = (*names, *(name for name in optional if name in present)) if names or optional else present
-        return {name: _read_member(archive, name, path) for name in wanted}
+        out = {}
+        for name in wanted:
+            with open_member(archive, name, path) as (file, layout):
+                out[name] = _read_data(file, layout, path)
+        return out
 
 
 def read_array(path: Path) -> np.ndarray:
@@ -100,11 +104,6 @@ def open_member(archive: zipfile.ZipFile, name: str, path: Path) -> Iterator[tup
             if layout.n_bytes > entry.file_size - file.tell():
                 raise UserError(f"{path} is cut short: array {name!r} ends before its last row")
             yield file, layout
-
-
-def _read_member(archive: zipfile.ZipFile, name: str, path: Path) -> np.ndarray:
-    with open_member(archive, name, path) as (file, layout):
-        return _read_data(file, layout, path)
 
 
 def _read_header(file: Any, path: Path) -> Layout:

@@ -57,9 +57,6 @@ def open_pool(engine: str, jobs: int, address: str | None = None) -> Iterator[Po
     pool.close(kill=False)
 
 
-# ------------------------------------------------------------------ this machine
-
-
 class InlinePool:
     """This very process: for debuggers, and for tests."""
 
@@ -128,9 +125,6 @@ class LocalPool:
             executor.shutdown(wait=not kill, kill_workers=kill)
 
 
-# ------------------------------------------------------------------ Dask
-
-
 class DaskPool:
     """A Dask cluster: the one at `address`, or worker processes of this machine.
 
@@ -197,9 +191,6 @@ class DaskPool:
             # All calls are done: a machine too busy to end its workers in time is no reason to fail.
             with contextlib.suppress(TimeoutError):
                 self._cluster.close(timeout=30)
-
-
-# ------------------------------------------------------------------ in the process
 
 
 def process_died(error: BaseException | None) -> bool:

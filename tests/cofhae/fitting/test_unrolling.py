@@ -8,7 +8,7 @@ from disentree.cofhae.fitting.targets import Targets
 from disentree.cofhae.fitting.unrolling import cell_guides, guide_of, guides, lay_out, next_coordinate
 from disentree.datasets import load_dataset
 from disentree.mimosa.coordinates.autoencoder import autoencoder_representation
-from disentree.mimosa.coordinates.loading import load_representation
+from disentree.mimosa.coordinates.choosing import load_representation
 from disentree.mimosa.coordinates.representation import Representation
 
 

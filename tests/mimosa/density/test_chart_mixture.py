@@ -22,7 +22,7 @@ def cross(rng, n=600):
 
 def candidate_of(Z, labels, dims, rng):
     leaves = [fit_flat_leaf(Z[labels == c], d, 1e-6, rng) for c, d in enumerate(dims)]
-    return ChartCandidate("atlas", leaves, np.bincount(labels) / len(labels), Background.fit(Z))
+    return ChartCandidate("atlas", leaves, np.bincount(labels) / len(labels), background=Background.fit(Z))
 
 
 def test_rows_on_the_wrong_leaf_are_settled():

@@ -101,7 +101,9 @@ def _open_csv(path: Path) -> Table:
     columns = _stripped(_given_names(path, style))
     if len(style.first) > len(style.header):
         if any(value.strip() for value in style.first[len(style.header) :]):
-            raise UserError(_disagree(path, len(style.header), len(style.first)))
+            names = f"{len(style.header)} name{'s' * (len(style.header) != 1)}"
+            lines = f"lines have {len(style.first)} values: give every column a name"
+            raise UserError(f"{path}: the header has {names} and {lines}")
         notes.append("the separator at the end of lines is ignored")
     written = [name.strip() for name in style.header] if style.has_names else []
     if repeated := [name for i, name in enumerate(written) if name and name in written[:i]]:
@@ -126,11 +128,6 @@ def _check_names(columns: tuple[str, ...], path: Path) -> None:
     repeated = next((name for i, name in enumerate(columns) if name in columns[:i]), None)
     if repeated is not None:
         raise UserError(f"{path} has two columns called {repeated!r}")
-
-
-def _disagree(path: Path, n_names: int, n_values: int) -> str:
-    names = f"{n_names} name{'s' * (n_names != 1)}"
-    return f"{path}: the header has {names} and lines have {n_values} values: give every column a name"
 
 
 @contextmanager

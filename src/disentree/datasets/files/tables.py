@@ -21,6 +21,7 @@ from disentree.datasets.files.wording import columns_in_words, some_of
 from disentree.errors import UserError
 from disentree.tables import Codec, Column, Schema, infer_schema
 from disentree.tables.cells import read_cells
+from disentree.tables.kinds import holds_lists
 
 GAP = 1000  # a value this many times as far from the median as all others is a mistake in any unit
 LARGEST, SMALLEST = 1e100, 1e-100  # squares of other numbers are not numbers that float64 has
@@ -115,9 +116,6 @@ def _measured(schema: Schema, frame: Any, path: Path, transformed: bool) -> Code
         raise UserError(f"{path}: {error}") from None
 
 
-# ------------------------------------------------------------------ cells
-
-
 def text_columns(types: Mapping[str, str]) -> list[str]:
     """Columns whose cells are taken as they are written: 01 is not 1 in a category."""
     return [name for name, kind in types.items() if kind in ("category", "ordinal")]
@@ -140,18 +138,13 @@ def with_numbers(frame: Any, table: Table, types: Mapping[str, str], policy: lis
     for name, column in frame.items():
         asked = types.get(name)
         is_text = dtypes.is_object_dtype(column) or dtypes.is_string_dtype(column)
-        if not is_text or asked not in (None, "number", "integer") or column.isna().all() or _holds_lists(column):
+        if not is_text or asked not in (None, "number", "integer") or column.isna().all() or holds_lists(column):
             continue
         found = read_cells(column, decimal, strict=asked is None)
         if found is not None:
             read[name] = found.values
             policy.append(f"column {name!r}: {found.note or 'text read as numbers'}")
     return frame.assign(**read) if read else frame
-
-
-def _holds_lists(column: Any) -> bool:
-    """Whether cells have lists or tables in them, as a .parquet may."""
-    return any(isinstance(value, list | dict | np.ndarray) for value in column)
 
 
 def _without_mistakes(frame: Any, policy: list[str]) -> Any:
@@ -220,9 +213,6 @@ def _check_magnitudes(frame: Any, names: Sequence[str], path: Path) -> None:
             largest = float(np.nanmax(values)) if np.isfinite(values).any() else 1.0
             if largest and not SMALLEST <= largest <= LARGEST:
                 raise UserError(f"{path}: column {name!r} has values up to {largest:.3g}: change its unit")
-
-
-# ------------------------------------------------------------------ columns
 
 
 def _without_sparse(schema: Schema, n_rows: int, max_missing: float) -> Schema:

@@ -70,8 +70,6 @@ def _integer_codes(n: int, rng: np.random.Generator) -> Codes:
     return np.concatenate([values, counts, ages], axis=1).astype(float)
 
 
-# ------------------------------------------------------------------ series with a fault
-
 FAULT_SERIES = tree("amplitude", "phase", choice("fault", none=(), dip=("place", "depth", "width")))
 
 
@@ -88,8 +86,6 @@ def _fault_rows(codes: Codes) -> Rows:
     dip = np.nan_to_num(depth) * np.exp(-0.5 * ((t - np.nan_to_num(place)) / np.nan_to_num(width, nan=1.0)) ** 2)
     return amplitude * np.sin(2 * np.pi * t + phase) - dip
 
-
-# ------------------------------------------------------------------ linear leaves in noise, among columns of noise
 
 LEAVES = (1, 2, 3, 5)  # dimensions
 N_SIGNAL, N_NOISE = 12, 8  # columns

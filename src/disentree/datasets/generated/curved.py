@@ -12,8 +12,6 @@ import numpy as np
 
 from disentree.datasets.generated.recipe import Codes, Recipe, Rows, choice, tree
 
-# ------------------------------------------------------------------ a curve in a surface in a volume
-
 NESTED = tree("u1", choice("surface", no=(), yes=("u2", choice("volume", no=(), yes=("u3",)))))
 
 
@@ -35,8 +33,6 @@ def _nested_rows(codes: Codes) -> Rows:
     return bent @ rotation.T
 
 
-# ------------------------------------------------------------------ a sheet and its middle curve
-
 SWISS_ROLL = tree("along", choice("sheet", no=(), yes=("across",)))
 
 
@@ -54,8 +50,6 @@ def _swiss_roll_rows(codes: Codes) -> Rows:
     return np.column_stack([radius * np.cos(angle), np.nan_to_num(codes[:, 2]), radius * np.sin(angle)])
 
 
-# ------------------------------------------------------------------ a sphere and its equator
-
 EQUATOR = tree("longitude", choice("sphere", no=(), yes=("height",)))
 
 
@@ -64,8 +58,6 @@ def _equator_rows(codes: Codes) -> Rows:
     radius = np.sqrt(1 - height**2)
     return np.column_stack([radius * np.cos(codes[:, 0]), radius * np.sin(codes[:, 0]), height])
 
-
-# ------------------------------------------------------------------ circles and a disc
 
 CIRCLES_DISC = tree(choice("shape", first_circle=("angle 1",), second_circle=("angle 2",), disc=("x", "y")))
 

@@ -53,9 +53,6 @@ def fast_ica(Y: Float[np.ndarray, "n d"], rng: np.random.Generator) -> Float[np.
         return FastICA(**settings, **limits).fit(Y).components_.T
 
 
-# -------------------------------------------------------------------- which factor is which variable
-
-
 def assign_columns(hierarchy: Hierarchy, leaves: Mapping[int, LeafFactors]) -> dict[int, list[int]]:
     """The variable (a column of a code array) of each factor of each leaf. Factors of variables that leaves
     share are flipped, rescaled and shifted in place, to mean the same in each of them.

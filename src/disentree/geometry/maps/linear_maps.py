@@ -273,9 +273,6 @@ def _factors(
     return LeafFactors(cloud.path, cloud.rows, cloud.mean, mixing, factors, np.zeros(d), 1.0)
 
 
-# -------------------------------------------------------------------- how good they are
-
-
 def _measure(
     maps: LinearMaps,
     Y: Float[np.ndarray, "n r"],

@@ -4,8 +4,10 @@ table, the latent of an autoencoder for images."""
 from __future__ import annotations
 
 import logging
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
@@ -126,3 +128,15 @@ def landmarks(Z: Float[np.ndarray, "n D"], most: int, seed: np.random.SeedSequen
     if len(order) <= most:
         return order
     return order[np.sort(np.random.default_rng(seed).choice(len(Z), most, replace=False))]
+
+
+def load_representation(path: str | os.PathLike[str]) -> Representation:
+    """Read a representation that `Representation.save` wrote."""
+    return Representation.load(path, _autoencoder)
+
+
+def _autoencoder(weights: Mapping[str, np.ndarray], about: Mapping[str, Any]) -> Any:
+    with needing("MIMOSA's autoencoder"):
+        from disentree.mimosa.coordinates.autoencoder import Autoencoder
+
+    return Autoencoder.from_weights(weights)

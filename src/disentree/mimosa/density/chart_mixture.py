@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.chart import Errors, fit_chart
 from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.logs import log_sum
@@ -31,20 +32,10 @@ class Background:
 
 
 @dataclass(frozen=True)
-class ChartCandidate:
-    finder: str
+class ChartCandidate(LeafCandidate):
     components: list[Leaf]
-    shares: Float[np.ndarray, " k"]
+    _: KW_ONLY
     background: Background
-
-    @property
-    def dimensions(self) -> list[int]:
-        return [leaf.dimension for leaf in self.components]
-
-    def log_joint(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n k"]:
-        return np.stack(
-            [np.log(s) + c.log_density(Z) for s, c in zip(self.shares, self.components, strict=True)], axis=1
-        )
 
     def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
         J = self.log_joint(Z) + np.log(1 - DENSITY.background)

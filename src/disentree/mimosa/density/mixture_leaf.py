@@ -79,15 +79,11 @@ class MixtureCandidate(LeafCandidate):
     groups: Int[np.ndarray, " pieces"]  # the leaf of each of its pieces
 
 
-def leaf_covariance(pieces: Mixture) -> Float[np.ndarray, "q q"]:
-    """Covariance within pieces, on average: the local spread, which curvature between pieces does not widen."""
-    return np.einsum("k,kij->ij", pieces.shares, pieces.within)
-
-
 def leaf_dimension(pieces: Mixture, space: Space, floor: Float[np.ndarray, " q"], count: float) -> int:
     """The dimension of a leaf, with the axes that the mixture left out."""
     rest = space.rest_deviations
     q = len(floor)
     covariance = np.diag(np.concatenate([np.zeros(q), rest**2]))
-    covariance[:q, :q] = leaf_covariance(pieces)
+    # Within pieces, on average: the local spread, which curvature between pieces does not widen.
+    covariance[:q, :q] = np.einsum("k,kij->ij", pieces.shares, pieces.within)
     return dimension_of(covariance, np.concatenate([floor, rest / 3]), count)

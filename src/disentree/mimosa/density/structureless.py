@@ -80,10 +80,10 @@ class MarginsGaussian(Undirected):
         return self.gaussian.log_density(S) + jacobian + self.columns.log_volume
 
 
-def fit_margins(Z, columns: Columns, margins: Margins | None = None) -> MarginsGaussian:
+def fit_margins(Z, columns: Columns) -> MarginsGaussian:
     columns = columns.independent()
     X = columns.of(Z)
-    margins = Margins.fit(X, columns.precision) if margins is None else margins
+    margins = Margins.fit(X, columns.precision)
     S, _ = margins(X)
     D = S.shape[1]
     dimension = dimension_of(np.atleast_2d(np.cov(Z.T, bias=True)), np.zeros(D), len(Z))

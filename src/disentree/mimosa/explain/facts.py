@@ -84,9 +84,6 @@ def _contrast(holds: Bool[np.ndarray, " n"], here: Int[np.ndarray, " a"], there:
     return float(holds[here].mean() - holds[there].mean())
 
 
-# -------------------------------------------------------------------- finding them
-
-
 def relation_facts(columns: Columns, relations: Sequence[Relation]) -> list[Fact]:
     """Relations as facts."""
     return [

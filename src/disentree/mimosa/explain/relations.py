@@ -51,9 +51,6 @@ def find_relations(columns: Columns, rows: Int[np.ndarray, " m"]) -> list[Relati
     ]
 
 
-# -------------------------------------------------------------------- constants
-
-
 def _constants(columns: Columns, rows: Int[np.ndarray, " m"]) -> dict[int, float]:
     X = columns.numbers[rows]
     middle = np.nanmedian(np.where(np.isnan(X).all(axis=0), 0.0, X), axis=0)
@@ -81,9 +78,6 @@ def constant_relation(columns: Columns, group: tuple[int, ...], value: float) ->
 def _chain(names: list[str]) -> str:
     """Names of columns that are equal; of many only the ends."""
     return " = ".join(names if len(names) <= 6 else [*names[:2], "...", names[-1]])
-
-
-# -------------------------------------------------------------------- pairs
 
 
 def _varying(columns: Columns, rows: Int[np.ndarray, " m"], some: list[int]) -> list[int]:
@@ -187,9 +181,6 @@ def _ratio(columns: Columns, y: int, x: int, factor: float) -> Relation:
     shown = f"{fraction.numerator}/{fraction.denominator}" if as_fraction else number_text(factor)
     text = f"{columns.number_names[y]} = {shown} {columns.number_names[x]}"
     return Relation("ratio", (y, x), text, f"not {text}", ratio_holds(columns, y, x, factor))
-
-
-# -------------------------------------------------------------------- sums
 
 
 def _sums(columns: Columns, rows: Int[np.ndarray, " m"], some: list[int]) -> list[tuple[int, int, int]]:

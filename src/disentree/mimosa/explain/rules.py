@@ -89,9 +89,6 @@ def find_rule(columns: Columns, side: Side, facts: Sequence[Fact]) -> Rule | Non
     )
 
 
-# -------------------------------------------------------------------- questions
-
-
 @dataclass(frozen=True)
 class Question:
     """What a rule may ask of a row: whether a value is above a limit. Of 0 and 1, what is said if it is and if
@@ -149,8 +146,6 @@ def _ask_column(table: Columns, name: str) -> list[Question]:
         out.append(Question((values < 0).astype(float), (name,), said, names))
     return out
 
-
-# -------------------------------------------------------------------- conditions
 
 Condition = tuple[int, bool, float]  # number of the question, whether above, limit
 

@@ -45,20 +45,7 @@ ABOUT, NUMBERS, REPRESENTATION = "mimosa.json", "mimosa.safetensors", "represent
 PARTS = {
     part.__name__: part
     for part in (
-        *(
-            LeafCandidate,
-            Leaf,
-            Tile,
-            Along,
-            Chart,
-            MixtureLeaf,
-            GatedLeaf,
-            Space,
-            Mixture,
-            Margins,
-            MonotoneMap,
-            Columns,
-        ),
+        *(LeafCandidate, Leaf, Tile, Along, Chart, MixtureLeaf, GatedLeaf, Space, Mixture, Margins, MonotoneMap),
         *(Columns, Gaussian, MarginsGaussian, SheetLeaf, Sheet, Frame, InnerLeaf),
         *(NoLeaf, ProductCandidate, ProductSpace, Cell, Product, Choice),
         *(TableModel, Codec, Hierarchy, Imputation, Presence, Switch, Branch, Names, Stability),
@@ -127,8 +114,8 @@ def load_mimosa(folder: Path, classes: Sequence[type[Any]]) -> Any:
         if about["class"] not in by_name:
             raise ValueError(f"{folder} holds a {about['class']}, not a {classes[0].__name__}")
         arrays = load_file(folder / NUMBERS)
-        fitted = _fitted(about, arrays)
-        return _restore(by_name[about["class"]], about, fitted, folder / REPRESENTATION)
+        components, fitted = (from_state(about[name], arrays, PARTS) for name in ("components", "fitted"))
+        return _restore(by_name[about["class"]], about, components, fitted, folder / REPRESENTATION)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{folder / ABOUT} is cut short or damaged ({error})") from None
     except (KeyError, TypeError, AttributeError) as error:
@@ -138,16 +125,8 @@ def load_mimosa(folder: Path, classes: Sequence[type[Any]]) -> Any:
 def _about(model: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     if (name := type(model).__name__) not in CLASSES:
         raise ValueError(f"only {' and '.join(CLASSES)} can be saved, got {name}")
-    components = [
-        {
-            "dimension": c.dimension,
-            "parent": c.parent,
-            "parents": list(c.parents),
-            "center": c.center,
-            "spread": c.spread,
-        }
-        for c in model.components_
-    ]
+    own = ("dimension", "parent", "parents", "center", "spread")
+    components = [{name: getattr(c, name) for name in own} for c in model.components_]
     fitted = {name: getattr(model, name) for name in model._saved if hasattr(model, name)}
     return {
         "format": FORMAT,
@@ -180,14 +159,9 @@ def _plain(name: str, value: Any) -> Any:
     return value
 
 
-def _fitted(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    return {
-        "components": from_state(about["components"], arrays, PARTS),
-        **from_state(about["fitted"], arrays, PARTS),
-    }
-
-
-def _restore(cls: type[Any], about: Mapping[str, Any], fitted: dict[str, Any], representation: Path) -> Any:
+def _restore(
+    cls: type[Any], about: Mapping[str, Any], components: list[Any], fitted: dict[str, Any], representation: Path
+) -> Any:
     known = cls().get_params()
     parameters = {name: value for name, value in about["parameters"].items() if name in known}
     model: Any = cls(**{name: float(value) if value == "inf" else value for name, value in parameters.items()})
@@ -199,7 +173,6 @@ def _restore(cls: type[Any], about: Mapping[str, Any], fitted: dict[str, Any], r
     model.representation_ = cls._load_representation(representation)
     model.hierarchy_ = Hierarchy.from_dict(about["hierarchy"])
     model.plain_hierarchy_ = Hierarchy.from_dict(about["plain_hierarchy"])
-    components = fitted.pop("components")
     for name, value in fitted.items():
         setattr(model, name, value)
     model.components_ = [

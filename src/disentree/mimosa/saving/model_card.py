@@ -27,7 +27,8 @@ def model_card(model: Any) -> str:
 
     The text is the same for the same model; its head is that of the model hubs.
     """
-    name, n_leaves = type(model).__name__, len(model.hierarchy_.paths)
+    name, n_leaves, labels = type(model).__name__, len(model.hierarchy_.paths), getattr(model, "labels_", None)
+    tree = model.hierarchy_ if labels is None else with_sizes(model.hierarchy_, labels)
     about = {
         "MIMOSA": "It finds the leaf that a row belongs to, and the row's variables in that leaf.",
         "PaperMIMOSA": "It finds the leaf that a row belongs to, by the algorithm of the paper.",
@@ -37,7 +38,7 @@ def model_card(model: Any) -> str:
         "---\nlibrary_name: disentree\ntags:\n- disentree\n- disentanglement\n- tabular\n---",
         f"# {name} with {n_leaves} {'leaf' if n_leaves == 1 else 'leaves'}",
         " ".join(filter(None, [about, getattr(model, "verdict_", "")])),
-        f"## Tree\n\n```\n{_cut(_tree(model))}\n```",
+        f"## Tree\n\n```\n{_cut(str(tree))}\n```",
         f"## Data\n\n{_data(model)}",
         f"## Measured\n\n{_measured(model)}",
         f"## Settings\n\n{_settings(model)}",
@@ -60,11 +61,6 @@ def name_card(folder: Path, tree: str) -> None:
     card = (folder / CARD).read_text(encoding="utf-8")
     with atomic_path(folder / CARD) as temporary:
         temporary.write_text(_TREE.sub(lambda _: _cut(tree), card, count=1), encoding="utf-8")
-
-
-def _tree(model: Any) -> str:
-    labels = getattr(model, "labels_", None)
-    return str(model.hierarchy_ if labels is None else with_sizes(model.hierarchy_, labels))
 
 
 def _cut(tree: str) -> str:

@@ -97,12 +97,9 @@ def _draw_instances(results: Results):
 
 
 def with_least_dimension(rows: list[Row]) -> list[Row]:
-    """Rows with `least_dimension`, that of the component with the fewest."""
-    return [{**row, "least_dimension": _least(row["dimensions"])} for row in rows]
-
-
-def _least(dimensions: str | int | None) -> int | None:
-    return None if dimensions is None else min(map(int, str(dimensions).split()))  # one alone is read as a number
+    """Rows with `least_dimension`, that of the component with the fewest; one alone is read as a number."""
+    found = ((row, row["dimensions"]) for row in rows)
+    return [{**row, "least_dimension": None if d is None else min(map(int, str(d).split()))} for row, d in found]
 
 
 STUDY = Study(

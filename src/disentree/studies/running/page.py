@@ -81,9 +81,6 @@ def _save(draw: Callable[[], Any] | Path, path: Path) -> None:
     plt.close(figure)
 
 
-# ------------------------------------------------------------------ what every study says
-
-
 def _facts(about: Mapping[str, Any]) -> list[tuple[str, str]]:
     done = [run for run in about["runs"] if run["status"] == "done"]
     seconds = sum(run["seconds"] for run in done)
@@ -123,9 +120,6 @@ def _problems(about: Mapping[str, Any]) -> list[str]:
     return [*out, f"{left} runs have not been done yet"] if left else out
 
 
-# ------------------------------------------------------------------ HTML
-
-
 def _for_template(about: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """A study as the templates lay it out: values, and pictures that exist."""
     sections = []
@@ -142,9 +136,6 @@ def _for_template(about: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         "sections": sections,
         "command": about["command"],
     }
-
-
-# ------------------------------------------------------------------ Markdown
 
 
 def _study_markdown(about: Mapping[str, Any], prefix: str, heading: str) -> str:

@@ -142,9 +142,6 @@ def change(a: Sequence[float], b: Sequence[float]) -> str:
     return f"{mean(a) - mean(b):+.3f}, {('about equal', 'higher', 'lower')[rise(a, b)]}"
 
 
-# ------------------------------------------------------------------ files
-
-
 def write_tables(results: Results, folder: Path) -> None:
     """Write `table.csv` with a row for each run, and `times.csv`.
 

@@ -85,9 +85,6 @@ def forget(folder: Path) -> None:
             clear_run(folder)
 
 
-# ------------------------------------------------------------------ the run
-
-
 def _do(task: Task, folder: Path, study: Path) -> dict[str, Any]:
     import matplotlib
 

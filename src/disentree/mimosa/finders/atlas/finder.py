@@ -145,7 +145,7 @@ def describe(
         leaves.append(Leaf(d, tiles))
         counts.append(len(mine))
     shares = np.array(counts, dtype=float)
-    return ChartCandidate("atlas", leaves, shares / shares.sum(), Background.fit(Z))
+    return ChartCandidate("atlas", leaves, shares / shares.sum(), background=Background.fit(Z))
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,8 @@ from disentree.geometry.neighbors import nearest_neighbors, thinned
 from disentree.geometry.subspaces import Tangents, relative_distances
 from disentree.mimosa.density.sheet import Sheet, assign
 from disentree.mimosa.finders.constants import FINDERS
-from disentree.mimosa.finders.flats.components import link_components
+from disentree.mimosa.finders.flats.components import drop_explained, link_components, merge_over_seams
 from disentree.mimosa.finders.flats.constants import FLATS
-from disentree.mimosa.finders.flats.merge import drop_explained, merge_over_seams
 from disentree.mimosa.finders.flats.tangents import anchored_flats
 from disentree.mimosa.finders.labels import drop_small, renumber
 

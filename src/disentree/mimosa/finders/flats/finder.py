@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from disentree.mimosa.density.candidate import Candidate
-from disentree.mimosa.finders.flats import noisy_subspaces, sheets, subspaces
+from disentree.mimosa.finders.flats import noisy, sheets, subspaces
 from disentree.mimosa.finders.protocol import FindsAgain, Rows
 
 
@@ -28,7 +28,7 @@ class NoisySubspaces(FindsAgain):
     def propose(self, rows: Rows, rng: np.random.Generator) -> Sequence[Candidate]:
         if rows.noise is None:
             return []
-        found = noisy_subspaces.find(rows.Z, rows.floor, rng, rows.noise, rows.n_neighbors, rows.n_jobs)
+        found = noisy.find(rows.Z, rows.floor, rng, rows.noise, rows.n_neighbors, rows.n_jobs)
         return [] if found is None else [found]
 
 
