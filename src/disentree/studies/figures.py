@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from disentree.plots.cells import COLORS
+from disentree.plots.cells import color_of
 from disentree.studies.running.results import deviation, mean
 
 if TYPE_CHECKING:
@@ -117,7 +117,3 @@ def _draw_panel(ax: Any, panel: Panel) -> None:
     ax.set_ylim(panel.ylim)
     ax.set_xlabel(panel.xlabel, fontsize=8)
     ax.grid(color="0.94")
-
-
-def color_of(k: int) -> str:
-    return COLORS[k % len(COLORS)]

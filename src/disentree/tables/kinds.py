@@ -81,7 +81,7 @@ def _column(name: str, values: Any, asked: str | None) -> Column:
         return Column(kind="text", note="its cells are lists or tables", **about)
     if types.is_bool_dtype(values.dtype):
         return _categorical("boolean", values, about)
-    if isinstance(values.dtype, _categorical_dtype()):
+    if isinstance(values.dtype, types.CategoricalDtype):
         kind = "ordinal" if values.cat.ordered else "category"
         return _categorical(kind, values, about)
     if types.is_datetime64_any_dtype(values.dtype):
@@ -188,7 +188,9 @@ def counts_rows(there: Float[np.ndarray, " n"]) -> bool:
 
 
 def _categorical(kind: str, values: Any, about: dict[str, Any]) -> Column:
-    if isinstance(values.dtype, _categorical_dtype()):
+    from pandas.api import types
+
+    if isinstance(values.dtype, types.CategoricalDtype):
         levels = tuple(map(str, values.cat.categories))
     else:
         there = values.dropna().unique()
@@ -213,7 +215,7 @@ def as_numbers(values: Any) -> Float[np.ndarray, " n"]:
         return (values / pd.Timedelta(days=1)).to_numpy(dtype=np.float64, na_value=np.nan)
     if types.is_numeric_dtype(values.dtype):
         return values.to_numpy(dtype=np.float64, na_value=np.nan)
-    if isinstance(values.dtype, _categorical_dtype()):
+    if isinstance(values.dtype, types.CategoricalDtype):
         values = values.astype(values.cat.categories.dtype)
         return as_numbers(values)
     read = read_cells(values)
@@ -263,9 +265,3 @@ def _place(text: str, levels: Sequence[str]) -> int:
 def holds_lists(values: Any) -> bool:
     """Whether cells have lists or tables in them, as a .parquet may."""
     return values.dtype == object and any(isinstance(value, list | dict | set | np.ndarray) for value in values)
-
-
-def _categorical_dtype() -> type:
-    import pandas as pd
-
-    return pd.CategoricalDtype

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import product
 
-from disentree.studies.figures import Panel, color_of, draw_lines
+from disentree.plots.cells import color_of
+from disentree.studies.figures import Panel, draw_lines
 from disentree.studies.published import short
 from disentree.studies.running.options import Options
 from disentree.studies.running.results import Picture, Results, Row, Section
