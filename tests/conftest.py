@@ -1,16 +1,21 @@
-"""Run the whole suite with array shapes and types checked at every call.
+"""Run the whole suite with array shapes and types checked.
 
 The hook has to be in place before `disentree` is first imported, which pytest guarantees for the topmost
 conftest. It wraps every function of the package; numba kernels are marked `@typing.no_type_check`, below
-`@njit`, and are left alone.
+`@njit`, and are left alone. A fit makes hundreds of thousands of small calls, and checking each of them would take
+three times as long as the fit: of every function the first calls in each test are checked, and later ones now and
+then.
 """
 
+import functools
 import logging
 import os
 import shutil
 import tempfile
 from pathlib import Path
+from types import FunctionType
 
+import jaxtyping
 import matplotlib
 import pytest
 from hypothesis import HealthCheck, settings
@@ -19,6 +24,35 @@ from jaxtyping import install_import_hook
 # An int is welcome where a float is asked for, as everywhere in Python (PEP 484's numeric tower).
 CHECKER = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
 
+FIRST, EVERY = 30, 50  # calls of a function in a test that are checked; of those after them, one in so many
+_counted: list[list[int]] = []  # calls of each function that has been called in this test
+
+
+def sampled(jaxtyped):
+    """jaxtyping's decorator, which checks every call, as one that checks some."""
+
+    def decorate(fn=None, *, typechecker):
+        if fn is None:
+            return functools.partial(decorate, typechecker=typechecker)
+        checked = jaxtyped(fn, typechecker=typechecker)
+        if checked is fn or not isinstance(fn, FunctionType):
+            return checked
+        calls = [0]
+
+        @functools.wraps(fn)
+        def call(*args, **kwargs):
+            if not calls[0]:
+                _counted.append(calls)
+            calls[0] += 1
+            some = calls[0] <= FIRST or calls[0] % EVERY == 0
+            return checked(*args, **kwargs) if some else fn(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+jaxtyping.jaxtyped = jaxtyping._decorator.jaxtyped = sampled(jaxtyping.jaxtyped)
 install_import_hook("disentree", CHECKER)
 matplotlib.use("Agg")
 
@@ -27,6 +61,13 @@ settings.register_profile(
     "disentree", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("disentree")
+
+
+@pytest.fixture(autouse=True)
+def _first_calls_are_checked():
+    for calls in _counted:
+        calls[0] = 0
+    _counted.clear()
 
 
 @pytest.fixture(autouse=True)

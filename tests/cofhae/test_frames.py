@@ -70,7 +70,7 @@ def test_saved_models_take_frames(fitted, tmp_path):
 
 def test_frames_of_numbers_come_back_as_frames():
     frame = people()[["height", "weight", "rooms"]]
-    model = COFHAE(device="cpu").fit(frame)
+    model = COFHAE(device="cpu", epochs=2, hidden=(8,)).fit(frame)
     back = model.inverse_transform(model.transform(frame))
     assert list(back.columns) == list(frame.columns)
     assert (back.dtypes == frame.dtypes).all()
@@ -80,7 +80,7 @@ def test_branches_of_a_frame_of_numbers_keep_their_names():
     rng = np.random.default_rng(0)
     far = rng.random(N) < 0.5
     frame = pd.DataFrame({"distance": np.where(far, 900, 10) + rng.normal(size=N), "depth": rng.normal(size=N)})
-    model = COFHAE(device="cpu").fit(frame)
+    model = COFHAE(device="cpu", epochs=2, hidden=(8,)).fit(frame)
     assert model.hierarchy_.to_dict() == model.mimosa_.hierarchy_.to_dict()
     assert len(model.hierarchy_.paths) == 2
     assert all("distance" in path.name for path in model.hierarchy_.paths)

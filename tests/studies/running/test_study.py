@@ -63,17 +63,17 @@ def test_kill_9_then_resume(inline, tmp_path):
     process = subprocess.Popen(command, stderr=subprocess.PIPE)
     try:
         deadline = time.monotonic() + 60
-        while len(finished(tmp_path)) < 3 and time.monotonic() < deadline:
+        while len(finished(tmp_path)) < 2 and time.monotonic() < deadline:
             time.sleep(0.01)
     finally:
         process.kill()
         process.communicate()
     before = finished(tmp_path)
-    assert 3 <= len(before) < 8
+    assert 2 <= len(before) < 4
     results = run_study(STUDY, OPTIONS, tmp_path, jobs=0)
     assert not results.failed
     after = finished(tmp_path)
-    assert len(after) == 8
+    assert len(after) == 4
     assert {name: after[name] for name in before} == before
     assert (tmp_path / "table.csv").read_bytes() == (inline / "table.csv").read_bytes()
 
@@ -138,7 +138,7 @@ def test_progress_counts_the_runs_asked_for(inline, tmp_path, caplog):
     with caplog.at_level("INFO", "disentree"):
         run_study(STUDY, OPTIONS, tmp_path, jobs=0, only=[3])
     assert "2 of 2 runs are finished already" in caplog.text
-    assert Progress(plan(OPTIONS), 2, [3], [1.0] * 8, 1).n_done == 1
+    assert Progress(plan(OPTIONS), 2, [3], [1.0] * 4, 1).n_done == 1
 
 
 def test_time_left_is_no_less_than_the_longest_run_and_never_zero(monkeypatch):
@@ -147,7 +147,7 @@ def test_time_left_is_no_less_than_the_longest_run_and_never_zero(monkeypatch):
     assert time_for([], 2) == 0
     now = 0.0
     monkeypatch.setattr("disentree.studies.running.progress.time.monotonic", lambda: now)
-    progress = Progress(plan(OPTIONS), 2, [2, 3], [20.0] * 8, 2)
+    progress = Progress(plan(OPTIONS), 2, [2, 3], [20.0] * 4, 2)
     progress.started(2)
     progress.started(3)
     assert progress.words() == "2 running, 0 failed, about 20 s left"
@@ -339,8 +339,8 @@ def test_some_runs_only(tmp_path):
     }
     assert not (tmp_path / "report.html").exists()
     assert resumed_options(STUDY, tmp_path) == OPTIONS
-    with pytest.raises(UserError, match="tiny has runs 0 to 7, got 8"):
-        run_study(STUDY, OPTIONS, tmp_path, jobs=0, only=[8])
+    with pytest.raises(UserError, match="tiny has runs 0 to 3, got 4"):
+        run_study(STUDY, OPTIONS, tmp_path, jobs=0, only=[4])
 
 
 @pytest.mark.parametrize(

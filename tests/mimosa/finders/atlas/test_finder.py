@@ -50,7 +50,9 @@ def test_the_noise_across_a_sheet_is_measured(noise):
 
 def stand_in(n_leaves):
     background = Background(np.zeros(2), np.ones(2))
-    return ChartCandidate("atlas", [Leaf(1, [])] * n_leaves, np.full(n_leaves, 1 / n_leaves), background=background)
+    return ChartCandidate(
+        "atlas", [Leaf(1, [])] * n_leaves, np.full(n_leaves, 1 / n_leaves), background=background
+    )
 
 
 @given(st.lists(st.tuples(st.floats(-10, 10), st.integers(1, 5)), min_size=1, max_size=4))
