@@ -19,9 +19,13 @@ def test_arrays_of_another_shape_are_noticed_at_first(again):
 def test_and_later():
     for _ in range(1000):
         thinned(np.arange(3))
-    with pytest.raises(TypeCheckError):
-        for _ in range(1000):
+    noticed = 0
+    for _ in range(1000):
+        try:
             thinned(np.zeros((2, 2), dtype=int))
+        except TypeCheckError:
+            noticed += 1
+    assert noticed > 0
 
 
 def test_fields_of_dataclasses_are_checked():
