@@ -19,6 +19,8 @@ class DensityConstants:
     choosing: int = 4000  # rows that it is chosen on
     score_floor: float = 1e-3  # standard deviation of normal scores in any direction, at least
 
+    votes: int = 5  # nearest rows that tell which part of a density a row is in
+
     # charts
     rows_per_term: int = 4  # a quadratic needs so many rows per coefficient; with fewer rows the chart is flat
     edge: float = 1.1  # the edge of what noise gives is blurred
