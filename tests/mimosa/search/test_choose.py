@@ -27,11 +27,9 @@ CASES = {
     "nothing was proposed": ([], 1, "gaussian"),
     "the best model without structure": ([score("margins", -1.0, 1, is_plain=True, is_cloud=True)], 1, "margins"),
     "fewest bits": ([score("a", -10.0), score("b", -11.0)], 1, "b"),
-    # doubt: 2 standard errors, or 1 of those with valleys, times the rigor
+    # doubt: 2 standard errors, times the rigor
     "doubt above": ([score("a", -0.21, error=0.1)], 1, "a"),
     "doubt below": ([score("a", -0.19, error=0.1)], 1, "gaussian"),
-    "doubt with valleys above": ([score("a", -0.11, error=0.1, has_valleys=True)], 1, "a"),
-    "doubt with valleys below": ([score("a", -0.09, error=0.1, has_valleys=True)], 1, "gaussian"),
     "rigor above": ([score("a", -0.41, error=0.1)], 2, "a"),
     "rigor below": ([score("a", -0.39, error=0.1)], 2, "gaussian"),
     # one cloud is no structure, however well it does; one leaf of fewer dimensions is
@@ -48,18 +46,28 @@ CASES = {
     # a higher mean dimension, from 1.15 times on, is not simpler
     "not higher": ([score("a", -10.4, 3), score("b", -10.0, 2, mean_dimension=2.29)], 1, "b"),
     "higher": ([score("a", -10.4, 3), score("b", -10.0, 2, mean_dimension=2.31)], 1, "a"),
-    # leaves with valleys between them are not cut from one: among two such candidates bits decide
-    "valleys of both": ([score("a", -10.4, 3, has_valleys=True), score("b", -10.0, has_valleys=True)], 1, "a"),
-    "valleys of the first": ([score("a", -10.4, 3, has_valleys=True), score("b", -10.0)], 1, "b"),
-    "valleys of the second": ([score("a", -10.4, 3), score("b", -10.0, has_valleys=True)], 1, "b"),
+    # a density of all rows is no leaf; where it saves more than 1.05 times as much, leaves are not thin
+    "a density": ([score("d", -10.0, is_density=True)], 1, "gaussian"),
+    "a density saves more": ([score("a", -10.0), score("d", -10.6, is_density=True)], 1, "gaussian"),
+    "a density saves hardly more": ([score("a", -10.0), score("d", -10.4, is_density=True)], 1, "a"),
+    "exact against a density": (
+        [score("a", -10.0, is_exact=True), score("d", -13.9, is_density=True)],
+        1,
+        "a",
+    ),
+    "exact against a better density": (
+        [score("a", -10.0, is_exact=True), score("d", -14.1, is_density=True)],
+        1,
+        "gaussian",
+    ),
+    "a density against a product": (
+        [score("p", -10.0, 8, n_options=6), score("d", -10.6, is_density=True)],
+        1,
+        "gaussian",
+    ),
     # exact leaves may lose 4 bits, whatever their number
     "exact": ([score("a", -53.9, 2), score("b", -50.0, 3, is_exact=True)], 1, "b"),
     "exact loses more": ([score("a", -54.1, 2), score("b", -50.0, 3, is_exact=True)], 1, "a"),
-    "exact with valleys": (
-        [score("a", -53.9, 2, has_valleys=True), score("b", -50.0, 3, is_exact=True, has_valleys=True)],
-        1,
-        "b",
-    ),
     # a product instead of leaves: it may lose 4 bits, and a 21st of what they save (1 - 1 / 1.05)
     "product": ([score("a", -50.0, 9), score("p", -47.7, 8, n_options=6)], 1, "p"),
     "product loses a share": ([score("a", -50.0, 9), score("p", -47.5, 8, n_options=6)], 1, "a"),

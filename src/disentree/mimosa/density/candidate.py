@@ -111,11 +111,6 @@ class Candidate(Protocol):
         ...
 
     @property
-    def has_valleys(self) -> bool:
-        """Whether leaves were told apart by valleys of the density, which rows have confirmed already."""
-        ...
-
-    @property
     def makes_needless(self) -> Sequence[str]:
         """Finders that can only describe the same in more pieces, if this saves bits beyond doubt."""
         ...
@@ -149,7 +144,6 @@ class LeafCandidate:
     components: Sequence[Leaf]
     shares: Float[np.ndarray, " k"]
     is_exact: bool = False
-    has_valleys: bool = False
     makes_needless: Sequence[str] = ()
     needless_bits: float = 0.0
 

@@ -19,6 +19,8 @@ class DensityConstants:
     choosing: int = 4000  # rows that it is chosen on
     score_floor: float = 1e-3  # standard deviation of normal scores in any direction, at least
 
+    votes: int = 5  # nearest rows that tell which part of a density a row is in
+
     # charts
     # A quadratic needs so many rows per coefficient, with fewer the chart is flat; a hyperplane as many per axis.
     rows_per_term: int = 4

@@ -86,7 +86,6 @@ class ProductCandidate:
     makes_needless: Sequence[str] = ()
 
     is_exact = False
-    has_valleys = False
     needless_bits = 0.0
 
     @property

@@ -20,6 +20,7 @@ from disentree.mimosa.density.framed import Frame, InnerLeaf
 from disentree.mimosa.density.gaussians import Mixture
 from disentree.mimosa.density.margins import Margins, MonotoneMap
 from disentree.mimosa.density.mixture_leaf import GatedLeaf, MixtureLeaf, Space
+from disentree.mimosa.density.parts import JoinedLeaf, PartLeaf, Parts
 from disentree.mimosa.density.product import Cell, ProductCandidate, ProductSpace
 from disentree.mimosa.density.sheet import Sheet
 from disentree.mimosa.density.structureless import Gaussian, MarginsGaussian
@@ -46,6 +47,7 @@ PARTS = {
     part.__name__: part
     for part in (
         *(LeafCandidate, Leaf, Tile, Along, Chart, MixtureLeaf, GatedLeaf, Space, Mixture, Margins, MonotoneMap),
+        *(Parts, PartLeaf, JoinedLeaf),
         *(Columns, Gaussian, MarginsGaussian, SheetLeaf, Sheet, Frame, InnerLeaf),
         *(NoLeaf, ProductCandidate, ProductSpace, Cell, Product, Choice),
         *(TableModel, Codec, Hierarchy, Imputation, Presence, Switch, Branch, Names, Stability),

@@ -15,6 +15,9 @@ def to_state(value: Any, arrays: dict[str, np.ndarray], name: str) -> Any:
     if isinstance(value, np.ndarray):
         # Products are the same to the last bit only if arrays are in the same order in memory.
         order = {"order": "F"} if np.isfortran(value) else {}
+        for known, other in arrays.items():  # what several parts share is written once
+            if other.shape == value.shape and np.may_share_memory(other, value):
+                return {"array": known} | order
         arrays[name] = np.ascontiguousarray(value).reshape(value.shape)
         return {"array": name} | order
     if isinstance(value, np.generic):

@@ -24,7 +24,7 @@ class Score:
     is_plain: bool = False  # a model without structure
     is_cloud: bool = False  # one leaf that fills all coordinates
     is_exact: bool = False  # most rows lie on leaves to rounding
-    has_valleys: bool = False  # between its leaves
+    is_density: bool = False  # of all rows, as flexible as leaves are along themselves
     n_options: int = 0  # of all choices of a product; 0 for leaves one by one
 
     @property
@@ -67,10 +67,10 @@ def best_plain(scores: Sequence[Score]) -> Score:
 
 
 def has_structure(score: Score, plain: Score, rigor: float = 1.0) -> bool:
-    """Whether a candidate is more than one cloud, and saves bits over the best model without structure, beyond
-    doubt."""
-    errors = SEARCH.tested_doubt if score.has_valleys else SEARCH.doubt
-    return not score.is_cloud and beyond_doubt(score.bits, plain.bits, rigor * errors)
+    """Whether a candidate has leaves that are thin: it is more than one cloud, and saves bits over the best model
+    without structure, beyond doubt."""
+    thin = not score.is_cloud and not score.is_density
+    return thin and beyond_doubt(score.bits, plain.bits, rigor * SEARCH.doubt)
 
 
 def choose(scores: Sequence[Score], rigor: float = 1.0) -> Decision:
@@ -80,6 +80,8 @@ def choose(scores: Sequence[Score], rigor: float = 1.0) -> Decision:
     2. Else of the candidates with structure that of fewest bits, unless one after it (in the order of bits) is
        exact and loses no more than `thin` bits, or has fewer connected leaves and saves nearly as much.
     3. A product takes the place of leaves that save hardly more, and few leaves that of a product.
+    4. Leaves are not thin, and the best model without structure stays, where a density of all rows saves more; how
+       dense rows are along a leaf is no structure.
     """
     order = sorted(scores, key=lambda s: s.mean)
     plain = best_plain(order)
@@ -93,12 +95,14 @@ def choose(scores: Sequence[Score], rigor: float = 1.0) -> Decision:
         # one leaf of three dimensions is not simpler than three of one and two
         higher = other.mean_dimension > SEARCH.higher * best.mean_dimension
         fewer = other.n_connected < best.n_connected and not higher
-        # leaves of mixtures have valleys between them, and are not cut from one
-        valleys = best.has_valleys and other.has_valleys
         nearly = saved[other.finder] * SEARCH.more >= saved[structured[0].finder]
-        if exact or (fewer and not valleys and nearly):
+        if exact or (fewer and nearly):
             best = other
     best = _product_or_leaves(best, structured, saved)
+    density = next((s for s in order if s.is_density), plain)
+    more = saving(density.bits, plain.bits)[0] > SEARCH.more * saved.get(best.finder, 0.0)
+    if more and not (best.is_exact and saving(density.bits, best.bits)[0] <= FINDERS.thin):
+        best = plain
     reasons = {s.finder: _why_not(s, best, structured) for s in order if s is not best and s.mean < best.mean}
     return Decision(best, plain, *saving(best.bits, plain.bits), reasons)
 

@@ -80,7 +80,7 @@ def look_again(
                     continue
                 clouds = [] if found.finder == "mixture" else _clouds(region, fitted[own], rows.columns, rng)
                 rivals = [bits(_replaced(now, joint, mine, cloud, held)[1]) for cloud in clouds]
-                if all(beyond_doubt(tried, rival, SEARCH.tested_doubt) for rival in rivals):
+                if all(beyond_doubt(tried, rival, 1.0) for rival in rivals):
                     now, joint, last = new, new_joint, tried
                     labels = now.posteriors(fitted).argmax(axis=1)
                     break

@@ -18,7 +18,10 @@ import numpy as np
 from jaxtyping import Int
 
 from disentree.mimosa.coordinates.choosing import is_far
+from disentree.mimosa.coordinates.ends import spread_ends
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
+from disentree.mimosa.density.mixture_leaf import MixtureCandidate
+from disentree.mimosa.density.parts import joined
 from disentree.mimosa.density.structureless import fit_gaussian
 from disentree.mimosa.finders.atlas.finder import Atlas
 from disentree.mimosa.finders.connected import connected_leaves
@@ -27,10 +30,13 @@ from disentree.mimosa.finders.flats.finder import ExactSubspaces, NoisySubspaces
 from disentree.mimosa.finders.modes.finder import Mixtures
 from disentree.mimosa.finders.protocol import Finder, Rows
 from disentree.mimosa.finders.switches.finder import Switches
-from disentree.mimosa.search.choose import Score, best_plain, choose, has_structure, saving
+from disentree.mimosa.search.choose import Decision, Score, best_plain, choose, has_structure, saving
 from disentree.mimosa.search.constants import SEARCH
+from disentree.mimosa.search.dependence import exceeds_margins
+from disentree.mimosa.search.groups import as_leaves, divide
 from disentree.mimosa.search.judge import STRUCTURELESS, held_out_bits, splits, structureless
 from disentree.mimosa.search.regions import look_again
+from disentree.mimosa.search.replication import brought_back, parts_of
 from disentree.utils.interrupts import plain_interrupts
 
 Step = Callable[
@@ -74,6 +80,8 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
     if Z.shape[1] == 0 or len(Z) < SEARCH.fewest:
         one = LeafCandidate("gaussian", [fit_gaussian(Z, floor)], np.ones(1))
         return Outcome(one, [_row(one, 0.0, 0.0)], 0.0, 0.0, 0.0)
+    if rows.columns is not None:
+        Z = spread_ends(Z, rows.columns, np.random.default_rng(seed_of("ends", seed)))
     held = splits(Z, np.random.default_rng(seed_of("split", seed)))
     few = len(Z) < FINDERS.whole_below
     rows, fitted = replace(rows, Z=Z), replace(rows, Z=Z if few else np.delete(Z, held[0], axis=0))
@@ -94,11 +102,18 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
     with step("models without structure"):
         plain = structureless(fitted.Z, floor, rows.columns)
         add(plain, lambda part: structureless(part, floor, rows.columns) if few else plain, time.perf_counter())
+    # columns that depend on each other by no more than their margins and correlations tell have no groups
+    with step("dependence between columns"):
+        rng = np.random.default_rng(seed_of("dependence", seed))
+        dependent = rows.columns is None or exceeds_margins(Z, rows.columns, rng)
     needless: set[str] = set()
+    found_by: dict[str, Finder] = {}
+    refits: dict[str, list[Candidate]] = {}  # of folds
     silent: list[str] = []
     interrupted = False
     for finder in finders:
-        if finder.name in needless:
+        thin = choose([s for s in scores.values() if not s.is_density], rows.rigor).chosen
+        if finder.name in needless or (isinstance(finder, Mixtures) and thin.is_plain and not dependent):
             continue
         try:
             with plain_interrupts(), step(finder.name):
@@ -109,7 +124,9 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
                 if not new:
                     silent.append(finder.name)
                     continue
-                add(new, partial(_refitted, finder, rows, refit, new) if whole else lambda _, new=new: new, began)
+                fits = partial(_refitted, finder, rows, refit, new, refits) if whole else lambda _, new=new: new
+                add(new, fits, began)
+                found_by |= dict.fromkeys((one.finder for one in new), finder)
                 needless |= _needless(new, scores, rows.rigor)
         except np.linalg.LinAlgError as error:
             warnings.warn(f"{finder.name} was left out: {error}", RuntimeWarning, stacklevel=2)
@@ -119,14 +136,31 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
             warnings.warn(f"interrupted: {finder.name} was not finished", RuntimeWarning, stacklevel=2)
             interrupted = True
             break
-    decision = choose(list(scores.values()), rows.rigor)
+    if interrupted:
+        decision = choose(list(scores.values()), rows.rigor)
+    else:
+        with step("replication"):
+            rng = np.random.default_rng(seed_of("replication", seed))
+            decision = _that_comes_back(found, scores, found_by, refits, rows, rng)
     best = decision.chosen
     order = sorted(scores.values(), key=lambda s: (s is not best, s.mean))
     table = [_row(found[s.finder], s.mean, seconds[s.finder], decision.why_not.get(s.finder, "")) for s in order]
     outcome = Outcome(
         found[best.finder], table, best.mean, decision.saved_bits, decision.doubt, tuple(silent), interrupted
     )
-    if interrupted or rows.columns is None or not outcome.saved_bits or best.is_product:
+    if interrupted or best.is_product:
+        return outcome
+    if best.n_leaves == 1 and dependent:
+        with step("groups"):
+            began = time.perf_counter()
+            grouped = _groups(found, scores, best, rows, np.random.default_rng(seed_of("groups", seed)))
+            if grouped is not None:
+                candidate, own = grouped
+                row = _row(candidate, own.mean, time.perf_counter() - began)
+                others = [one for one in table if one["finder"] != row["finder"]]
+                saved, doubt = saving(own.bits, decision.plain.bits)
+                outcome = Outcome(candidate, led_by(row, others), own.mean, saved, doubt, tuple(silent))
+    if rows.columns is None or not outcome.saved_bits:
         return outcome
     with step("looking again"):
         rng = np.random.default_rng(seed_of("looking again", seed))
@@ -135,9 +169,52 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
 
 
 def _refitted(
-    finder: Finder, rows: Rows, rng: np.random.Generator, found: Sequence[Candidate], part: np.ndarray
+    finder: Finder,
+    rows: Rows,
+    rng: np.random.Generator,
+    found: Sequence[Candidate],
+    kept: dict[str, list[Candidate]],
+    part: np.ndarray,
 ) -> Sequence[Candidate]:
-    return finder.refit(replace(rows, Z=part), rng, found)
+    new = finder.refit(replace(rows, Z=part), rng, found)
+    for candidate in new:
+        kept.setdefault(candidate.finder, []).append(candidate)
+    return new
+
+
+def _that_comes_back(
+    found: dict[str, Candidate],
+    scores: dict[str, Score],
+    found_by: dict[str, Finder],
+    refits: dict[str, list[Candidate]],
+    rows: Rows,
+    rng: np.random.Generator,
+) -> Decision:
+    """The decision among candidates that parts of the rows bring back, with the leaves that they bring back."""
+    while True:
+        decision = choose(list(scores.values()), rows.rigor)
+        name = decision.chosen.finder
+        if decision.chosen.is_plain or not _may_be_chance(found[name], rows):
+            return decision
+        parts = parts_of(len(rows.Z), rng, least=3)
+        if name not in refits:
+            refits[name] = []
+            for part in parts:
+                _refitted(found_by[name], rows, rng, [], refits, rows.Z[part])
+        back = brought_back(found[name], refits[name], len(parts), rows.Z)
+        if back is not None:
+            found[name] = back
+            scores[name] = replace(decision.chosen, n_leaves=len(back.components))
+            return replace(decision, chosen=scores[name])
+        del scores[name]
+
+
+def _may_be_chance(candidate: Candidate, rows: Rows) -> bool:
+    """Not leaves that rows lie on to the rounding of the machine, nor combinations of choices, which all rows tell
+    together."""
+    fine = bool((rows.floor < SEARCH.rounding * rows.Z.std(axis=0).max()).all())
+    single = len(candidate.components) == 1
+    return not (single or candidate.product is not None or (candidate.is_exact and fine))
 
 
 def look_inside(outcome: Outcome, rows: Rows, held: Int[np.ndarray, " m"], rng: np.random.Generator) -> Outcome:
@@ -153,6 +230,25 @@ def look_inside(outcome: Outcome, rows: Rows, held: Int[np.ndarray, " m"], rng: 
     return Outcome(looked.candidate, led_by(row, outcome.table), bits, saved, doubt, outcome.silent)
 
 
+def _groups(
+    found: dict[str, Candidate], scores: dict[str, Score], best: Score, rows: Rows, rng: np.random.Generator
+) -> tuple[LeafCandidate, Score] | None:
+    """One leaf, thin or not, in groups with valleys between them, and the score of its density."""
+    densities = [s for s in scores.values() if s.is_density]
+    groups = divide(rows, [found[s.finder] for s in densities], rng)
+    if groups is None:
+        return None
+    score = best if not best.is_plain else min(scores.values(), key=lambda s: (not _is_cloud(s), s.mean))
+    if groups.division.name in scores:
+        score = scores[groups.division.name]
+    one = found[score.finder]
+    return as_leaves(groups, one, joined(one.components, one.shares), rows.Z, rows.floor), score
+
+
+def _is_cloud(score: Score) -> bool:
+    return score.is_plain or score.is_density
+
+
 def _scored(candidate: Candidate, bits: np.ndarray, rows: Rows) -> Score:
     """A candidate's row in the table of scores, its leaves counted on rows that finders saw."""
     dimensions, is_plain = candidate.dimensions, candidate.finder in STRUCTURELESS
@@ -165,7 +261,7 @@ def _scored(candidate: Candidate, bits: np.ndarray, rows: Rows) -> Score:
         is_plain=is_plain,
         is_cloud=dimensions == [rows.Z.shape[1]],
         is_exact=candidate.is_exact,
-        has_valleys=candidate.has_valleys,
+        is_density=isinstance(candidate, MixtureCandidate),
         n_options=0 if candidate.product is None else candidate.product.n_options,
     )
 

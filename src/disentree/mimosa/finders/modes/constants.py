@@ -9,6 +9,12 @@ from dataclasses import dataclass
 class ModesConstants:
     """Of the finder of clusters."""
 
+    # ---- modes
+    near: int = 5  # nearest neighbors that rows climb along, and that their density is averaged over
+    persistence: float = 2.0  # sampling errors that a peak is above the saddle to a higher one, at least
+    # neighbors that a density is taken from, in roots of the number of rows: replication tells which
+    scales: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0)
+
     # ---- growing a mixture
     searched: int = 6000  # rows that mixtures are grown on; all rows are used in the end
     # principal components that a mixture is looked for in, at most: in more, few odd rows decide splits (digits:

@@ -167,7 +167,6 @@ def fitted(name, Z, space, floor, rng, families, most, merged, rigor) -> Mixture
         name,
         leaves,
         np.array(shares),
-        has_valleys=merged,
         family=family,
         mixture=mixture,
         space=space,

@@ -1,0 +1,68 @@
+"""Leaves that are parts of another density, and leaves that are several as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.spatial import KDTree
+
+from disentree.mimosa.density.candidate import Leaf, Undirected
+from disentree.mimosa.density.constants import DENSITY
+from disentree.mimosa.density.logs import log_sum
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Rows whose part is known: others are in a part as far as the rows nearest to them are."""
+
+    rows: Float[np.ndarray, "m q"]
+    labels: Int[np.ndarray, " m"]
+    axes: Float[np.ndarray, "D q"]  # of the coordinates in which rows are near to each other
+
+    @cached_property
+    def _tree(self) -> KDTree:
+        return KDTree(self.rows)
+
+    def share(self, Z: Float[np.ndarray, "n D"], part: int) -> Float[np.ndarray, " n"]:
+        """The probability of a part, for each row: half a vote more keeps that of others above 0."""
+        k = min(DENSITY.votes, len(self.rows))
+        nearest = np.asarray(self._tree.query(Z @ self.axes, k)[1]).reshape(len(Z), k)
+        return ((self.labels[nearest] == part).sum(axis=1) + 0.5 / (self.labels.max() + 1)) / (k + 0.5)
+
+
+@dataclass(frozen=True)
+class PartLeaf(Undirected):
+    """A part of a density that describes all rows: p(z, part) = p(part | z) p(z)."""
+
+    density: Leaf
+    parts: Parts
+    part: int
+    share: float  # of rows in it
+    dimension: int
+
+    def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
+        return self.density.log_density(Z) + np.log(self.parts.share(Z, self.part)) - np.log(self.share)
+
+
+@dataclass(frozen=True)
+class JoinedLeaf(Undirected):
+    """Several leaves as one, of the dimension that all of them fill."""
+
+    leaves: Sequence[Leaf]
+    shares: Float[np.ndarray, " k"]
+    dimension: int
+
+    def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
+        shares = np.log(np.maximum(self.shares / self.shares.sum(), 1e-300))
+        return log_sum(np.stack([leaf.log_density(Z) for leaf in self.leaves], axis=1) + shares)
+
+
+def joined(leaves: Sequence[Leaf], shares: Float[np.ndarray, " k"]) -> Leaf:
+    """Several leaves as one; a single one as it is."""
+    if len(leaves) == 1:
+        return leaves[0]
+    return JoinedLeaf(list(leaves), np.asarray(shares), max(int(leaf.dimension) for leaf in leaves))

@@ -1,0 +1,124 @@
+"""Modes of the density along the manifold that rows lie on: hills that are separated by valleys.
+
+The density of a row follows from the distance to its k-th neighbor, in as many dimensions as neighbors fill. Rows
+climb to the densest of their few nearest neighbors; a hill whose peak is not above the saddle to a higher one by
+more than the sampling error is a part of that one (ToMATo: Chazal, Guibas, Oudot and Skraba 2013).
+"""
+
+from __future__ import annotations
+
+from typing import no_type_check
+
+import numba
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import KDTree
+
+from disentree.mimosa.finders.modes.constants import MODES
+
+
+def find_modes(Z: Float[np.ndarray, "n q"], k: int, n_jobs: int = -1) -> Int[np.ndarray, " n"]:
+    """The mode of each row, by the density within its k nearest neighbors; all zero if there is one."""
+    n, near = len(Z), MODES.near
+    if n < 2 * k or k <= near:
+        return np.zeros(n, int)
+    tree = KDTree(Z)
+    distances, neighbors = map(np.asarray, tree.query(Z, k + 1, workers=n_jobs))
+    reach = np.maximum(distances, np.finfo(float).tiny)
+    # in d dimensions the log of the ratio of the distances to the k-th and to a nearer neighbor has the mean 1 / d
+    dimension = min(1 / max(float(np.log(reach[:, k:] / reach[:, 1:k]).mean()), 1e-9), Z.shape[1])
+    height = -dimension * np.log(reach[:, k])
+    height = height[neighbors[:, : near + 1]].mean(axis=1)
+    ends = np.stack([np.repeat(np.arange(n), near), neighbors[:, 1 : near + 1].ravel()])
+    between = _gaps(ends, distances, neighbors)
+    if between.size:
+        # a gap is a node of its own, as low as its middle
+        middle = (Z[between[0]] + Z[between[1]]) / 2
+        width = np.asarray(tree.query(middle, k, workers=n_jobs)[0])[:, -1]
+        low = np.minimum(-dimension * np.log(np.maximum(width, np.finfo(float).tiny)), height[between].min(axis=0))
+        height = np.concatenate([height, low])
+        nodes = np.tile(n + np.arange(len(low)), 2)
+        ends = np.concatenate([ends, [nodes, between.ravel()]], axis=1)
+    links = csr_matrix((np.ones(ends.shape[1], bool), (ends[0], ends[1])), shape=(len(height),) * 2)
+    links = (links + links.T).tocsr()
+    order = np.argsort(-height, kind="stable")
+    # 1 / k is the variance of a log density from k neighbors; averages do not lessen it along a curve, where rows
+    # that are near have the same neighbors
+    error = np.sqrt(2 / k) * max(1.0, 2 / dimension)
+    peaks = climb(height, order, links.indptr, links.indices, MODES.persistence * error)
+    return _without_small(peaks[:n], neighbors, k)
+
+
+def _gaps(
+    ends: Int[np.ndarray, "2 m"], distances: Float[np.ndarray, "n k"], neighbors: Int[np.ndarray, "n k"]
+) -> Int[np.ndarray, "2 g"]:
+    """The closest pair of rows of any two unconnected parts that are in each other's neighborhoods: few links
+    leave gaps by chance, above all on curves."""
+    n, k = neighbors.shape
+    graph = csr_matrix((np.ones(ends.shape[1], bool), (ends[0], ends[1])), shape=(n, n))
+    count, part = connected_components(graph, directed=False)
+    if count == 1:
+        return np.zeros((2, 0), int)
+    here, there, apart = np.repeat(np.arange(n), k), neighbors.ravel(), distances.ravel()
+    across = part[here] != part[there]
+    here, there, apart = here[across], there[across], apart[across]
+    pair = np.minimum(part[here], part[there]) * count + np.maximum(part[here], part[there])
+    order = np.lexsort((apart, pair))
+    first = order[np.unique(pair[order], return_index=True)[1]]
+    return np.stack([here[first], there[first]])
+
+
+def _without_small(
+    peaks: Int[np.ndarray, " n"], neighbors: Int[np.ndarray, "n k"], fewest: int
+) -> Int[np.ndarray, " n"]:
+    """Modes, numbered. Rows of those that are smaller than the neighborhoods of the density, which could not see
+    them, go to the mode of the nearest row of another."""
+    _, modes, sizes = np.unique(peaks, return_inverse=True, return_counts=True)
+    small = sizes < fewest
+    if small.all():
+        return np.zeros(len(peaks), int)
+    others = ~small[modes[neighbors]]
+    nearest = modes[neighbors[np.arange(len(peaks)), others.argmax(axis=1)]]
+    nearest = np.where(others.any(axis=1), nearest, sizes.argmax())
+    return np.unique(np.where(small[modes], nearest, modes), return_inverse=True)[1]
+
+
+@numba.njit(cache=True, nogil=True)
+@no_type_check
+def _root(parent, a):  # pragma: no cover
+    while parent[a] != a:
+        parent[a] = parent[parent[a]]
+        a = parent[a]
+    return a
+
+
+@numba.njit(cache=True, nogil=True)
+@no_type_check
+def climb(height, order, starts, links, persistence):  # pragma: no cover
+    """The peak of each row: rows in the order of height, each joined to its highest neighbor, which joins hills
+    that meet there if the lower peak is no more than `persistence` above."""
+    n = len(height)
+    parent, rank = np.arange(n), np.empty(n, np.int64)
+    for j in range(n):
+        rank[order[j]] = j
+    for j in range(n):
+        row, best = order[j], -1
+        for e in range(starts[row], starts[row + 1]):
+            other = links[e]
+            if rank[other] < j and (best < 0 or rank[other] < rank[best]):
+                best = other
+        if best < 0:
+            continue
+        parent[row] = _root(parent, best)
+        for e in range(starts[row], starts[row + 1]):
+            if rank[links[e]] < j:
+                a, b = _root(parent, row), _root(parent, links[e])
+                if a != b:
+                    low, high = (a, b) if rank[a] > rank[b] else (b, a)
+                    if height[low] - height[row] < persistence:
+                        parent[low] = high
+    for j in range(n):
+        parent[j] = _root(parent, j)
+    return parent

@@ -1,0 +1,140 @@
+"""Groups of rows between which valleys lie: leaves of one manifold.
+
+Several divisions of the rows are tried: modes of the density at several scales, and mixtures of Gaussians whose
+pieces have valleys between them, which see more where rows are few for their columns. In each, groups that parts
+of the rows do not bring back are joined. The division whose groups tell most bits then is the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.spatial import KDTree
+
+from disentree.geometry.neighbors import thinned
+from disentree.mimosa.density.candidate import Candidate, Leaf, LeafCandidate
+from disentree.mimosa.density.gaussians import dimension_of
+from disentree.mimosa.density.parts import PartLeaf, Parts
+from disentree.mimosa.finders.constants import FINDERS
+from disentree.mimosa.finders.modes.climbing import find_modes
+from disentree.mimosa.finders.modes.constants import MODES
+from disentree.mimosa.finders.modes.finder import Mixtures
+from disentree.mimosa.finders.protocol import Rows
+from disentree.mimosa.search.replication import coarsened, joined_leaves, parts_of, told
+
+
+@dataclass(frozen=True)
+class Division:
+    """Rows in groups, and how the groups of a part of the rows are found and given to all rows."""
+
+    name: str
+    labels: Int[np.ndarray, " n"]
+    again: Callable[[int], Int[np.ndarray, " n"]]  # by the number of the part
+    axes: Float[np.ndarray, "D q"] | None = None  # of the coordinates of modes
+
+
+@dataclass(frozen=True)
+class Groups:
+    """A division after groups that do not come back were joined."""
+
+    division: Division
+    group: Int[np.ndarray, " k"]  # of each label
+    others: Sequence[Int[np.ndarray, " n"]]  # what parts of the rows say
+
+    @property
+    def labels(self) -> Int[np.ndarray, " n"]:
+        return self.group[self.division.labels]
+
+
+def divide(rows: Rows, mixtures: Sequence[Candidate], rng: np.random.Generator) -> Groups | None:
+    """The division that tells most of what parts of the rows bring back; None if there is none. `mixtures` are
+    those of these rows."""
+    Z = rows.jittered(rng)
+    parts = parts_of(len(Z), rng)
+    divisions = [*_by_modes(Z, rows, parts), *_by_mixtures(Z, rows, parts, mixtures, rng)]
+    best, bits = None, 0.0
+    # what joining leaves tells no more than what there was
+    for division in sorted(divisions, key=lambda one: -told(one.labels)):
+        if told(division.labels) <= bits:
+            break
+        others = [division.again(part) for part in range(len(parts))]
+        groups = Groups(division, coarsened(division.labels, others, int(division.labels.max()) + 1), others)
+        if told(groups.labels) > bits:
+            best, bits = groups, told(groups.labels)
+    return best
+
+
+def _by_mixtures(
+    Z: Float[np.ndarray, "n D"],
+    rows: Rows,
+    parts: Sequence[Int[np.ndarray, " _"]],
+    mixtures: Sequence[Candidate],
+    rng: np.random.Generator,
+) -> list[Division]:
+    """By each mixture whose pieces have valleys between them."""
+    found: dict[int, dict[str, Candidate]] = {}
+
+    def again(name: str, part: int) -> Int[np.ndarray, " n"]:
+        if part not in found:
+            own = Mixtures().propose(replace(rows, Z=rows.Z[parts[part]]), rng)
+            found[part] = {one.finder: one for one in own}
+        return _placed(found[part].get(name), Z)
+
+    several = [one for one in mixtures if len(one.components) > 1]
+    return [Division(one.finder, _placed(one, Z), partial(again, one.finder)) for one in several]
+
+
+def _placed(candidate: Candidate | None, Z: Float[np.ndarray, "n D"]) -> Int[np.ndarray, " n"]:
+    return np.zeros(len(Z), int) if candidate is None else candidate.posteriors(Z).argmax(axis=1)
+
+
+def _by_modes(Z: Float[np.ndarray, "n D"], rows: Rows, parts: Sequence[Int[np.ndarray, " _"]]) -> list[Division]:
+    """By modes at each scale, in the units of the rows and with all columns of the same deviation."""
+    axes = [np.eye(Z.shape[1])]
+    if rows.columns is not None:
+        deviations = np.maximum(rows.columns.of(Z).std(axis=0), rows.columns.precision)
+        axes.append(rows.columns.basis / deviations)
+
+    def modes(Y: Float[np.ndarray, "m q"], scale: float) -> Int[np.ndarray, " m"]:
+        return find_modes(Y, max(MODES.near + 1, round(scale * np.sqrt(len(Y)))), rows.n_jobs)
+
+    def again(Y: Float[np.ndarray, "n q"], scale: float, part: int) -> Int[np.ndarray, " n"]:
+        some = Y[parts[part]]
+        return modes(some, scale)[np.asarray(KDTree(some).query(Y, workers=rows.n_jobs)[1])]
+
+    out = []
+    for own in axes:
+        Y = Z @ own
+        for scale in MODES.scales:
+            labels = modes(Y, scale)
+            if labels.any():
+                out.append(Division("modes", labels, partial(again, Y, scale), own))
+    return out
+
+
+def as_leaves(
+    groups: Groups,
+    candidate: Candidate,
+    density: Leaf,
+    Z: Float[np.ndarray, "n D"],
+    floor: Float[np.ndarray, " D"],
+) -> LeafCandidate:
+    """Groups as leaves: those of a mixture joined, modes as parts of the density that describes all rows best."""
+    division, group = groups.division, groups.group
+    if division.axes is None:
+        return joined_leaves(candidate, group)
+    labels = groups.labels
+    shares = np.bincount(labels) / len(labels)
+    some = thinned(np.arange(len(Z)), FINDERS.looked_at)
+    parts = Parts(Z[some] @ division.axes, labels[some], division.axes)
+    most = int(density.dimension)
+    leaves = []
+    for g, share in enumerate(shares):
+        own = Z[labels == g]
+        dimension = dimension_of(np.atleast_2d(np.cov(own.T, bias=True)), floor, len(own))
+        leaves.append(PartLeaf(density, parts, g, float(share), min(most, max(dimension, 1))))
+    return LeafCandidate(division.name, leaves, shares)
