@@ -28,7 +28,7 @@ from disentree.mimosa.mixed.imputation import Imputation, fit_imputation
 from disentree.mimosa.mixed.latent_classes import LatentClasses, find_classes
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.mixed.nesting import choose_switches, n_paths
-from disentree.mimosa.mixed.presence import Presence, find_presence, is_zero_inflated
+from disentree.mimosa.mixed.presence import Presence, find_presence, has_zeros
 from disentree.mimosa.mixed.presence_bits import presence_bits
 from disentree.mimosa.mixed.scoring import CLASSES, with_classes, with_presence, without_leaves
 from disentree.mimosa.search.steps import Steps
@@ -143,12 +143,13 @@ def _is_searched(x: Float[np.ndarray, " n"]) -> bool:
         return False
     there = x[~gaps]
     values, counts = np.unique(there, return_counts=True)
-    if len(values) <= MIXED.few_values or is_zero_inflated(there):
+    most_tied = MIXED.most_tied * len(there)
+    if len(values) <= MIXED.few_values or (has_zeros(there) and (there == 0).sum() > most_tied):
         return False
     if not (values == np.round(values)).all():
         return True
     names_rows = counts.max() == 1 and len(there) >= MIXED.named_rows
-    few_ties = counts.max() <= MIXED.most_tied * len(there)
+    few_ties = counts.max() <= most_tied
     return bool(len(values) > MIXED.fewest_whole and few_ties and not names_rows)
 
 
