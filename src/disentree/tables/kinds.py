@@ -62,15 +62,12 @@ def _as_array(columns: Sequence[Column]) -> Sequence[Column]:
     most columns have two, as answers of yes and no do."""
     used = [column for column in columns if column.used]
     numbers = [column for column in used if column.kind in ("number", "integer")]
-    flags = [column for column in used if column.kind == "boolean" and _is_number(column)]
+    flags = [
+        column for column in used if column.kind == "boolean" and column.was_numbers and column.note != "as asked"
+    ]
     if len(numbers) + len(flags) < len(used) or len(numbers) < len(flags) or any(c.n_empty for c in used):
         return columns
     return [replace(c, kind="integer", note="", levels=()) if c in flags else c for c in columns]
-
-
-def _is_number(column: Column) -> bool:
-    """Whether a column of two values was one of numbers, and not asked to be another."""
-    return column.note != "as asked" and column.dtype.lower().strip("u")[:3] in ("int", "flo")
 
 
 def _with_log(column: Column, values: Any) -> Column:

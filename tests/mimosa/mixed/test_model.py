@@ -166,6 +166,33 @@ def test_left_out_columns_do_not_change_what_numbers_say():
     assert m.hierarchy_ == plain.hierarchy_
 
 
+def pixels(seed: int = 0, n: int = N) -> tuple[pd.DataFrame, np.ndarray]:
+    """Two kinds of small images in whole numbers that are often zero; a corner is nearly always dark."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(0, 2, n)
+    where = rng.uniform(0, 8, (2, 12))
+    X = (where[kind] + rng.normal(0, 1.5, (n, 12)) - 3).clip(0, 16).round()
+    X[:, 0] = rng.random(n) < 0.03
+    return pd.DataFrame(X, columns=[f"p{j}" for j in range(12)]), kind
+
+
+@pytest.mark.parametrize("made", ["pixels", "counts"])
+def test_a_frame_of_numbers_is_an_array(made):
+    rng = np.random.default_rng(0)
+    frame = pixels()[0] if made == "pixels" else pd.DataFrame(rng.poisson(np.linspace(0.05, 6, 12), (N, 12)))
+    as_frame, as_array = MIMOSA(n_jobs=1).fit(frame), MIMOSA(n_jobs=1).fit(frame.to_numpy())
+    assert as_frame.table_ is None
+    np.testing.assert_array_equal(as_frame.labels_, as_array.labels_)
+    assert as_frame.plain_hierarchy_ == as_array.plain_hierarchy_
+
+
+def test_zeros_at_the_end_of_a_range_are_no_branches():
+    frame = pixels()[0].add_prefix("pixel ") * 3  # more than ten different values
+    rng = np.random.default_rng(0)
+    m = MIMOSA(n_jobs=1).fit(frame.assign(place=rng.choice(list("abc"), N)))
+    assert m.table_.presence.switches == []
+
+
 def test_imputation_by_hand():
     rng = np.random.default_rng(0)
     x = rng.normal(size=4000)
