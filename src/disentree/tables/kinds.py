@@ -58,8 +58,8 @@ def infer_schema(
 
 
 def _as_array(columns: Sequence[Column]) -> Sequence[Column]:
-    """A table of numbers without an empty cell is an array: whole numbers with two values are numbers there, unless
-    most columns have two, as answers of yes and no do."""
+    """A table of numbers without an empty cell is an array: whole numbers with two values are numbers there,
+    unless most columns have two, as answers of yes and no do."""
     used = [column for column in columns if column.used]
     numbers = [column for column in used if column.kind in ("number", "integer")]
     flags = [

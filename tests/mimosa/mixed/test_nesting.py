@@ -147,8 +147,8 @@ def test_rows_come_back_with_one_of_two_things():
 
 
 def loans(seed: int = 0, mistakes: float = 0.0) -> pd.DataFrame:
-    """Loans, some of which are paid back: what was paid is then the amount, and nothing is left. Of the others, some
-    have a rate that follows from the term."""
+    """Loans, some of which are paid back: what was paid is then the amount, and nothing is left. Of the others,
+    some have a rate that follows from the term."""
     rng = np.random.default_rng(seed)
     kind = rng.choice(3, N, p=[0.3, 0.3, 0.4])
     amount, term = rng.uniform(10, 60, N), rng.uniform(1, 10, N)
@@ -174,8 +174,8 @@ def test_a_choice_that_repeats_the_leaves_of_numbers_is_one_choice_with_them(mis
     model = MIMOSA(random_state=0, n_jobs=1).fit(frame)
     table = model.table_
     assert table is not None
-    assert [branch.switches for branch in table.branches] == [[0]]  # the garage
-    assert len(table.tied) == 1
+    assert [branch.switches for branch in table.branches] == [[1]]  # the garage
+    assert table.tied == [0]
     assert len(model.hierarchy_.paths) == 2 * len(table.core.paths)
     back = table.frame(model.features_, model.hierarchy_, model.labels_)
     for name in ("balance", "balance_days", "garage_area"):
@@ -194,7 +194,11 @@ def test_things_are_put_where_a_categorical_says_so():
                 {
                     "kind": "categorical",
                     "options": [
-                        {"variables": [{"kind": "categorical", "options": [{"variables": []}, {"variables": []}]}]},
+                        {
+                            "variables": [
+                                {"kind": "categorical", "options": [{"variables": []}, {"variables": []}]}
+                            ]
+                        },
                         {"variables": []},
                     ],
                 },
@@ -202,17 +206,12 @@ def test_things_are_put_where_a_categorical_says_so():
         }
     )
     of_first, of_second = ([dict(path.choices)[column] for path in core.paths] for column in (1, 2))
-    first = grafted(core, np.array(of_first) == 1, 2, "balance")
-    assert first is not None
-    assert [path.dimension for path in first.paths] == [1 + 2 * k for k in of_first]
-    assert [path.choices for path in grafted(core, np.array(of_first) == 0, 0, "").paths] == [
-        path.choices for path in core.paths
-    ]
-    second = grafted(core, np.array(of_second) == 0, 1, "balance")
-    assert second is not None
-    assert [path.dimension for path in second.paths] == [2 - k for k in of_second]
     third = np.array([dict(path.choices).get(3, 0) == 1 for path in core.paths])
-    below = grafted(core, third, 1, "balance")
-    assert below is not None
-    assert [path.dimension for path in below.paths] == (1 + third).tolist()
+    for has in (np.array(of_first) == 1, np.array(of_second) == 0, third):
+        found = grafted(core, has, 2, "balance")
+        assert found is not None
+        assert [path.dimension for path in found.paths] == (1 + 2 * has).tolist()
+    found = grafted(core, np.array(of_first) == 0, 0, "")  # without a variable nothing changes
+    assert found is not None
+    assert [path.choices for path in found.paths] == [path.choices for path in core.paths]
     assert grafted(core, np.array(of_first) == np.array(of_second), 1, "balance") is None

@@ -37,8 +37,8 @@ from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.mixed.nesting import choose_switches, n_paths
 from disentree.mimosa.mixed.presence import Presence, find_presence, has_zeros
 from disentree.mimosa.mixed.presence_bits import presence_bits
-from disentree.mimosa.mixed.sharing import repeat
 from disentree.mimosa.mixed.scoring import CLASSES, with_classes, with_presence, without_leaves
+from disentree.mimosa.mixed.sharing import repeat
 from disentree.mimosa.search.steps import Steps
 from disentree.mimosa.search.structure import Settings, Structure, find_structure
 from disentree.mimosa.tree.arrange import Arrangement, arrange_leaves
@@ -172,7 +172,9 @@ def tied_switches(
     parents = {switch.parent for switch in columns.presence.switches}
     for s in (b.switches[0] for b in columns.branches if len(b.switches) == 1 and b.parent < 0):
         there = columns.present[:, s]
-        counts = np.stack([np.bincount(leaves[there == k], minlength=len(core.paths)) for k in (False, True)]) + 0.5
+        counts = (
+            np.stack([np.bincount(leaves[there == k], minlength=len(core.paths)) for k in (False, True)]) + 0.5
+        )
         has = counts[1] > counts[0]
         if s not in parents and repeat(there, has[leaves]) and grafted(core, has, 0, "") is not None:
             out[s] = np.log(counts / counts.sum(axis=0))

@@ -145,8 +145,8 @@ def has_zeros(x: Float[np.ndarray, " n"]) -> bool:
 
 def zero_is_apart(x: Float[np.ndarray, " n"]) -> bool:
     """Whether other numbers thin out toward zero: whether a density that rises from zero in a straight line
-    describes those below their median in fewer bits than one that is the same everywhere. Otherwise zero ends their
-    range, as that of counts and of brightness."""
+    describes those below their median in fewer bits than one that is the same everywhere. Otherwise zero ends
+    their range, as that of counts and of brightness."""
     numbers = x[x > 0]
     median = np.median(numbers)
     return bool((1 + np.log2(numbers[numbers < median] / median)).sum() >= MIXED.accident_bits)

@@ -131,8 +131,8 @@ class _Groups:
 
     @property
     def last_is_told(self) -> bool:
-        """Whether the switch of the last group says most of the bits of its columns, and these have a value in most
-        rows in which it has, and in few others."""
+        """Whether the switch of the last group says most of the bits of its columns, and these have a value in
+        most rows in which it has, and in few others."""
         own, n, size = self.groups[-1].columns, len(self.columns), self.of_masks[-1, -1]
         missing, more = (rows[own, -1] for rows in self._differences())
         left = _left(size - missing, size - missing + more, size, n)
