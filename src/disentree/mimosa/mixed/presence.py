@@ -39,7 +39,7 @@ class Presence:
         for s, switch in enumerate(self.switches):
             signs = list(zip(switch.columns, switch.signs, strict=True))[: switch.n_voters or None]
             votes = sum(_has(cells, column, sign) for column, sign in signs)
-            out[:, s] = votes >= switch.least
+            out[:, s] = votes >= (switch.least or len(signs) // 2 + 1)
             if switch.parent >= 0:
                 out[:, s] &= out[:, switch.parent]
         return out
@@ -82,8 +82,9 @@ def find_presence(
         witnesses = _witnesses(cells, schema, active, columns)
         columns += [j for j, _ in witnesses]
         values = [signs[i].value for i in group] + [value for _, value in witnesses]
-        about = {"share": float(active.mean()), "explained": explain(active, columns)}
-        switches.append(Switch(columns, values, n_voters=len(group), least=shared.least, **about))
+        found_by = Switch(columns, values, n_voters=len(group), least=shared.least)
+        about = replace(found_by, share=float(active.mean()), explained=explain(active, columns))
+        switches.append(about)
         actives.append(active)
     found = Presence(choose_switches(switches, actives, MIXED.most_paths), absent, explained)
     present = found.present(cells)
