@@ -80,3 +80,17 @@ def test_as_text_names_every_column():
     lines = schema.as_text().splitlines()
     assert [line.split()[0] for line in lines[1:]] == list(COLUMNS)
     assert Schema.from_dict(schema.to_dict()) == schema
+
+
+def test_two_values_among_numbers_are_numbers():
+    flag, size = RNG.integers(0, 2, N), RNG.normal(size=N)
+    kinds = lambda **columns: [c.kind for c in infer_schema(pd.DataFrame(columns)).columns]  # noqa: E731
+    assert kinds(size=size, flag=flag) == ["number", "integer"]
+    assert infer_schema(pd.DataFrame({"size": size, "flag": flag})).is_plain
+    assert kinds(size=size, flag=flag, name=[f"row {i}" for i in range(N)]) == ["number", "integer", "identifier"]
+    assert kinds(size=size, flag=flag > 0) == ["number", "boolean"]
+    assert kinds(size=np.where(flag, size, np.nan), flag=flag) == ["number", "boolean"]
+    assert kinds(size=size, flag=flag, sex=RNG.choice(["f", "m"], N)) == ["number", "boolean", "category"]
+    assert kinds(a=flag, b=flag, size=size) == ["boolean", "boolean", "number"]  # answers of yes and no
+    asked = infer_schema(pd.DataFrame({"size": size, "flag": flag}), {"flag": "boolean"})
+    assert asked["flag"].kind == "boolean"

@@ -41,6 +41,11 @@ class Column:
         return self.kind in NUMERIC
 
     @property
+    def was_numbers(self) -> bool:
+        """Whether the data frame has it as a column of numbers."""
+        return self.dtype.lower().strip("u")[:3] in ("int", "flo")
+
+    @property
     def is_categorical(self) -> bool:
         """Whether its values are some of a few."""
         return self.kind in CATEGORICAL
@@ -80,9 +85,7 @@ class Schema:
         """Whether all columns are numbers without an empty cell: such a table is an array with names. A constant
         number does no harm."""
         numbers = [c for c in self.columns if c.kind in ("number", "integer") and not c.n_empty]
-        constant = [
-            c for c in self.columns if c.kind == "constant" and c.dtype.lower().strip("u")[:3] in ("int", "flo")
-        ]
+        constant = [c for c in self.columns if c.kind == "constant" and c.was_numbers]
         return bool(numbers) and len(numbers) + len(constant) == len(self.columns)
 
     def __getitem__(self, name: str) -> Column:

@@ -8,7 +8,9 @@ import pytest
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.mimosa.mixed.dimension import shared_dimension
+from disentree.mimosa.mixed.fit import read_columns
 from disentree.mimosa.mixed.imputation import fit_imputation
+from disentree.tables import Codec
 
 N = 600
 
@@ -164,6 +166,34 @@ def test_left_out_columns_do_not_change_what_numbers_say():
     plain = MIMOSA().fit(frame)
     assert (m.labels_ == plain.labels_).all()
     assert m.hierarchy_ == plain.hierarchy_
+
+
+def pixels(seed: int = 0, n: int = 200) -> pd.DataFrame:
+    """Two kinds of small images in whole numbers that are often zero; a corner has two values."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(0, 2, n)
+    X = (rng.uniform(0, 30, (2, 5))[kind] + rng.normal(0, 4, (n, 5)) - 8).clip(0, 16).round()
+    X[:, 0] = rng.random(n) < 0.1
+    return pd.DataFrame(X, columns=list("abcde"))
+
+
+def test_a_frame_of_numbers_is_an_array():
+    assert Codec.fit(pixels()).schema.is_plain
+    frame = pd.DataFrame(np.random.default_rng(0).poisson([0.1, 1, 6], (200, 3)))
+    frame[0] = frame[0].clip(0, 1)
+    as_frame, as_array = MIMOSA(n_jobs=1).fit(frame), MIMOSA(n_jobs=1).fit(frame.to_numpy())
+    assert as_frame.table_ is None
+    np.testing.assert_array_equal(as_frame.labels_, as_array.labels_)
+    assert as_frame.plain_hierarchy_ == as_array.plain_hierarchy_
+
+
+def test_zeros_at_the_end_of_a_range_are_no_branches():
+    frame = pixels(n=N)
+    assert (frame.nunique() > 10).sum() == 4
+    assert (frame == 0).mean().max() > 0.4
+    frame["place"] = np.random.default_rng(0).choice(list("abc"), N)
+    codec = Codec.fit(frame)
+    assert read_columns(frame, codec, np.random.default_rng(0)).presence.switches == []
 
 
 def test_imputation_by_hand():

@@ -6,7 +6,7 @@ import pytest
 
 from disentree import MIMOSA
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.mixed.branches import choices, make_branches, product_hierarchy
+from disentree.mimosa.mixed.branches import choices, grafted, make_branches, product_hierarchy
 from disentree.mimosa.mixed.constants import MIXED
 from disentree.mimosa.mixed.fit import Columns, _names, read_columns
 from disentree.mimosa.mixed.nesting import Switch, choose_switches, n_paths, rivals
@@ -144,3 +144,74 @@ def test_rows_come_back_with_one_of_two_things():
     back = model.table_.frame(model.features_, model.hierarchy_, model.labels_)
     np.testing.assert_array_equal(back["ads_amount"].notna(), frame["ads_amount"].notna())
     np.testing.assert_array_equal(back["company_days"].notna(), frame["company_days"].notna())
+
+
+def loans(seed: int = 0, mistakes: float = 0.0) -> pd.DataFrame:
+    """Loans, some of which are paid back: what was paid is then the amount, and nothing is left. Of the others,
+    some have a rate that follows from the term."""
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(3, N, p=[0.3, 0.3, 0.4])
+    amount, term = rng.uniform(10, 60, N), rng.uniform(1, 10, N)
+    left = (kind == 0) ^ (rng.random(N) < mistakes)
+    garage = rng.random(N) < 0.6
+    return pd.DataFrame(
+        {
+            "amount": amount,
+            "term": term,
+            "rate": np.where(kind == 1, 2 + 0.5 * term, rng.uniform(2, 8, N)),
+            "paid": np.where(kind == 0, amount, rng.uniform(10, 60, N)),
+            "balance": np.where(left, np.nan, rng.gamma(3, 10, N)),
+            "balance_days": np.where(left, np.nan, rng.gamma(3, 10, N)),
+            "garage_area": np.where(garage, rng.normal(40, 5, N), np.nan),
+            "garage_year": np.where(garage, rng.normal(1970, 20, N), np.nan),
+        }
+    )
+
+
+@pytest.mark.parametrize("mistakes", [0.0, 0.002])
+def test_a_choice_that_repeats_the_leaves_of_numbers_is_one_choice_with_them(mistakes, tmp_path):
+    frame = loans(mistakes=mistakes)
+    model = MIMOSA(random_state=0, n_jobs=1).fit(frame)
+    table = model.table_
+    assert table is not None
+    assert [branch.switches for branch in table.branches] == [[1]]  # the garage
+    assert table.tied == [0]
+    assert len(model.hierarchy_.paths) == 2 * len(table.core.paths)
+    back = table.frame(model.features_, model.hierarchy_, model.labels_)
+    for name in ("balance", "balance_days", "garage_area"):
+        assert (back[name].notna() == frame[name].notna()).mean() > 0.99
+    np.testing.assert_array_equal(model.predict(frame), model.labels_)
+    model.save(tmp_path)
+    np.testing.assert_array_equal(MIMOSA.load(tmp_path).predict(frame), model.labels_)
+
+
+def test_things_are_put_where_a_categorical_says_so():
+    core = Hierarchy.from_dict(
+        {
+            "variables": [
+                {"kind": "continuous"},
+                {"kind": "categorical", "options": [{"variables": []}, {"variables": []}]},
+                {
+                    "kind": "categorical",
+                    "options": [
+                        {
+                            "variables": [
+                                {"kind": "categorical", "options": [{"variables": []}, {"variables": []}]}
+                            ]
+                        },
+                        {"variables": []},
+                    ],
+                },
+            ]
+        }
+    )
+    of_first, of_second = ([dict(path.choices)[column] for path in core.paths] for column in (1, 2))
+    third = np.array([dict(path.choices).get(3, 0) == 1 for path in core.paths])
+    for has in (np.array(of_first) == 1, np.array(of_second) == 0, third):
+        found = grafted(core, has, 2, "balance")
+        assert found is not None
+        assert [path.dimension for path in found.paths] == (1 + 2 * has).tolist()
+    found = grafted(core, np.array(of_first) == 0, 0, "")  # without a variable nothing changes
+    assert found is not None
+    assert [path.choices for path in found.paths] == [path.choices for path in core.paths]
+    assert grafted(core, np.array(of_first) == np.array(of_second), 1, "balance") is None

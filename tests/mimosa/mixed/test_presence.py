@@ -7,7 +7,7 @@ import pytest
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.mixed.branches import Names, choices, make_branches, path_codes, product_hierarchy
 from disentree.mimosa.mixed.nesting import Switch, entropy, n_paths
-from disentree.mimosa.mixed.presence import find_presence, is_zero_inflated
+from disentree.mimosa.mixed.presence import find_presence, has_zeros, zero_is_apart
 from disentree.tables import Codec
 
 N = 1000
@@ -107,12 +107,23 @@ def test_accidents_are_no_things(seed):
     assert not found.absent.any()
 
 
-def test_counts_and_rounded_numbers_are_not_heaped():
+def zero_inflated(x: np.ndarray, seed: int = 0) -> np.ndarray:
+    return np.where(np.random.default_rng(seed).random(len(x)) < 0.3, 0, x)
+
+
+def test_zeros_that_end_a_range():
     rng = np.random.default_rng(0)
-    assert not is_zero_inflated(rng.poisson(2, N).astype(float))
-    assert not is_zero_inflated(np.minimum(rng.normal(50, 20, N).round(), 80).clip(0))
-    assert not is_zero_inflated(rng.normal(size=N).round(1))
-    assert is_zero_inflated(np.where(rng.random(N) < 0.3, 0, rng.lognormal(3, 1, N).round()))
+    for x in (rng.normal(50, 20, N).round().clip(0, 80), rng.normal(size=N).round(1)):
+        assert not has_zeros(x)
+    brightness = rng.normal(4, 8, N).round().clip(0, 16)
+    counts = rng.negative_binomial(0.3, 0.02, N).astype(float)
+    amounts = zero_inflated(rng.exponential(10, N))
+    for x in (brightness, counts, amounts, amounts.round()):
+        assert has_zeros(x)
+        assert not zero_is_apart(x)
+    for x in (zero_inflated(rng.normal(700, 90, N)), zero_inflated(rng.gamma(4, 10, N).round())):
+        assert has_zeros(x)
+        assert zero_is_apart(x)
 
 
 def test_numbers_by_hand():

@@ -174,3 +174,35 @@ def path_codes(
     root = Group(hierarchy.root.variables[len(core.root.variables) + more :])
     fill(root, column, tops, np.ones(len(chosen), bool))
     return codes
+
+
+def grafted(core: Hierarchy, has: Bool[np.ndarray, " leaves"], dimension: int, name: str) -> Hierarchy | None:
+    """A tree with variables of a thing in the groups of those leaves that have it, once for leaves that share a
+    group; None if no categorical says which leaves have it."""
+    taken = {v.name for v in core.variables}
+
+    def visit(group: Group, column: int, leaves: Bool[np.ndarray, " leaves"]) -> Group | None:
+        """`group`, whose first variable is that `column`, with the thing for its `leaves`."""
+        if not has[leaves].any():
+            return group
+        if has[leaves].all():
+            own = tuple(Continuous(unique(f"{name} {i + 1}", taken)) for i in range(dimension))
+            return Group((*group.variables, *own), group.name)
+        for place, variable in enumerate(group.variables):
+            if isinstance(variable, Categorical):
+                options, below = [], column + 1
+                for k, option in enumerate(variable.options):
+                    through = np.array([(column, k) in path.choices for path in core.paths])
+                    options.append(visit(option, below, leaves & through))
+                    below += option.n_columns
+                kept = tuple(option for option in options if option is not None)
+                if len(kept) == len(options):
+                    other = Categorical(variable.name, kept)
+                    return Group((*group.variables[:place], other, *group.variables[place + 1 :]), group.name)
+                column = below
+            else:
+                column += 1
+        return None
+
+    root = visit(core.root, 0, np.ones(len(core.paths), bool))
+    return None if root is None else Hierarchy(root)

@@ -19,7 +19,14 @@ from disentree.hierarchy import Hierarchy
 from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.structureless import fit_gaussian
 from disentree.mimosa.explain.formatting import either
-from disentree.mimosa.mixed.branches import Branch, Names, make_branches, product_hierarchy, thing_names
+from disentree.mimosa.mixed.branches import (
+    Branch,
+    Names,
+    grafted,
+    make_branches,
+    product_hierarchy,
+    thing_names,
+)
 from disentree.mimosa.mixed.category_evidence import fit_evidence
 from disentree.mimosa.mixed.constants import MIXED
 from disentree.mimosa.mixed.dimension import centered, shared_dimension, weighted_blocks
@@ -28,9 +35,10 @@ from disentree.mimosa.mixed.imputation import Imputation, fit_imputation
 from disentree.mimosa.mixed.latent_classes import LatentClasses, find_classes
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.mixed.nesting import choose_switches, n_paths
-from disentree.mimosa.mixed.presence import Presence, find_presence, is_zero_inflated
+from disentree.mimosa.mixed.presence import Presence, find_presence, has_zeros
 from disentree.mimosa.mixed.presence_bits import presence_bits
 from disentree.mimosa.mixed.scoring import CLASSES, with_classes, with_presence, without_leaves
+from disentree.mimosa.mixed.sharing import repeat
 from disentree.mimosa.search.steps import Steps
 from disentree.mimosa.search.structure import Settings, Structure, find_structure
 from disentree.mimosa.tree.arrange import Arrangement, arrange_leaves
@@ -103,10 +111,12 @@ def fit_table(
         core = found.arrangement.hierarchy
         if has_leaves or classes is not None:
             columns = columns.with_fewer_branches(MIXED.most_paths_with_leaves // len(core.paths))
+        tied = tied_switches(columns, core, joint.argmax(axis=1)) if has_leaves else {}
+        columns = replace(columns, branches=[b for b in columns.branches if not tied.keys() & set(b.switches)])
         table = _table_model(columns, core, rng, classes, answers)
         if has_leaves:
-            table = _with_evidence(table, columns, joint, rng)
-        hierarchy = product_hierarchy(core, table.more, table.branches, table.dimensions, table.names)
+            table = _with_evidence(table.with_tied(tied), columns, joint, rng)
+        hierarchy = product_hierarchy(table.core, table.more, table.branches, table.dimensions, table.names)
         arrangement = replace(found.arrangement, hierarchy=hierarchy)
         n = len(hierarchy.paths)
         if n != len(arrangement.parents):  # what exists where has given the tree other paths
@@ -143,13 +153,32 @@ def _is_searched(x: Float[np.ndarray, " n"]) -> bool:
         return False
     there = x[~gaps]
     values, counts = np.unique(there, return_counts=True)
-    if len(values) <= MIXED.few_values or is_zero_inflated(there):
+    most_tied = MIXED.most_tied * len(there)
+    if len(values) <= MIXED.few_values or (has_zeros(there) and (there == 0).sum() > most_tied):
         return False
     if not (values == np.round(values)).all():
         return True
     names_rows = counts.max() == 1 and len(there) >= MIXED.named_rows
-    few_ties = counts.max() <= MIXED.most_tied * len(there)
+    few_ties = counts.max() <= most_tied
     return bool(len(values) > MIXED.fewest_whole and few_ties and not names_rows)
+
+
+def tied_switches(
+    columns: Columns, core: Hierarchy, leaves: Int[np.ndarray, " n"]
+) -> dict[int, Float[np.ndarray, "2 leaves"]]:
+    """Things that exist in the rows of some leaves, so that a choice of their own would repeat that of the leaf:
+    the log of the share of rows without and with them in each leaf."""
+    out: dict[int, Float[np.ndarray, "2 leaves"]] = {}
+    parents = {switch.parent for switch in columns.presence.switches}
+    for s in (b.switches[0] for b in columns.branches if len(b.switches) == 1 and b.parent < 0):
+        there = columns.present[:, s]
+        counts = (
+            np.stack([np.bincount(leaves[there == k], minlength=len(core.paths)) for k in (False, True)]) + 0.5
+        )
+        has = counts[1] > counts[0]
+        if s not in parents and repeat(there, has[leaves]) and grafted(core, has, 0, "") is not None:
+            out[s] = np.log(counts / counts.sum(axis=0))
+    return out
 
 
 def says_more(present: Bool[np.ndarray, "n s"], leaves: Int[np.ndarray, " n"]) -> bool:

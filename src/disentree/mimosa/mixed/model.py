@@ -6,8 +6,8 @@ columns tell the leaves of that search apart by a likelihood of their own: the s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate
-from disentree.mimosa.mixed.branches import Branch, Names, choices, path_codes
+from disentree.mimosa.mixed.branches import Branch, Names, choices, grafted, path_codes
 from disentree.mimosa.mixed.constants import MIXED
 from disentree.mimosa.mixed.few_valued import places_among
 from disentree.mimosa.mixed.imputation import Imputation
@@ -50,6 +50,19 @@ class TableModel:
     counted: list[int] = field(default_factory=list)
     counts: list[Float[np.ndarray, " _"]] = field(default_factory=list)
     counted_evidence: list[Float[np.ndarray, "_ _"]] = field(default_factory=list)
+    # Things that no branch opens but the leaves of the core that have them, with the log of the share of rows
+    # without and with them in each leaf.
+    tied: list[int] = field(default_factory=list)
+    tied_evidence: list[Float[np.ndarray, "2 _"]] = field(default_factory=list)
+
+    def with_tied(self, tied: Mapping[int, Float[np.ndarray, "2 _"]]) -> TableModel:
+        """With things on the leaves that have them."""
+        core: Hierarchy | None = self.core
+        for s, evidence in tied.items():
+            assert core is not None  # `tied_switches` has made sure
+            core = grafted(core, evidence[1] > evidence[0], self.dimensions[s], self.names.groups[s])
+        assert core is not None
+        return replace(self, core=core, tied=list(tied), tied_evidence=list(tied.values()))
 
     def numbers(self, cells: Cells) -> Float[np.ndarray, "n k"]:
         """The numbers that were searched, without a gap."""
@@ -62,6 +75,9 @@ class TableModel:
             out += table[cells.categories[:, column]]
         for column, values, table in zip(self.counted, self.counts, self.counted_evidence, strict=True):
             out += table[places_among(values, cells.numbers[:, column])]
+        if self.tied:
+            there = self.presence.present(cells)[:, self.tied].astype(np.int64)
+            out += sum(table[rows] for table, rows in zip(self.tied_evidence, there.T, strict=True))
         return out
 
     def embed(self, cells: Cells, representation: Representation) -> Float[np.ndarray, "n D"]:
@@ -75,7 +91,7 @@ class TableModel:
         """The probability of each path. What exists says which paths are open to a row; numbers, in the embedding,
         and categories which of these it is on."""
         weights = candidate.posteriors(Z)
-        if self.evidence or self.counted_evidence:
+        if self.evidence or self.counted_evidence or self.tied:
             with np.errstate(divide="ignore"):
                 joint = np.log(weights) + self.log_evidence(cells)
             weights = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
@@ -98,6 +114,11 @@ class TableModel:
     def absent(self, hierarchy: Hierarchy) -> Bool[np.ndarray, "paths switches"]:
         """Which things do not exist on each path."""
         out = np.ones((len(hierarchy.paths), len(self.presence.switches)), bool)
+        leaf_of = {frozenset(path.choices): path.index for path in self.core.paths} if self.tied else {}
+        for s, evidence in zip(self.tied, self.tied_evidence, strict=True):
+            for path in hierarchy.paths:
+                own = frozenset(choice for choice in path.choices if choice[0] < self.core.n_variables)
+                out[path.index, s] = np.diff(evidence[:, leaf_of[own]])[0] <= 0
         if not self.branches:
             return out
         below = hierarchy.variables[self.core.n_variables + self.more :]

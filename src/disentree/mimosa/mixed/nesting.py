@@ -25,6 +25,8 @@ class Switch:
     choice: int = -1  # the same for things of which a row has one at most; -1 for one that goes with all others
     share: float = 1.0  # of rows where it exists
     explained: float = 0.0  # the part of its own bits that other columns explain
+    n_voters: int = 0  # of the columns, the first that say where it exists; 0 for all
+    least: int = 0  # of those, with a value where it exists; 0 for most
 
     @property
     def saved(self) -> float:

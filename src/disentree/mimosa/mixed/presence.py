@@ -19,7 +19,8 @@ from jaxtyping import Bool, Float, Int
 from sklearn.tree import DecisionTreeClassifier
 
 from disentree.mimosa.mixed.constants import MIXED
-from disentree.mimosa.mixed.nesting import Switch, choose_switches, rivals
+from disentree.mimosa.mixed.nesting import Switch, choose_switches, entropy, rivals
+from disentree.mimosa.mixed.sharing import repeat, share_switches
 from disentree.tables import Cells, Schema
 
 
@@ -32,12 +33,13 @@ class Presence:
     explained: Float[np.ndarray, " m"]  # the part of the bits of a column's empty cells that other columns explain
 
     def present(self, cells: Cells) -> Bool[np.ndarray, "n s"]:
-        """In which rows each thing exists: where most of its columns have a value of their own, and that which it
-        is a part of exists."""
+        """In which rows each thing exists: where enough of the columns that it was found by have a value of their
+        own, and that which it is a part of exists."""
         out = np.zeros((len(cells), len(self.switches)), bool)
         for s, switch in enumerate(self.switches):
-            votes = sum(_has(cells, j, sign) for j, sign in zip(switch.columns, switch.signs, strict=True))
-            out[:, s] = votes * 2 > len(switch.columns)
+            signs = list(zip(switch.columns, switch.signs, strict=True))[: switch.n_voters or None]
+            votes = sum(_has(cells, column, sign) for column, sign in signs)
+            out[:, s] = votes >= (switch.least or len(signs) // 2 + 1)
             if switch.parent >= 0:
                 out[:, s] &= out[:, switch.parent]
         return out
@@ -56,14 +58,14 @@ def find_presence(
 ) -> tuple[Presence, Bool[np.ndarray, "n s"]]:
     """Switches of a table, and in which rows the thing of each exists."""
     signs = _signs(cells, schema)
-    groups = _grouped(signs)
     n, m = len(cells), cells.empty.shape[1]
     explained = np.zeros(m)
     absent = np.zeros(m, bool)
     explain = _Explainer(cells, schema, rng)
     switches, actives = [], []
-    for group in groups:
-        active = np.mean([signs[i].active for i in group], axis=0) > 0.5
+    for shared in share_switches(np.stack([s.active for s in signs], axis=1)) if signs else []:
+        group = shared.columns
+        active = np.sum([signs[i].active for i in group], axis=0) >= shared.least
         columns = [signs[i].column for i in group]
         by_emptiness = [signs[i].column for i in group if np.isnan(signs[i].value)]
         part = 1.0 if len(group) > 1 else explain(active, columns)
@@ -80,7 +82,9 @@ def find_presence(
         witnesses = _witnesses(cells, schema, active, columns)
         columns += [j for j, _ in witnesses]
         values = [signs[i].value for i in group] + [value for _, value in witnesses]
-        switches.append(Switch(columns, values, share=float(active.mean()), explained=explain(active, columns)))
+        found_by = Switch(columns, values, n_voters=len(group), least=shared.least)
+        about = replace(found_by, share=float(active.mean()), explained=explain(active, columns))
+        switches.append(about)
         actives.append(active)
     found = Presence(choose_switches(switches, actives, MIXED.most_paths), absent, explained)
     present = found.present(cells)
@@ -105,48 +109,48 @@ class _Sign:
 
 
 def _signs(cells: Cells, schema: Schema) -> list[_Sign]:
-    """Empty cells, and numbers that are zero far more often than anything else."""
-    out, p = [], cells.numbers.shape[1]
+    """Empty cells, and zeros; zeros that end a range only if another column repeats them.
+    A table of numbers alone, without an empty cell, is an array: its zeros are numbers."""
+    out, ends, p = [], [], cells.numbers.shape[1]
+    if not cells.categories.shape[1] and not cells.empty.any():
+        return []
     for j, empty in enumerate(cells.empty.T):
         if j < p and schema.numeric[j].kind != "date":
             x = cells.numbers[:, j]
-            if is_zero_inflated(x[~empty]):
-                out.append(_Sign(j, 0.0, ~empty & (x != 0)))
+            if has_zeros(x[~empty]):
+                (out if zero_is_apart(x[~empty]) else ends).append(_Sign(j, 0.0, ~empty & (x != 0)))
                 continue
         if empty.any():
             out.append(_Sign(j, np.nan, ~empty))
-    return out
+    known = [s.active for s in out]
+    for j, values in enumerate(cells.categories.T):
+        for k in range(len(schema.categorical[j].levels)):
+            known += [values == k, values != k, (values != k) & (values >= 0)]
+    for sign in ends:
+        others = [*known, *(other.active for other in ends if other is not sign)]
+        if any(repeat(sign.active, other) for other in others):
+            out.append(sign)
+    return sorted(out, key=lambda sign: sign.column)
 
 
-def is_zero_inflated(x: Float[np.ndarray, " n"]) -> bool:
-    """Whether numbers are zero so often that zero is no number like others, but stands for nothing."""
+def has_zeros(x: Float[np.ndarray, " n"]) -> bool:
+    """Whether no number is below zero, and zero is commoner than any other, by more than an accident: it may stand
+    for nothing."""
     values, counts = np.unique(x, return_counts=True)
-    zero = values == 0
-    if not zero.any() or len(values) <= MIXED.few_values or not (values >= 0).all():
+    if len(values) <= MIXED.few_values or values[0] != 0:
         return False
-    return bool(counts[zero][0] >= MIXED.zero_inflated * counts[~zero].max())
+    zeros, next_most = int(counts[0]), int(counts[1:].max())
+    surprise = (zeros + next_most) * (1 - entropy(zeros / (zeros + next_most)))
+    return bool(zeros > next_most and surprise >= MIXED.accident_bits)
 
 
-def _grouped(signs: Sequence[_Sign]) -> list[list[int]]:
-    """Signs that say the same of nearly all rows, together."""
-    if not signs:
-        return []
-    A = np.stack([s.active for s in signs]).astype(np.float32)
-    n = A.shape[1]
-    both = A @ A.T
-    size = A.sum(axis=1)
-    either = size[:, None] + size[None] - both
-    neither = n - either
-    with np.errstate(invalid="ignore", divide="ignore"):
-        alike = np.minimum(both / either, neither / (n - both)) >= MIXED.same
-    groups: list[list[int]] = []
-    for i in np.argsort(-size, kind="stable"):
-        own = [g for g in groups if alike[i, g].all()]
-        if own:
-            own[0].append(int(i))
-        else:
-            groups.append([int(i)])
-    return groups
+def zero_is_apart(x: Float[np.ndarray, " n"]) -> bool:
+    """Whether other numbers thin out toward zero: whether a density that rises from zero in a straight line
+    describes those below their median in fewer bits than one that is the same everywhere. Otherwise zero ends
+    their range, as that of counts and of brightness."""
+    numbers = x[x > 0]
+    median = np.median(numbers)
+    return bool((1 + np.log2(numbers[numbers < median] / median)).sum() >= MIXED.accident_bits)
 
 
 def _witnesses(
@@ -162,14 +166,11 @@ def _witnesses(
             continue
         inactive = values[~active]
         there = inactive[~np.isnan(inactive)] if j < p else inactive[inactive >= 0]
-        if len(there) < MIXED.same * len(inactive):
+        if not len(there):
             continue
         found, counts = np.unique(there, return_counts=True)
         value = found[counts.argmax()]
-        other = values != value
-        both = (other & active).sum()
-        alike = both / (other | active).sum(), (~other & ~active).sum() / max((~other | ~active).sum(), 1)
-        if min(alike) >= MIXED.same:
+        if repeat(active, values != value):
             out.append((j, float(value)))
     return out
 
@@ -246,4 +247,4 @@ def _is_inside(some: Bool[np.ndarray, " n"], all_of: Bool[np.ndarray, " n"]) -> 
     exceptions = int((some & ~all_of).sum())
     surprise = -np.log2(share) * (n_some - exceptions)
     few = exceptions <= min(MIXED.inside * n_some * (1 - share), MIXED.exceptions * n_some)
-    return bool(few and surprise >= MIXED.implied_bits)
+    return bool(few and surprise >= MIXED.accident_bits)

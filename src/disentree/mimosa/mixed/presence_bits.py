@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from scipy.stats import norm
 
 from disentree.mimosa.coordinates.precision import column_precision
-from disentree.mimosa.mixed.presence import Presence, is_zero_inflated
+from disentree.mimosa.mixed.presence import Presence, has_zeros
 from disentree.tables import Cells, Codec, Column
 from disentree.tables.margins import forward, log_slope
 
@@ -32,7 +32,7 @@ def presence_bits(
             empty = np.isnan(values) if column < p else values < 0
             has = ~(empty | (values == sign))
             switched += _cost(has, present[:, s]) + _cost(has, ~present[:, s])
-            if column < p and sign == 0 and is_zero_inflated(values[~empty]):
+            if column < p and sign == 0 and has_zeros(values[~empty]):
                 alone += _zeros_cost(values, codec.schema.numeric[column])
             else:
                 alone += _cost(has, np.ones(n, bool))
