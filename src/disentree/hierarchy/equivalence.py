@@ -22,7 +22,7 @@ def canonical_form(group: Group, above: int) -> tuple:
 
 
 def plain_form(group: Group) -> tuple:
-    """The tree as it is but for its order: a node for each group, with a leaf for each of its continuous variables."""
+    """The tree as it is but for its order: a node for each group, a leaf for each continuous variable."""
     nodes = [[plain_form(option) for option in categorical.options] for categorical in group.categoricals]
     children = nodes[0] if len(nodes) == 1 else [(FACTOR, _sorted(n)) for n in nodes]
     return (GROUP, _sorted([(VARIABLE, ())] * len(group.continuous) + children))

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from disentree.hierarchy.codes import active_columns, as_codes, check_codes, draw_codes, path_indices, transferred
 from disentree.hierarchy.columns import Path, Variable, paths_of, variables_of
 from disentree.hierarchy.equivalence import canonical_form, merge_up, push_down, unroll
+from disentree.hierarchy.moving import Move, moved_up, pushed_down
 from disentree.hierarchy.parsing import parse, parse_json
 from disentree.hierarchy.tree import Categorical, Continuous, Group
 from disentree.hierarchy.writing import graph_of, html_page, text_lines, variables_to_list
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     import networkx
     from matplotlib.axes import Axes
 
-__all__ = ["Categorical", "Continuous", "Group", "Hierarchy", "Path", "Variable"]
+__all__ = ["Categorical", "Continuous", "Group", "Hierarchy", "Move", "Path", "Variable"]
 
 
 @dataclass(frozen=True)
@@ -103,10 +104,6 @@ class Hierarchy:
         ----------
         text : str
             What `to_json` writes, or any JSON of the form that `from_dict` takes.
-
-        Returns
-        -------
-        Hierarchy
         """
         return cls(parse_json(text))
 
@@ -117,10 +114,6 @@ class Hierarchy:
         ----------
         indent : int or None, default=2
             Spaces per level; None puts everything on one line.
-
-        Returns
-        -------
-        str
         """
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
@@ -134,10 +127,6 @@ class Hierarchy:
             Number of continuous variables.
         categories : sequence of int, default=()
             Number of options of each categorical.
-
-        Returns
-        -------
-        Hierarchy
 
         Examples
         --------
@@ -280,11 +269,7 @@ class Hierarchy:
         Returns
         -------
         ndarray of float, shape (n_rows, n_variables)
-
-        Raises
-        ------
-        ValueError
-            Names the first row and variable that break the rules.
+            An error names the first row and variable that break the rules.
         """
         codes = as_codes(codes, self.n_variables)
         check_codes(self.variables, codes)
@@ -300,9 +285,6 @@ class Hierarchy:
         random_state : int or numpy.random.Generator, default=0
             Seed or generator.
 
-        Returns
-        -------
-        ndarray of float, shape (n_samples, n_variables)
         """
         return draw_codes(self.variables, n_samples, np.random.default_rng(random_state))
 
@@ -337,11 +319,8 @@ class Hierarchy:
         """The structure that merging up, pushing down and reordering do not change.
 
         A group's label is the minimum dimension of the leaves below it, counted from the root; children are
-        sorted by the sorted labels below them and then by their own canonical form, so that ties between
-        children of different shape cannot depend on the order in which they were written. A group with more
-        than one categorical has a node labeled -1 for each of them, above the groups of its options: a choice of
-        its own, unlike a group, so that independent choices never look like nested ones. The result is nested
-        tuples ``(label, children)``.
+        sorted. A group with more than one categorical has a node labeled -1 for each of them, above the groups of
+        its options. The result is nested tuples ``(label, children)``.
 
         Examples
         --------
@@ -373,6 +352,34 @@ class Hierarchy:
         <Hierarchy: 1 continuous, 3 categorical, 6 paths>
         """
         return Hierarchy(unroll(self.root))
+
+    def move_up(self, same: Sequence[Sequence[int]]) -> Move:
+        """Variables that are the same on different branches as one, above these.
+
+        Parameters
+        ----------
+        same : list of list of int
+            For each new variable the columns that become it: every path below the lowest group above them has one.
+
+        Returns
+        -------
+        Move
+            The hierarchy `after`, and how `codes` get there and `back`.
+
+        Examples
+        --------
+        >>> h = Hierarchy.flat(1, (2,))
+        >>> down = h.push_down([0])
+        >>> [v.name for v in down.after.variables], down.after.move_up([[1, 2]]).after == h
+        (['c1', 'z1', 'z1'], True)
+        """
+        root, sources = moved_up(self, same)
+        return Move(self, Hierarchy(root), sources)
+
+    def push_down(self, columns: Sequence[int]) -> Move:
+        """Variables repeated in every option of the first categorical of their group: the reverse of `move_up`."""
+        root, sources = pushed_down(self, columns)
+        return Move(self, Hierarchy(root), sources)
 
     def transfer(self, codes: ArrayLike, other: Hierarchy) -> Float[np.ndarray, "n w"]:
         """Codes for an equivalent hierarchy (`merged_up`, `pushed_down`, `unrolled`).

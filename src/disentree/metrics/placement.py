@@ -1,9 +1,9 @@
 """Placement error: the tree edit distance between two hierarchies as they are.
 
 H-error compares canonical forms, which hide where a variable stands. Here every continuous variable is a node, so
-that one which is repeated on each branch, instead of standing once above them, is so many edits. The distance is that
-of Zhang (1996) for trees without order: of two branches that are turned into each other, what is below one is turned
-into what is below the other.
+that one which is repeated on each branch, instead of standing once above them, is so many edits. The distance is
+that of Zhang (1996) for trees without order: of two branches that are turned into each other, what is below one is
+turned into what is below the other.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def placement_error(true: Hierarchy, found: Hierarchy) -> int:
 
 
 def edit_distance(first: tuple, second: tuple) -> int:
-    """Edits with unit costs between trees given as nested tuples ``(label, children)``, whose order does not count."""
+    """Edits with unit costs between trees without order, given as nested tuples ``(label, children)``."""
 
     @cache
     def size(tree: tuple) -> int:
