@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -19,17 +19,13 @@ from disentree.hierarchy.equivalence import canonical_form, merge_up, push_down,
 from disentree.hierarchy.moving import Move, moved_up, pushed_down
 from disentree.hierarchy.parsing import parse, parse_json
 from disentree.hierarchy.tree import Categorical, Continuous, Group
-from disentree.hierarchy.writing import graph_of, html_page, text_lines, variables_to_list
-
-if TYPE_CHECKING:
-    import networkx
-    from matplotlib.axes import Axes
+from disentree.hierarchy.writing import Shown, variables_to_list
 
 __all__ = ["Categorical", "Continuous", "Group", "Hierarchy", "Move", "Path", "Variable"]
 
 
-@dataclass(frozen=True)
-class Hierarchy:
+@dataclass(frozen=True, repr=False)
+class Hierarchy(Shown):
     """A tree of groups of continuous and categorical variables. Immutable and hashable.
 
     Two hierarchies are equal when they have the same structure: the same kinds of variables in the same
@@ -104,6 +100,10 @@ class Hierarchy:
         ----------
         text : str
             What `to_json` writes, or any JSON of the form that `from_dict` takes.
+
+        Returns
+        -------
+        Hierarchy
         """
         return cls(parse_json(text))
 
@@ -114,6 +114,10 @@ class Hierarchy:
         ----------
         indent : int or None, default=2
             Spaces per level; None puts everything on one line.
+
+        Returns
+        -------
+        str
         """
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
@@ -128,6 +132,10 @@ class Hierarchy:
         categories : sequence of int, default=()
             Number of options of each categorical.
 
+        Returns
+        -------
+        Hierarchy
+
         Examples
         --------
         >>> Hierarchy.flat(2, (3,))
@@ -138,54 +146,6 @@ class Hierarchy:
         variables: list[dict[str, Any]] = [{"kind": "continuous"} for _ in range(n_continuous)]
         variables += [{"kind": "categorical", "options": [{"variables": []}] * k} for k in categories]
         return cls.from_dict({"variables": variables})
-
-    def to_networkx(self) -> networkx.DiGraph:
-        """The tree as a graph of group and variable nodes.
-
-        Edges go from a group to its variables and from a categorical to the groups that its options open.
-
-        Examples
-        --------
-        >>> Hierarchy.flat(1, (2,)).to_networkx().number_of_nodes()
-        5
-        """
-        return graph_of(self.root)
-
-    def draw(self, ax: Axes | None = None, **style: Any) -> Axes:
-        """Draw the tree: boxes for groups, circles for continuous and diamonds for categorical variables.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
-        **style
-            Further parameters of `disentree.plots.draw_hierarchy`.
-
-        Returns
-        -------
-        matplotlib Axes
-
-        Examples
-        --------
-        >>> ax = Hierarchy.flat(2).draw()
-        """
-        from disentree.hierarchy.drawing import draw_hierarchy
-
-        return draw_hierarchy(self, ax=ax, **style)
-
-    def __str__(self) -> str:
-        return "\n".join(text_lines(self.root)) or "∅"
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return html_page(self.root, {path.dimension for path in self.paths})
-
-    def __repr__(self) -> str:
-        kinds = [v.kind for v in self.variables]
-        return (
-            f"<Hierarchy: {kinds.count('continuous')} continuous, "
-            f"{kinds.count('categorical')} categorical, {self.root.n_paths} paths>"
-        )
 
     # ---------------------------------------------------------------- columns and paths
 
@@ -269,7 +229,11 @@ class Hierarchy:
         Returns
         -------
         ndarray of float, shape (n_rows, n_variables)
-            An error names the first row and variable that break the rules.
+
+        Raises
+        ------
+        ValueError
+            Names the first row and variable that break the rules.
         """
         codes = as_codes(codes, self.n_variables)
         check_codes(self.variables, codes)
@@ -285,6 +249,9 @@ class Hierarchy:
         random_state : int or numpy.random.Generator, default=0
             Seed or generator.
 
+        Returns
+        -------
+        ndarray of float, shape (n_samples, n_variables)
         """
         return draw_codes(self.variables, n_samples, np.random.default_rng(random_state))
 
@@ -319,8 +286,11 @@ class Hierarchy:
         """The structure that merging up, pushing down and reordering do not change.
 
         A group's label is the minimum dimension of the leaves below it, counted from the root; children are
-        sorted. A group with more than one categorical has a node labeled -1 for each of them, above the groups of
-        its options. The result is nested tuples ``(label, children)``.
+        sorted by the sorted labels below them and then by their own canonical form, so that ties between
+        children of different shape cannot depend on the order in which they were written. A group with more
+        than one categorical has a node labeled -1 for each of them, above the groups of its options: a choice of
+        its own, unlike a group, so that independent choices never look like nested ones. The result is nested
+        tuples ``(label, children)``.
 
         Examples
         --------
@@ -369,15 +339,26 @@ class Hierarchy:
         Examples
         --------
         >>> h = Hierarchy.flat(1, (2,))
-        >>> down = h.push_down([0])
-        >>> [v.name for v in down.after.variables], down.after.move_up([[1, 2]]).after == h
+        >>> down = h.push_down([0]).after
+        >>> [v.name for v in down.variables], down.move_up([[1, 2]]).after == h
         (['c1', 'z1', 'z1'], True)
         """
         root, sources = moved_up(self, same)
         return Move(self, Hierarchy(root), sources)
 
     def push_down(self, columns: Sequence[int]) -> Move:
-        """Variables repeated in every option of the first categorical of their group: the reverse of `move_up`."""
+        """Variables repeated in every option of the first categorical of their group.
+
+        Parameters
+        ----------
+        columns : list of int
+            Of continuous variables that have a categorical beside them.
+
+        Returns
+        -------
+        Move
+            The hierarchy `after`, and how `codes` get there and `back`.
+        """
         root, sources = pushed_down(self, columns)
         return Move(self, Hierarchy(root), sources)
 

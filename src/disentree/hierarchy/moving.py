@@ -41,11 +41,29 @@ class Move:
     sources: Sources
 
     def codes(self, codes: ArrayLike) -> Float[np.ndarray, "n w"]:
-        """Codes for `before` as codes for `after`."""
+        """Codes of the same rows after the move.
+
+        Parameters
+        ----------
+        codes : array-like of shape (n_rows, before.n_variables)
+
+        Returns
+        -------
+        ndarray of float, shape (n_rows, after.n_variables)
+        """
         return _carried(as_codes(codes, self.before.n_variables), self.after, self.sources)
 
     def back(self, codes: ArrayLike) -> Float[np.ndarray, "n v"]:
-        """Codes for `after` as codes for `before`."""
+        """Codes of the same rows before the move.
+
+        Parameters
+        ----------
+        codes : array-like of shape (n_rows, after.n_variables)
+
+        Returns
+        -------
+        ndarray of float, shape (n_rows, before.n_variables)
+        """
         origins: list[list[int]] = [[] for _ in self.before.variables]
         for column, sources in enumerate(self.sources):
             for source in sources:
