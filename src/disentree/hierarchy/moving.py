@@ -40,6 +40,19 @@ class Move:
     after: Hierarchy
     sources: Sources
 
+    def columns(self, columns: Sequence[int]) -> list[int]:
+        """Columns of `before` as the columns of `after` that have their values.
+
+        Parameters
+        ----------
+        columns : list of int
+
+        Returns
+        -------
+        list of int
+        """
+        return [i for column in columns for i, own in enumerate(self.sources) if column in own]
+
     def codes(self, codes: ArrayLike) -> Float[np.ndarray, "n w"]:
         """Codes of the same rows after the move.
 
