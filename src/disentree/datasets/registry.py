@@ -117,8 +117,8 @@ def load_dataset(name: str, n_samples: int | None = None, seed: int = 0, **optio
     ----------
     name : str
         ``chopsticks-depth{d}-{inter|slope|both|either}`` for any depth d, ``product-{k}`` and
-        ``product-{k}-curved`` for any number of switches k from 2, ``branches-{k}`` and ``branches-{k}-curved`` for any
-        number k, ``spaceshapes``, or another name that
+        ``product-{k}-curved`` for any number of switches k from 2, ``branches-{k}`` and
+        ``branches-{k}-curved`` for any number k, ``spaceshapes``, or another name that
         `list_datasets` has.
     n_samples : int or None, default=None
         None for 100,000 rows of a generated data set and for all rows of a real one, of which it is otherwise the

@@ -34,7 +34,6 @@ from disentree.tables import Codec
 from disentree.tables.frames import as_pandas
 from disentree.utils.dask import is_dask, over_blocks
 
-SETTINGS = ("n_neighbors", "representation", "max_landmarks", "placement")
 SAVED_APART = ("hierarchy", "plain_hierarchy", "components", "representation")  # of the fields of a fit
 
 
@@ -212,7 +211,8 @@ class MIMOSA(TransformerMixin, TreeEstimator):
 
     @property
     def _settings(self) -> Settings:
-        given = {name: getattr(self, name) for name in SETTINGS}
+        names = ("n_neighbors", "representation", "max_landmarks", "placement")
+        given = {name: getattr(self, name) for name in names}
         return Settings(**given, n_jobs=self._workers, verbose=bool(self.verbose))
 
     def predict(self, X: Any) -> Any:

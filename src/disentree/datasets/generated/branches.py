@@ -1,8 +1,8 @@
 """Random trees whose branches share some variables: what stands where is known.
 
-Every row has the shared variables, which do the same on all branches, and those of its branch, which do something of
-their own. In some trees two of three branches or more have a variable that does the same on both: it stands on each of
-them, since the others lack it.
+Every row has the shared variables, which do the same on all branches, and those of its branch, which do something
+of their own. In some trees two of three branches or more have a variable that does the same on both: it stands on
+each of them, since the others lack it.
 """
 
 from __future__ import annotations

@@ -115,9 +115,9 @@ def _agree(leaf: LeafFactors, j: int, direction: Float[np.ndarray, " r"], cosine
 
 
 def _shift(leaf: LeafFactors, reference: LeafFactors, column: Int[np.ndarray, " d"], theirs: list[int]) -> None:
-    """Count the shared factors from the same origin. A leaf that has all variables of the other one encloses it: the
-    difference between the centers, as far as the factors of this leaf can bridge it. Branches beside each other
-    lie anywhere: there the shared factors have the same mean."""
+    """Count the shared factors from the same origin. A leaf that has all variables of the other one encloses it:
+    the difference between the centers, as far as the factors of this leaf can bridge it. Branches beside each
+    other lie anywhere: there the shared factors have the same mean."""
     step = np.zeros(leaf.mixing.shape[1])
     if set(theirs) <= set(column.tolist()):
         step = np.linalg.lstsq(leaf.mixing, leaf.center - reference.center, rcond=None)[0]

@@ -50,8 +50,8 @@ def aligned(maps: LinearMaps, matches: Sequence[Sequence[int]]) -> LinearMaps:
     A match is the column of a variable of a leaf that encloses others, then columns of variables of those.
     Reconstructions do not change. The first variable keeps its codes. If it begins in the leaf that encloses the
     others, it is turned to run along the second variable, and other variables of that leaf make up for it; then
-    all others take its zero, sign and unit. On leaves that lie apart they take its sign: zero and unit are those of
-    their rows.
+    all others take its zero, sign and unit. On leaves that lie apart they take its sign: zero and unit are those
+    of their rows.
     """
     for reference, *others in matches:
         for i, column in enumerate(others):

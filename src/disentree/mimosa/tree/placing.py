@@ -1,8 +1,8 @@
 """Where variables stand: what does the same on all branches of a choice stands once, above it.
 
 A variable of a leaf is a direction, known with errors: across the leaf those of the noise, within it those of
-independent components. Two variables do the same if one direction describes both in fewer bits than two do, that is,
-if their difference is likelier to be an error than the difference of two directions of any variables. Sign and unit
+independent components. Two variables do the same if one direction describes both in fewer bits than two do: if
+their difference is likelier to be an error than the difference of two directions of any variables. Sign and unit
 do not count. Variables that no rows tell from any mixture of them (Gaussian ones) may be turned, each once.
 """
 
@@ -45,8 +45,8 @@ class Frame:
         return out
 
     def _turn(self, i: int, j: int) -> float:
-        """The variance of the angle between two independent components (of FastICA with a cube, symmetric), at most
-        that of any turn."""
+        """The variance of the angle between two independent components (of symmetric FastICA with a cube), at
+        most that of any turn."""
         if j in self.fixed:
             return 1 / self.n_rows
         fourth, sixth = self.moments[[i, j]].T
