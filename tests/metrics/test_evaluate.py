@@ -23,6 +23,7 @@ def test_same_numbers_as_the_single_functions(result, sticks):
         "r4c": m.r4c_score(*arguments),
         "r4": m.r4_score(*arguments),
         "h_error": m.h_error(sticks.hierarchy, down),
+        "placement_error": m.placement_error(sticks.hierarchy, down),
         "purity": m.purity_score(*paths),
         "coverage": m.coverage_score(paths[1]),
         "mig": m.mig_score(*arguments),

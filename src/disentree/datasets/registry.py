@@ -14,6 +14,7 @@ import numpy as np
 
 from disentree.datasets.base import Dataset
 from disentree.datasets.generated import clusters, curved, humid_air, robot_arm, triangle
+from disentree.datasets.generated.branches import Branches
 from disentree.datasets.generated.chopsticks import VARIANTS, Chopsticks
 from disentree.datasets.generated.product import Product
 from disentree.datasets.generated.recipe import Recipe
@@ -22,6 +23,7 @@ from disentree.hierarchy import Hierarchy
 
 _CHOPSTICKS = re.compile(r"chopsticks-depth(\d+)-(\w+)")
 _PRODUCT = re.compile(r"product-(\d+)(-curved)?")
+_BRANCHES = re.compile(r"branches-(\d+)(-curved)?")
 _ABOUT = {
     "inter": "sticks with an intercept",
     "slope": "sticks with a slope",
@@ -115,7 +117,8 @@ def load_dataset(name: str, n_samples: int | None = None, seed: int = 0, **optio
     ----------
     name : str
         ``chopsticks-depth{d}-{inter|slope|both|either}`` for any depth d, ``product-{k}`` and
-        ``product-{k}-curved`` for any number of switches k from 2, ``spaceshapes``, or another name that
+        ``product-{k}-curved`` for any number of switches k from 2, ``branches-{k}`` and
+        ``branches-{k}-curved`` for any number k, ``spaceshapes``, or another name that
         `list_datasets` has.
     n_samples : int or None, default=None
         None for 100,000 rows of a generated data set and for all rows of a real one, of which it is otherwise the
@@ -207,6 +210,9 @@ def _recipe(name: str, options: dict[str, Any]) -> tuple[DatasetInfo, Recipe]:
         defaults = {f.name: f.default for f in fields(Product) if f.name not in ("k", "curved")}
         own = _check_options(name, options, defaults)
         recipe = Product(int(product[1]), bool(product[2]), **own).recipe
+    elif branches := _BRANCHES.fullmatch(name):
+        defaults, recipe = {}, Branches(int(branches[1]), bool(branches[2])).recipe
+        _check_options(name, options, defaults)
     elif name in _RECIPES:
         defaults, recipe = {}, _RECIPES[name]
         _check_options(name, options, defaults)

@@ -9,6 +9,6 @@ values as option index, NaN where a variable is not active. Columns follow `Hier
 a leaf of the tree, that is, one choice for every categorical that is active: an index into `Hierarchy.paths`.
 """
 
-from disentree.hierarchy.hierarchy import Categorical, Continuous, Group, Hierarchy, Path, Variable
+from disentree.hierarchy.hierarchy import Categorical, Continuous, Group, Hierarchy, Move, Path, Variable
 
-__all__ = ["Categorical", "Continuous", "Group", "Hierarchy", "Path", "Variable"]
+__all__ = ["Categorical", "Continuous", "Group", "Hierarchy", "Move", "Path", "Variable"]

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from disentree.hierarchy.tree import Categorical, Continuous, Group
 
-FACTOR = -1  # label of a categorical beside others in canonical form; no group has it
+FACTOR = -1  # label of a categorical beside others in both forms; no group has it
+GROUP, VARIABLE = 0, 1  # labels of the plain form
 
 
 def canonical_form(group: Group, above: int) -> tuple:
@@ -18,6 +19,13 @@ def canonical_form(group: Group, above: int) -> tuple:
         nodes.append([canonical_form(option, label - least) for option in categorical.options])
     children = nodes[0] if len(nodes) == 1 else [(FACTOR, _sorted(n)) for n in nodes]
     return (label, _sorted(children))
+
+
+def plain_form(group: Group) -> tuple:
+    """The tree as it is but for its order: a node for each group, a leaf for each continuous variable."""
+    nodes = [[plain_form(option) for option in categorical.options] for categorical in group.categoricals]
+    children = nodes[0] if len(nodes) == 1 else [(FACTOR, _sorted(n)) for n in nodes]
+    return (GROUP, _sorted([(VARIABLE, ())] * len(group.continuous) + children))
 
 
 def _sorted(children: list[tuple]) -> tuple:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -16,19 +16,16 @@ from numpy.typing import ArrayLike
 from disentree.hierarchy.codes import active_columns, as_codes, check_codes, draw_codes, path_indices, transferred
 from disentree.hierarchy.columns import Path, Variable, paths_of, variables_of
 from disentree.hierarchy.equivalence import canonical_form, merge_up, push_down, unroll
+from disentree.hierarchy.moving import Move, moved_up, pushed_down
 from disentree.hierarchy.parsing import parse, parse_json
 from disentree.hierarchy.tree import Categorical, Continuous, Group
-from disentree.hierarchy.writing import graph_of, html_page, text_lines, variables_to_list
+from disentree.hierarchy.writing import Shown, variables_to_list
 
-if TYPE_CHECKING:
-    import networkx
-    from matplotlib.axes import Axes
-
-__all__ = ["Categorical", "Continuous", "Group", "Hierarchy", "Path", "Variable"]
+__all__ = ["Categorical", "Continuous", "Group", "Hierarchy", "Move", "Path", "Variable"]
 
 
-@dataclass(frozen=True)
-class Hierarchy:
+@dataclass(frozen=True, repr=False)
+class Hierarchy(Shown):
     """A tree of groups of continuous and categorical variables. Immutable and hashable.
 
     Two hierarchies are equal when they have the same structure: the same kinds of variables in the same
@@ -149,54 +146,6 @@ class Hierarchy:
         variables: list[dict[str, Any]] = [{"kind": "continuous"} for _ in range(n_continuous)]
         variables += [{"kind": "categorical", "options": [{"variables": []}] * k} for k in categories]
         return cls.from_dict({"variables": variables})
-
-    def to_networkx(self) -> networkx.DiGraph:
-        """The tree as a graph of group and variable nodes.
-
-        Edges go from a group to its variables and from a categorical to the groups that its options open.
-
-        Examples
-        --------
-        >>> Hierarchy.flat(1, (2,)).to_networkx().number_of_nodes()
-        5
-        """
-        return graph_of(self.root)
-
-    def draw(self, ax: Axes | None = None, **style: Any) -> Axes:
-        """Draw the tree: boxes for groups, circles for continuous and diamonds for categorical variables.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
-        **style
-            Further parameters of `disentree.plots.draw_hierarchy`.
-
-        Returns
-        -------
-        matplotlib Axes
-
-        Examples
-        --------
-        >>> ax = Hierarchy.flat(2).draw()
-        """
-        from disentree.hierarchy.drawing import draw_hierarchy
-
-        return draw_hierarchy(self, ax=ax, **style)
-
-    def __str__(self) -> str:
-        return "\n".join(text_lines(self.root)) or "∅"
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return html_page(self.root, {path.dimension for path in self.paths})
-
-    def __repr__(self) -> str:
-        kinds = [v.kind for v in self.variables]
-        return (
-            f"<Hierarchy: {kinds.count('continuous')} continuous, "
-            f"{kinds.count('categorical')} categorical, {self.root.n_paths} paths>"
-        )
 
     # ---------------------------------------------------------------- columns and paths
 
@@ -373,6 +322,45 @@ class Hierarchy:
         <Hierarchy: 1 continuous, 3 categorical, 6 paths>
         """
         return Hierarchy(unroll(self.root))
+
+    def move_up(self, same: Sequence[Sequence[int]]) -> Move:
+        """Variables that are the same on different branches as one, above these.
+
+        Parameters
+        ----------
+        same : list of list of int
+            For each new variable the columns that become it: every path below the lowest group above them has one.
+
+        Returns
+        -------
+        Move
+            The hierarchy `after`, and how `codes` get there and `back`.
+
+        Examples
+        --------
+        >>> h = Hierarchy.flat(1, (2,))
+        >>> down = h.push_down([0]).after
+        >>> [v.name for v in down.variables], down.move_up([[1, 2]]).after == h
+        (['c1', 'z1', 'z1'], True)
+        """
+        root, sources = moved_up(self, same)
+        return Move(self, Hierarchy(root), sources)
+
+    def push_down(self, columns: Sequence[int]) -> Move:
+        """Variables repeated in every option of the first categorical of their group.
+
+        Parameters
+        ----------
+        columns : list of int
+            Of continuous variables that have a categorical beside them.
+
+        Returns
+        -------
+        Move
+            The hierarchy `after`, and how `codes` get there and `back`.
+        """
+        root, sources = pushed_down(self, columns)
+        return Move(self, Hierarchy(root), sources)
 
     def transfer(self, codes: ArrayLike, other: Hierarchy) -> Float[np.ndarray, "n w"]:
         """Codes for an equivalent hierarchy (`merged_up`, `pushed_down`, `unrolled`).

@@ -11,8 +11,68 @@ from disentree.hierarchy.tree import Categorical, Continuous, Group
 
 if TYPE_CHECKING:
     import networkx
+    from matplotlib.axes import Axes
 
 MOST_LISTED = 20  # continuous variables of a group that have a line each in its text form
+
+
+class Shown:
+    """How a hierarchy looks: as text, in a notebook, drawn, as a graph."""
+
+    root: Group
+    variables: Any  # tuples that are made when they are first asked for
+    paths: Any
+
+    def to_networkx(self) -> networkx.DiGraph:
+        """The tree as a graph of group and variable nodes.
+
+        Edges go from a group to its variables and from a categorical to the groups that its options open.
+
+        Examples
+        --------
+        >>> from disentree import Hierarchy
+        >>> Hierarchy.flat(1, (2,)).to_networkx().number_of_nodes()
+        5
+        """
+        return graph_of(self.root)
+
+    def draw(self, ax: Axes | None = None, **style: Any) -> Axes:
+        """Draw the tree: boxes for groups, circles for continuous and diamonds for categorical variables.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **style
+            Further parameters of `disentree.plots.draw_hierarchy`.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Examples
+        --------
+        >>> from disentree import Hierarchy
+        >>> ax = Hierarchy.flat(2).draw()
+        """
+        from disentree.hierarchy.drawing import draw_hierarchy
+
+        own: Any = self
+        return draw_hierarchy(own, ax=ax, **style)
+
+    def __str__(self) -> str:
+        return "\n".join(text_lines(self.root)) or "∅"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return html_page(self.root, {path.dimension for path in self.paths})
+
+    def __repr__(self) -> str:
+        kinds = [v.kind for v in self.variables]
+        return (
+            f"<Hierarchy: {kinds.count('continuous')} continuous, "
+            f"{kinds.count('categorical')} categorical, {self.root.n_paths} paths>"
+        )
 
 
 def variables_to_list(group: Group) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from disentree.metrics.factor_scores import FactorScore, FactorScores, Match
 from disentree.metrics.factor_vae import factor_vae_score
 from disentree.metrics.h_error import h_error
 from disentree.metrics.mig import mig_score
+from disentree.metrics.placement import placement_error
 from disentree.metrics.purity import coverage_score, purity_score
 from disentree.metrics.r4 import r4_score, r4c_score
 from disentree.metrics.sap import sap_score
@@ -34,6 +35,7 @@ __all__ = [
     "h_error",
     "matching_accuracy",
     "mig_score",
+    "placement_error",
     "purity_score",
     "r4_score",
     "r4c_score",

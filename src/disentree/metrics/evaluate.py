@@ -15,12 +15,13 @@ from disentree.metrics.h_error import h_error
 from disentree.metrics.inputs import check_choice, pair_up
 from disentree.metrics.mig import information_gap
 from disentree.metrics.pairs import Estimator, PairScorer, estimator_name
+from disentree.metrics.placement import placement_error
 from disentree.metrics.purity import coverage_score, purity_score
 from disentree.metrics.r4 import conditional_scores, marginal_scores
 from disentree.metrics.sap import predictability_gap
 from disentree.metrics.shared_docs import documented
 
-METRICS = ("r4c", "r4", "h_error", "purity", "coverage", "mig", "sap", "factor_vae", "dci")
+METRICS = ("r4c", "r4", "h_error", "placement_error", "purity", "coverage", "mig", "sap", "factor_vae", "dci")
 
 
 @documented
@@ -89,6 +90,7 @@ def evaluate(
         "r4c": lambda: right_representation("r4c"),
         "r4": lambda: right_representation("r4"),
         "h_error": lambda: h_error(v_hierarchy, z_hierarchy),
+        "placement_error": lambda: placement_error(v_hierarchy, z_hierarchy),
         "purity": lambda: purity_score(v_hierarchy.path_of(V), z_hierarchy.path_of(Z)),
         "coverage": lambda: coverage_score(z_hierarchy.path_of(Z)),
         "mig": lambda: information_gap(pairing),

@@ -43,10 +43,15 @@ def h_error(h1: Hierarchy, h2: Hierarchy) -> int:
     >>> h_error(h, Hierarchy.flat(1))
     2
     """
-    for name, hierarchy in (("h1", h1), ("h2", h2)):
+    check_hierarchies(h1=h1, h2=h2)
+    return tree_edit_distance(h1.canonical(), h2.canonical())
+
+
+def check_hierarchies(**hierarchies: Any) -> None:
+    """Arguments, by their names, that must be hierarchies."""
+    for name, hierarchy in hierarchies.items():
         if not isinstance(hierarchy, Hierarchy):
             raise ValueError(f"{name} must be a Hierarchy, got {type(hierarchy).__name__}")
-    return tree_edit_distance(h1.canonical(), h2.canonical())
 
 
 def tree_edit_distance(first: tuple, second: tuple) -> int:

@@ -55,6 +55,8 @@ class MIMOSA(TransformerMixin, TreeEstimator):
     max_landmarks : int or None, default=None
         With more rows than this the structure is found on a random subset and the other rows are assigned to it.
         None: 20,000 of a table and 200,000 of the latent of an autoencoder.
+    placement : {"auto", "down"}, default="auto"
+        A variable that does the same on all branches of a choice stands above them ("auto") or on each ("down").
     random_state : int or None, default=0
         Seed; None for a different result every time.
     n_jobs : int or None, default=None
@@ -72,8 +74,8 @@ class MIMOSA(TransformerMixin, TreeEstimator):
     components_ : list of Component
         One for each path.
     matches_ : list of list of int
-        Columns of `hierarchy_.variables` that are the same variable on different branches: one of a leaf that
-        encloses others, then those of leaves that the tree does not put above it.
+        Columns of `hierarchy_.variables` that are the same variable on different branches, not on all of a choice:
+        one of a leaf that encloses others, then those of leaves that the tree does not put above it; or any.
     candidates_ : list of dict
         What was proposed, the chosen one first and then by bits: finder, components (their number), dimensions,
         bits (held-out, per row, of the same rows and columns for all), seconds, and why_not: why one of fewer bits
@@ -122,6 +124,7 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         n_neighbors: int = 40,
         representation: str = "auto",
         max_landmarks: int | None = None,
+        placement: str = "auto",
         random_state: int | None = 0,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -129,6 +132,7 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         self.n_neighbors = n_neighbors
         self.representation = representation
         self.max_landmarks = max_landmarks
+        self.placement = placement
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -206,7 +210,8 @@ class MIMOSA(TransformerMixin, TreeEstimator):
 
     @property
     def _settings(self) -> Settings:
-        given = {name: getattr(self, name) for name in ("n_neighbors", "representation", "max_landmarks")}
+        names = ("n_neighbors", "representation", "max_landmarks", "placement")
+        given = {name: getattr(self, name) for name in names}
         return Settings(**given, n_jobs=self._workers, verbose=bool(self.verbose))
 
     def predict(self, X: Any) -> Any:
@@ -327,7 +332,7 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         X : as for `fit`, default=None
             The rows that the model was fitted to, if it was loaded from a folder.
         fraction : float or None, default=None
-            The part of the rows that each resample has.
+            Of the rows in each resample.
         checkpoint : path or None, default=None
             A file to which every finished resample is written; with it, a call that was stopped goes on.
 
@@ -361,12 +366,7 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         return self.stability_
 
     def summary(self) -> str:
-        """The tree with sizes and dimensions, how it was found, and what it saves, as text.
-
-        Returns
-        -------
-        str
-        """
+        """The tree with sizes and dimensions, how it was found, and what it saves, as text."""
         tree = super().summary()
         if self.table_ is not None:
             described = table_summary(self.table_, self.hierarchy_, self.labels_, self.stability_)
@@ -386,6 +386,7 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         check_common_settings(self)
         check_whole(self, "n_neighbors", 2)
         check_one_of(self, "representation", REPRESENTATIONS)
+        check_one_of(self, "placement", ("auto", "down"))
         if self.max_landmarks is not None:
             check_whole(self, "max_landmarks", 2)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,10 @@ from disentree.mimosa.mixed.fit import fit_table
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.search.steps import Steps
 from disentree.mimosa.search.structure import Settings, find_structure
-from disentree.mimosa.tree.codes import find_matches
+from disentree.mimosa.tree.codes import find_matches, find_same
 from disentree.mimosa.tree.component import Component, components_of
 from disentree.mimosa.tree.lost_enclosures import lost_enclosures
+from disentree.mimosa.tree.placing import moved
 from disentree.tables import Codec
 
 
@@ -76,10 +77,23 @@ def fit(
     with step("assignment"):
         labels = posteriors.argmax(axis=1)
         core_labels = np.where(posteriors.max(axis=1) >= FIT.core, labels, -1)
+    partly: list[list[int]] = []
+    if settings.placement != "down":
+        with step("placement"):
+            core = hierarchy if table is None else table.core
+            leaves = labels if table is None else candidate.posteriors(found.embedding).argmax(axis=1)
+            same, partly = find_same(core, found.embedding, leaves)
+            if same:
+                place = moved(hierarchy, same)
+                hierarchy, partly = place.after, [place.columns(columns) for columns in partly]
+                table = None if table is None else replace(table, core=moved(table.core, same).after)
+    with step("assignment"):
         dimensions = [path.dimension for path in hierarchy.paths]
         components = components_of(found.embedding, labels, core_labels, dimensions, tree.parents, tree.enclosed)
         lost = lost_enclosures(hierarchy, tree.enclosed)
         matches = find_matches(hierarchy, lost, found.embedding if features is None else features, labels)
+        known = {column for columns in matches for column in columns}
+        matches += [columns for columns in partly if not known.intersection(columns)]
     named = hierarchy
     if frame is not None:
         with step("names"):

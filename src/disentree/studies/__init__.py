@@ -31,6 +31,7 @@ _ROOMS = {
     "qualitative": "cofhae",
     "structure": "mimosa",
     "products": "mimosa",
+    "placement": "mimosa",
     "images": "cofhae",
     "image-baselines": "cofhae",
     "mimosa-defaults": "mimosa",

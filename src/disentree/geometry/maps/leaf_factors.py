@@ -112,9 +112,12 @@ def _agree(leaf: LeafFactors, j: int, direction: Float[np.ndarray, " r"], cosine
 
 
 def _shift(leaf: LeafFactors, reference: LeafFactors, column: Int[np.ndarray, " d"], theirs: list[int]) -> None:
-    """Count the shared factors from the same origin: the difference between the centers, as far as the
-    factors of this leaf can bridge it."""
-    step = np.linalg.lstsq(leaf.mixing, leaf.center - reference.center, rcond=None)[0]
+    """Count the shared factors from the same origin. A leaf that has all variables of the other one encloses it:
+    the difference between the centers, as far as the factors of this leaf can bridge it. Branches beside each
+    other lie anywhere: there the shared factors have the same mean."""
+    step = np.zeros(leaf.mixing.shape[1])
+    if set(theirs) <= set(column.tolist()):
+        step = np.linalg.lstsq(leaf.mixing, leaf.center - reference.center, rcond=None)[0]
     for j in np.flatnonzero(column >= 0):
         leaf.origin[j] = step[j] + reference.origin[theirs.index(int(column[j]))]
         leaf.factors[:, j] += leaf.origin[j]

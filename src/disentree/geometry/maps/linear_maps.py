@@ -227,10 +227,7 @@ def _free_maps(
     rng: np.random.Generator,
 ) -> tuple[Float[np.ndarray, "paths r"], Float[np.ndarray, "paths continuous r"]]:
     """Where the variables of each path are 0, and their directions: independent components of its span."""
-    leaves = {
-        path: _factors(Y, cloud, hierarchy.paths[path].dimension, others_covariance(clouds, path), rng)
-        for path, cloud in clouds.items()
-    }
+    leaves = factors_of(Y, hierarchy, clouds, rng)
     columns = assign_columns(hierarchy, leaves)
     means = np.zeros((len(hierarchy.paths), Y.shape[1]))
     directions = np.zeros((*items.continuous.shape, Y.shape[1]))
@@ -238,6 +235,16 @@ def _free_maps(
         means[path] = leaf.center - leaf.mixing @ leaf.origin
         directions[path, np.searchsorted(items.columns, columns[path])] = leaf.mixing.T
     return means, directions
+
+
+def factors_of(
+    Y: Float[np.ndarray, "n r"], hierarchy: Hierarchy, clouds: Mapping[int, Cloud], rng: np.random.Generator
+) -> dict[int, LeafFactors]:
+    """The span of each leaf and the independent directions in it."""
+    return {
+        path: _factors(Y, cloud, hierarchy.paths[path].dimension, others_covariance(clouds, path), rng)
+        for path, cloud in clouds.items()
+    }
 
 
 def _factors(

@@ -27,6 +27,7 @@ class Course:
     slopes: Float[np.ndarray, " d"]
     start: Float[np.ndarray, " d"]  # their values where the variables of the enclosed leaf are 0
     missed: float  # the part of its extent that is not within the span of the enclosing leaf
+    apart: float  # how far from that span the enclosed leaf lies, by the extent of the variable
 
 
 def course(maps: LinearMaps, outer: int, inner: int, column: int) -> Course:
@@ -38,7 +39,9 @@ def course(maps: LinearMaps, outer: int, inner: int, column: int) -> Course:
     slopes = direction @ inverse
     extent = max(float(np.linalg.norm(direction)), 1e-300)
     missed = float(np.linalg.norm(direction - slopes @ own)) / extent
-    return Course(slopes, (maps.means[inner] - maps.means[outer]) @ inverse, missed)
+    gap = maps.means[inner] - maps.means[outer]
+    start = gap @ inverse
+    return Course(slopes, start, missed, float(np.linalg.norm(gap - start @ own)) / extent)
 
 
 def aligned(maps: LinearMaps, matches: Sequence[Sequence[int]]) -> LinearMaps:
@@ -47,12 +50,18 @@ def aligned(maps: LinearMaps, matches: Sequence[Sequence[int]]) -> LinearMaps:
     A match is the column of a variable of a leaf that encloses others, then columns of variables of those.
     Reconstructions do not change. The first variable keeps its codes. If it begins in the leaf that encloses the
     others, it is turned to run along the second variable, and other variables of that leaf make up for it; then
-    all others take its zero, sign and unit.
+    all others take its zero, sign and unit. On leaves that lie apart they take its sign: zero and unit are those
+    of their rows.
     """
     for reference, *others in matches:
         for i, column in enumerate(others):
             outer, inner = enclosing_path(maps, reference, column), first_path(maps, column)
             if outer is None or inner is None:
+                continue
+            found = course(maps, outer, inner, column)
+            if found.apart > 1:
+                at = _place(maps, outer, reference)
+                maps = _rescaled(maps, column, -1.0 if found.slopes[at] < 0 else 1.0, 0.0)
                 continue
             if i == 0 and outer == first_path(maps, reference):
                 maps = turned(maps, outer, inner, reference, column)

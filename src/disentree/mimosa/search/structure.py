@@ -25,6 +25,7 @@ class Settings:
     n_neighbors: int = 40
     representation: str = "auto"
     max_landmarks: int | None = None
+    placement: str = "auto"
     n_jobs: int = -1
     verbose: bool = False
     rigor: float = 1.0  # how many times the usual doubt a saving must exceed

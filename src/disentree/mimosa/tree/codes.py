@@ -15,6 +15,7 @@ from disentree.geometry.maps.linear_maps import fit_linear_maps
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.tree.constants import TREE
 from disentree.mimosa.tree.matching import match_variables
+from disentree.mimosa.tree.placing import same_variables
 
 # From rows and their paths to codes.
 Encode = Callable[[Float[np.ndarray, "n D"], Int[np.ndarray, " n"]], Float[np.ndarray, "n v"]]
@@ -48,6 +49,16 @@ def find_matches(
     rows, rng = _some_rows(labels)
     maps, _ = fit_linear_maps(Z[rows], hierarchy, labels[rows], rng)
     return match_variables(maps, lost, Z[rows], labels[rows])
+
+
+def find_same(
+    hierarchy: Hierarchy, Z: Float[np.ndarray, "n D"], labels: Int[np.ndarray, " n"]
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Variables that do the same on all branches of a choice, and those that do on some of them."""
+    if choose_map(hierarchy, Z.shape[1]) == "additive":
+        return [], []
+    rows, rng = _some_rows(labels)
+    return same_variables(hierarchy, Z[rows], labels[rows], rng)
 
 
 def _some_rows(labels: Int[np.ndarray, " n"]) -> tuple[Int[np.ndarray, " m"], np.random.Generator]:

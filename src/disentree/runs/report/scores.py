@@ -8,6 +8,7 @@ SCORES = {  # name in metrics.json: (title, what it is, number of decimals)
     "r4c": ("R4c", "correspondence of learned to true variables, 1 is best", 3),
     "r4": ("R4", "the same, without regard to where variables are active", 3),
     "h_error": ("H-error", "edits from the learned to the true tree, 0 is best", 0),
+    "placement_error": ("placement error", "the same where variables may not be moved up or down", 0),
     "class_agreement": ("agreement with the classes", "adjusted mutual information, training rows", 3),
     "class_nmi": ("NMI", "normalized mutual information of leaves and classes, training rows", 3),
     "class_accuracy": ("accuracy", "training rows on the leaf of their class, one leaf for each class", 3),

@@ -18,6 +18,7 @@ from disentree.metrics import (
     evaluate,
     h_error,
     matching_accuracy,
+    placement_error,
     purity_score,
 )
 from disentree.runs.run import Run
@@ -27,7 +28,7 @@ from disentree.runs.steps.options import StageOptions
 
 log = logging.getLogger(__name__)
 
-FROM_TRUTH = ("r4c", "r4", "h_error", "purity")
+FROM_TRUTH = ("r4c", "r4", "purity")
 SHOWN_PER_PATH = 12  # rows kept for the figures
 SHOWN_PATHS = 24  # the largest: flat models with many categoricals have one for every combination
 
@@ -86,7 +87,11 @@ def score_against_truth(
     seed: int,
     n_jobs: int | None = -1,
 ) -> None:
-    result["scores"]["h_error"] = h_error(v_hierarchy, z_hierarchy)
+    trees = {
+        "h_error": h_error(v_hierarchy, z_hierarchy),
+        "placement_error": placement_error(v_hierarchy, z_hierarchy),
+    }
+    result["scores"] |= trees
     try:
         found = evaluate(V, Z, v_hierarchy, z_hierarchy, metrics=FROM_TRUTH, random_state=seed, n_jobs=n_jobs)
     except ValueError as error:  # few rows: a true variable may not be active in any of those held out
@@ -96,7 +101,7 @@ def score_against_truth(
     result["scores"] = {
         "r4c": scores["r4c"],
         "r4": scores["r4"],
-        "h_error": scores["h_error"],
+        **trees,
         "purity_held_out": scores["purity"],
     }
     result |= {name: found[name] for name in ("factors", "r4_factors", "estimator", "settings")}

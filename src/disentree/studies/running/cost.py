@@ -20,7 +20,7 @@ def estimate(task: Task) -> float:
     """Seconds for a run on one core."""
     config = task.config
     if task.method is not None:
-        each = 1e-3 if task.method == "mimosa" else 2e-4
+        each = 1e-3 if task.method.startswith("mimosa") else 2e-4
         return START + each * (config.n_samples or 1000)
     seconds = START + (4e-4 if config.source == "spaceshapes" else 2e-5) * (config.n_samples or 0)
     if task.structure_from is None:

@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from disentree.datasets import load_dataset
 from disentree.hierarchy import Hierarchy
-from disentree.metrics import h_error, purity_score
+from disentree.metrics import evaluate, h_error, purity_score
 from disentree.mimosa import MIMOSA
 from disentree.studies.running.constants import changed_constants
 from disentree.studies.running.rivals import cluster
@@ -26,12 +26,15 @@ def label_rows(task: Task) -> tuple[dict[str, Any], float]:
     assert task.method is not None
     assert true is not None
     start = time.process_time()
-    if task.method == "mimosa":
+    if task.method.startswith("mimosa"):
+        placement = "down" if task.method == "mimosa-down" else "auto"
         with changed_constants(task.constants):
-            m = MIMOSA(random_state=config.seed, n_jobs=1).fit(X)
+            m = MIMOSA(random_state=config.seed, n_jobs=1, placement=placement).fit(X)
             values, labels = _by_mimosa(m, ds.hierarchy), m.labels_
             if "explanation" in task.extras:
                 values["explanation"] = zlib.crc32(str(m.explain()).encode())
+            if "placement" in task.extras and ds.hierarchy is not None and ds.codes is not None:
+                values |= _placement(m, X, ds.codes, ds.hierarchy)
     else:
         labels = cluster(task.method, X, int(true.max()) + 1, config.seed)
         if labels is None:
@@ -53,6 +56,16 @@ def agreement(true: np.ndarray, labels: np.ndarray) -> dict[str, float]:
         "ari": round(float(adjusted_rand_score(true, labels)), 4),
         "purity": round(float(purity_score(true, labels - labels.min())), 4),
     }
+
+
+def _placement(m: MIMOSA, X: Any, codes: np.ndarray, hierarchy: Hierarchy) -> dict[str, Any]:
+    """Where variables stand beside where they should, and what that does to scores of the codes."""
+    Z = m.transform(X)
+    scores = evaluate(codes, Z, hierarchy, m.hierarchy_, metrics=("r4", "r4c", "placement_error"), n_jobs=1)[
+        "scores"
+    ]
+    n_found, n_true = (int((~h.is_categorical).sum()) for h in (m.hierarchy_, hierarchy))
+    return {**scores, "variables": n_found, "true_variables": n_true}
 
 
 def _by_mimosa(m: MIMOSA, hierarchy: Hierarchy | None) -> dict[str, Any]:

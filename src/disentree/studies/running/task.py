@@ -17,7 +17,7 @@ from disentree.studies.running.options import FIRST_SEED, SCALES, Options, Scale
 if TYPE_CHECKING:
     from disentree.studies.running.results import Results, Row, Section
 
-Extra = Literal["metrics", "embedding", "picture", "representation", "explanation"]
+Extra = Literal["metrics", "embedding", "picture", "representation", "explanation", "placement"]
 Until = Literal["structure", "scores", "report"]
 
 
@@ -32,7 +32,9 @@ class Task(BaseModel):
     structure_from: str | None = None  # the name of the run whose structure it shares
     embedding_from: str | None = None  # the name of the run whose initial representation it shares
     extras: tuple[Extra, ...] = ()  # computed in addition to the stages of a run, see `worker` and `labeling`
-    method: str | None = None  # of a task that only labels rows (see `labeling`): "mimosa" or one of `rivals`
+    method: str | None = (
+        None  # of a task that only labels rows (see `labeling`): "mimosa", "mimosa-down" or one of `rivals`
+    )
     constants: dict[str, float] = {}  # for "mimosa": factors that constants are changed by, see `constants`
 
     @property

@@ -163,7 +163,7 @@ def _is_other(folder: Path, task: Task) -> bool:
 
 def _values(run: Any, task: Task) -> dict[str, Any]:
     """What the table shows: numbers that depend on the settings alone, not on time and place."""
-    from disentree.metrics import evaluate, h_error
+    from disentree.metrics import evaluate, h_error, placement_error
     from disentree.runs.steps.scores import structure_scores
 
     structure, rows = run.structure, run.read_npz("labels.npz")
@@ -172,6 +172,7 @@ def _values(run: Any, task: Task) -> dict[str, Any]:
     if task.until == "structure":
         true_paths = data.hierarchy.path_of(data.codes[rows["train"]])
         values["h_error"] = h_error(data.hierarchy, run.hierarchy)
+        values["placement_error"] = placement_error(data.hierarchy, run.hierarchy)
         values |= structure_scores(true_paths, rows)
     else:
         metrics = run.metrics

@@ -1,0 +1,219 @@
+"""Where variables stand: what does the same on all branches of a choice stands once, above it.
+
+A variable of a leaf is a direction, known with errors: across the leaf those of the noise, within it those of
+independent components. Two variables do the same if one direction describes both in fewer bits than two do: if
+their difference is likelier to be an error than the difference of two directions of any variables. Sign and unit
+do not count. Variables that no rows tell from any mixture of them (Gaussian ones) may be turned, each once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from disentree.geometry.maps.leaf_factors import ROWS_PER_DIMENSION, assign_columns
+from disentree.geometry.maps.leaf_spans import clouds_of
+from disentree.geometry.maps.linear_maps import BY_CHANCE, factors_of, is_tree
+from disentree.geometry.maps.matched import NEGLIGIBLE
+from disentree.hierarchy import Hierarchy, Move
+from disentree.hierarchy.tree import Continuous, Group
+from disentree.mimosa.tree.building import named, numbered
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The variables of a leaf: how each moves a row per deviation, and how well that is known."""
+
+    columns: tuple[int, ...]
+    directions: Float[np.ndarray, "d r"]
+    moments: Float[np.ndarray, "d 2"]  # fourth (less that of a Gaussian) and sixth
+    noise: Float[np.ndarray, "r r"]  # covariance of the rows' distances from the leaf
+    n_rows: int
+    fixed: frozenset[int] = frozenset()  # those that are shared and may not be turned any more
+
+    def errors(self, at: int) -> Float[np.ndarray, "r r"]:
+        """The covariance of the error of a direction, but for its length."""
+        out = self.noise / self.n_rows
+        for j, other in enumerate(self.directions):
+            if j != at:
+                out += self._turn(at, j) * np.outer(other, other)
+        return out
+
+    def _turn(self, i: int, j: int) -> float:
+        """The variance of the angle between two independent components (of symmetric FastICA with a cube), at
+        most that of any turn."""
+        if j in self.fixed:
+            return 1 / self.n_rows
+        fourth, sixth = self.moments[[i, j]].T
+        told = np.where(np.abs(fourth) > BY_CHANCE * np.sqrt(24 / self.n_rows), np.abs(fourth), 0.0).sum()
+        spread = float((sixth - (fourth + 3) ** 2).sum() + fourth[1] ** 2)
+        return min(1.0, spread / max(told**2, 1e-300) / self.n_rows)
+
+    def turned(self, at: int, to: Float[np.ndarray, " r"]) -> Frame:
+        """With one direction turned toward another within the leaf, and then fixed; those not fixed make room."""
+        d = len(self.columns)
+        goal = to @ np.linalg.pinv(self.directions, rcond=NEGLIGIBLE)
+        goal[list(self.fixed)] = 0.0
+        length, start = float(np.linalg.norm(goal)), np.eye(d)[at]
+        if length <= NEGLIGIBLE:
+            return replace(self, fixed=self.fixed | {at})
+        goal *= (1 if goal[at] >= 0 else -1) / length
+        between = start + goal  # the rotation in their plane that takes one to the other
+        turn = np.eye(d) - np.outer(between, between) / (1 + goal[at]) + 2 * np.outer(goal, start)
+        directions, moments = turn.T @ self.directions, self.moments.copy()
+        moments[:, 0] = (turn.T**4) @ self.moments[:, 0]
+        return replace(self, directions=directions, moments=moments, fixed=self.fixed | {at})
+
+
+@dataclass(frozen=True, eq=False)
+class Same:
+    """One variable, or several that do the same on different branches."""
+
+    columns: tuple[int, ...]
+    options: frozenset[int]  # of the choice that it is below
+    direction: Float[np.ndarray, " r"]
+    errors: Float[np.ndarray, "r r"]
+
+
+def frames_of(
+    Y: Float[np.ndarray, "n r"], hierarchy: Hierarchy, paths: Int[np.ndarray, " n"], rng: np.random.Generator
+) -> dict[int, Frame]:
+    """The frames of leaves whose rows are enough to tell them, in coordinates in which directions of variables
+    have the same extent in all ways; those in which they differ by their errors alone are left out."""
+    leaves = factors_of(Y, hierarchy, clouds_of(Y, hierarchy, paths), rng)
+    columns = assign_columns(hierarchy, leaves)
+    found = {}
+    for path, leaf in leaves.items():
+        n, d = leaf.factors.shape
+        spread = leaf.factors.std(axis=0)
+        if not d or n < ROWS_PER_DIMENSION * d or spread.min() <= 0:
+            continue
+        codes = (leaf.factors - leaf.factors.mean(axis=0)) / spread
+        moments = np.column_stack([(codes**4).mean(axis=0) - 3, (codes**6).mean(axis=0)])
+        rows, directions = Y[paths == path], (leaf.mixing * spread).T
+        off = rows - rows.mean(axis=0)
+        off -= off @ np.linalg.pinv(directions, rcond=NEGLIGIBLE) @ directions
+        found[path] = Frame(tuple(columns[path]), directions, moments, off.T @ off / len(off), n)
+    if not found:
+        return {}
+    every = np.concatenate([frame.directions for frame in found.values()])
+    values, vectors = np.linalg.eigh(every.T @ every / len(every))
+    by_chance = np.mean([np.diag(vectors.T @ f.noise @ vectors) / f.n_rows for f in found.values()], axis=0)
+    kept = values > np.maximum(BY_CHANCE**2 * by_chance, NEGLIGIBLE * values[-1])
+    white = vectors[:, kept] / np.sqrt(values[kept])
+    return {
+        path: replace(f, directions=f.directions @ white, noise=white.T @ f.noise @ white)
+        for path, f in found.items()
+    }
+
+
+def joined(a: Same, b: Same) -> tuple[float, Same]:
+    """The nats that one direction for both saves over two, and both as one."""
+    sign = 1.0 if a.direction @ b.direction >= 0 else -1.0
+    difference, errors, r = a.direction - sign * b.direction, a.errors + b.errors, len(a.direction)
+    across = np.linalg.qr((a.direction + sign * b.direction)[:, None], mode="complete")[0][:, 1:]
+    values, vectors = np.linalg.eigh(across.T @ errors @ across)
+    values, axes = np.maximum(values, NEGLIGIBLE), across @ vectors
+    off, either = np.square(difference @ axes), values + 2 / r  # of directions that are drawn at random
+    saved = 0.5 * float((np.log(either / values) - off / values + off / either).sum())
+    weight = a.errors @ (axes / values) @ axes.T
+    direction = a.direction - weight @ difference
+    both = a.columns + b.columns, a.options | b.options
+    return saved, Same(*both, direction / np.linalg.norm(direction), a.errors - weight @ a.errors)
+
+
+class Placing:
+    """The search for variables that do the same, from the lowest choices up."""
+
+    def __init__(self, hierarchy: Hierarchy, frames: dict[int, Frame]):
+        self.frames = frames
+        smallest = sorted(hierarchy.paths, key=lambda path: (-path.dimension, -path.index))
+        self.home = {column: path.index for path in smallest for column in path.continuous}
+        self.partly: list[list[int]] = []
+
+    def variables(self, group: Group, column: int) -> list[tuple[int, ...]]:
+        """The columns of each variable that a group and all branches below it have."""
+        own = []
+        for variable in group.variables:
+            here, column = column, column + 1
+            if isinstance(variable, Continuous):
+                own.append((here,))
+                continue
+            items = []
+            for k, option in enumerate(variable.options):
+                items += [self.item(columns, k) for columns in self.variables(option, column)]
+                column += option.n_columns
+            for one in self.grouped([item for item in items if item is not None]):
+                if len(one.options) == len(variable.options):
+                    own.append(one.columns)
+                elif len(one.options) > 1:
+                    self.partly.append(list(one.columns))
+        return own
+
+    def item(self, columns: tuple[int, ...], option: int) -> Same | None:
+        """A variable as its leaf of fewest variables has it."""
+        path = self.home[columns[0]]
+        if path not in self.frames:  # too few rows
+            return None
+        frame = self.frames[path]
+        at = frame.columns.index(columns[0])
+        length = max(float(np.linalg.norm(frame.directions[at])), 1e-300)
+        return Same(columns, frozenset([option]), frame.directions[at] / length, frame.errors(at) / length**2)
+
+    def grouped(self, items: list[Same]) -> list[Same]:
+        """The variables of the options of a choice, those that do the same as one; the surest first."""
+        tried: dict[tuple[Same, Same], tuple[float, Same]] = {}
+        while True:
+            pairs = [(a, b) for a, b in itertools.combinations(items, 2) if not a.options & b.options]
+            tried |= {pair: joined(*pair) for pair in pairs if pair not in tried}
+            best = max(pairs, key=lambda pair: tried[pair][0], default=None)
+            if best is None or tried[best][0] <= 0:
+                return items
+            new = tried[best][1]
+            changed = set()
+            for one in best:
+                if len(one.options) == 1:
+                    path = self.home[one.columns[0]]
+                    frame = self.frames[path]
+                    self.frames[path] = frame.turned(frame.columns.index(one.columns[0]), new.direction)
+                    changed.add(path)
+            items = [self.anew(item, changed) for item in items if item not in best] + [new]
+
+    def anew(self, item: Same, changed: set[int | None]) -> Same:
+        if len(item.options) > 1 or self.home[item.columns[0]] not in changed:
+            return item
+        return self.item(item.columns, *item.options) or item
+
+
+def same_variables(
+    hierarchy: Hierarchy, Y: Float[np.ndarray, "n r"], paths: Int[np.ndarray, " n"], rng: np.random.Generator
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Columns that are one variable on all branches of a choice, and those that are one on some of them. From rows
+    and their paths."""
+    if not is_tree(hierarchy.root) or not _may_share(hierarchy.root):
+        return [], []
+    placing = Placing(hierarchy, frames_of(Y, hierarchy, paths, rng))
+    above = [sorted(columns) for columns in placing.variables(hierarchy.root, 0) if len(columns) > 1]
+    return sorted(above), sorted(map(sorted, placing.partly))
+
+
+def _may_share(group: Group) -> bool:
+    """Whether two options of some choice have variables."""
+    inside = [option for choice in group.categoricals for option in choice.options]
+    return sum(option.n_columns > 0 for option in inside) > 1 or any(map(_may_share, inside))
+
+
+def moved(hierarchy: Hierarchy, same: Sequence[Sequence[int]]) -> Move:
+    """The hierarchy with these variables moved up, and those without a name of their own numbered anew."""
+    move = hierarchy.move_up(same)
+    fresh = numbered()
+
+    def name(old: str) -> str:
+        return fresh("z") if re.fullmatch(r"z\d+(/z\d+)*", old) else old
+
+    return replace(move, after=Hierarchy(named(move.after.root, name)))
