@@ -67,7 +67,8 @@ class FakeStability:
         self.hierarchy, self.n_resamples = hierarchy, n_resamples
 
     def to_dict(self):
-        branches = [{"support": 1.0} for v in self.hierarchy.variables for _ in v.options]
+        names = [(v.name, option) for v in self.hierarchy.variables for option in v.options]
+        branches = [{"categorical": name, "option": option, "support": 1.0} for name, option in names]
         components = [{"path": p.index, "support": 1.0} for p in self.hierarchy.paths]
         about = {"n_resamples": self.n_resamples, "tree": 1.0, "verdict": "A tree is well supported: 2 leaves."}
         return {**about, "components": components, "branches": branches, "factors": []}
@@ -82,7 +83,7 @@ class FakeModel:
 
     quick = paper = classmethod(lambda cls, images=False, **settings: cls(**settings))
 
-    def fit(self, X, hierarchy, paths, preprocessor=None):
+    def fit(self, X, hierarchy, paths, preprocessor=None, mimosa=None):
         self.hierarchy_, self.shape = hierarchy, X.shape[1:]
         flat = X.reshape(len(X), -1).astype(np.float64)
         self.means, self.bases = [], []
@@ -120,6 +121,9 @@ class FakeModel:
 
     def in_features(self):
         return self
+
+    def name_variables(self, frame):
+        pass
 
     def save(self, folder):
         arrays = {f"mean{i}": m for i, m in enumerate(self.means)}

@@ -10,7 +10,7 @@ import pytest
 
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
-from disentree.runs import Run, RunConfig, finish_run, start_run
+from disentree.runs import RunConfig, finish_run, start_run
 from disentree.runs.apply import apply_run
 from disentree.runs.files.writing import create_npy, write_rows
 from disentree.runs.models import load_model
@@ -53,11 +53,12 @@ def test_npy_to_npy(run, rows, tmp_path, engine, inline):
 def test_every_process_uses_the_device_asked_for(run, rows, tmp_path, monkeypatch):
     asked = []
 
-    def model(self, device="auto"):
+    def model(name, folder, device="auto"):
         asked.append(device)
-        return load_model(self.config.model, self.folder, "cpu")
+        return load_model(name, folder, "cpu")
 
-    monkeypatch.setattr(Run, "model", model)
+    monkeypatch.setattr("disentree.runs.apply.load_model", model)
+    monkeypatch.setattr("disentree.runs.run.load_model", model)
     monkeypatch.setattr("disentree.runs.apply.in_processes", lambda f, calls, *_: [f(*call) for call in calls])
     np.save(tmp_path / "x.npy", rows)
     apply_run(run, tmp_path / "x.npy", tmp_path / "z.npy", engine="dask", device="cuda")

@@ -28,9 +28,10 @@ log = logging.getLogger(__name__)
 class Block(NamedTuple):
     """Some rows of a file."""
 
-    X: Shaped[np.ndarray, "n ..."]
+    X: Shaped[np.ndarray, "n ..."]  # features
     kept: list[list[str | None]]  # columns of text that are copied
     unreadable: Bool[np.ndarray, " n"] | None = None  # which are images that cannot be read
+    rows: Any = None  # as they are in the file: an array or a data frame
 
 
 def read_blocks(source: Path, about: dict[str, Any], keep: Collection[str] = ()) -> Iterator[Block]:
@@ -41,9 +42,9 @@ def read_blocks(source: Path, about: dict[str, Any], keep: Collection[str] = ())
         yield from _image_blocks(source, about, step)
     elif suffix == ".npy":
         with open_array(source) as (file, layout):
-            yield from (Block(X, []) for X in _array_blocks(file, layout, source, about, step))
+            yield from _array_blocks(file, layout, source, about, step)
     elif suffix == ".npz":
-        yield from (Block(X, []) for X in _archived_blocks(source, about, step))
+        yield from _archived_blocks(source, about, step)
     else:
         yield from _table_blocks(source, about, step, keep)
 
@@ -67,7 +68,7 @@ def _image_blocks(folder: Path, about: dict[str, Any], step: int) -> Iterator[Bl
                     X[row] = read_image(file, shape, seen)
             except UserError:
                 unreadable[row] = True
-        yield Block(X, [[str(file.relative_to(folder)) for file in some]], unreadable)
+        yield Block(X, [[str(file.relative_to(folder)) for file in some]], unreadable, X)
 
 
 def _standardized(block: Shaped[np.ndarray, "n ..."], about: dict[str, Any]) -> Shaped[np.ndarray, "n ..."]:
@@ -99,10 +100,8 @@ def check_layout(layout: Layout, path: Path, about: dict[str, Any]) -> int:
     return layout.shape[0]
 
 
-def read_rows(
-    file: Any, layout: Layout, path: Path, about: dict[str, Any], n: int, skip: int = 0
-) -> Shaped[np.ndarray, "n ..."]:
-    """The next `n` rows of an array after `skip` others, prepared as they were for training."""
+def read_rows(file: Any, layout: Layout, path: Path, about: dict[str, Any], n: int, skip: int = 0) -> Block:
+    """The next `n` rows of an array after `skip` others."""
     row = layout.dtype.itemsize * math.prod(layout.shape[1:])
     if skip:
         file.seek(skip * row, os.SEEK_CUR)
@@ -110,7 +109,8 @@ def read_rows(
     if len(data) < n * row:
         raise UserError(f"{path} is cut short: it ends before its last row")
     block = np.frombuffer(data, layout.dtype).reshape(n, *layout.shape[1:])
-    return _standardized(block.reshape(n, *about["shape"]) if _is_one_channel(layout.shape) else block, about)
+    rows = block.reshape(n, *about["shape"]) if _is_one_channel(layout.shape) else block
+    return Block(_standardized(rows, about), [], None, rows)
 
 
 def _check_shape(got: tuple[int, ...], about: dict[str, Any], path: Path) -> None:
@@ -134,13 +134,13 @@ def _check_width(n_columns: int, about: dict[str, Any], path: Path) -> None:
         raise UserError(f"{path} has {n_columns} column{'s' * (n_columns != 1)}, the run needs {asked}")
 
 
-def _array_blocks(file: Any, layout: Layout, path: Path, about: dict[str, Any], step: int) -> Iterator[np.ndarray]:
+def _array_blocks(file: Any, layout: Layout, path: Path, about: dict[str, Any], step: int) -> Iterator[Block]:
     n_rows = check_layout(layout, path, about)
     for start in range(0, n_rows, step):
         yield read_rows(file, layout, path, about, min(step, n_rows - start))
 
 
-def _archived_blocks(path: Path, about: dict[str, Any], step: int) -> Iterator[np.ndarray]:
+def _archived_blocks(path: Path, about: dict[str, Any], step: int) -> Iterator[Block]:
     with open_archive(path) as archive:
         names = array_names(archive)
         name = "X" if "X" in names else names[0] if len(names) == 1 else None
@@ -157,7 +157,7 @@ def _table_blocks(path: Path, about: dict[str, Any], step: int, keep: Collection
         _check_shape(X.shape, about, path)
         kept = [frame[name].astype(object).where(frame[name].notna(), None) for name in keep]
         texts = [[None if value is None else str(value) for value in column] for column in kept]
-        yield Block(_standardized(X, about), texts)
+        yield Block(_standardized(X, about), texts, None, _without_infinities(frame))
 
 
 def frame_blocks(path: Path, about: dict[str, Any], step: int, keep: Collection[str] = ()) -> Iterator[Any]:

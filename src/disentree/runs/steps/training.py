@@ -45,6 +45,8 @@ def train_model(run: Run, options: StageOptions) -> str:
             "matches": mimosa.matches_ or None,
         }
         more |= {name: value for name, value in given.items() if value is not None}
+        if hasattr(mimosa, "predict_proba") and mimosa.representation != "given":  # it knows rows as they come
+            more["mimosa"] = mimosa
         if (table := getattr(mimosa, "table_", None)) is not None:
             preprocessor = Preprocessor(table=table)
             X = preprocessor.to_features(data.frame.iloc[rows["train"]])
@@ -55,6 +57,8 @@ def train_model(run: Run, options: StageOptions) -> str:
         raise KeyboardInterrupt
     for warning in caught:
         log.warning("%s", warning.message)
+    if mimosa is not None and data.frame is not None:
+        model.name_variables(data.frame.iloc[rows["train"]])
     model.save(run.folder)
     remove_checkpoint(run)
     if getattr(model, "maps_", "network") == "linear":
@@ -75,6 +79,7 @@ def preprocessor_of(data: UserData) -> Preprocessor:
         names=tuple(data.feature_names) if data.schema is not None else (),
         columns=None if data.columns is None else tuple(data.columns.tolist()),
         n_columns=data.n_columns,
+        in_units=data.scale is None or data.searched is not data.X,
         center=None if data.center is None else tuple(data.center.tolist()),
         scale=None if data.scale is None else tuple(data.scale.tolist()),
     )
