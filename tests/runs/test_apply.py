@@ -90,7 +90,7 @@ def test_bytes_are_numbers_like_any_other(tmp_path):
 def test_npz_to_parquet_and_csv(run, rows, tmp_path):
     np.savez_compressed(tmp_path / "x.npz", X=rows)
     codes, paths = expected(run, rows)
-    names = [v.name for v in run.model("cpu").hierarchy_.variables]
+    names = [f"code: {v.name}" for v in run.model("cpu").hierarchy_.variables]
     exactly = partial(pd.read_csv, float_precision="round_trip")
     for out, read in (("z.parquet", pd.read_parquet), ("z.csv", exactly)):
         result = invoke("apply", run.folder, tmp_path / "x.npz", "--out", tmp_path / out)

@@ -127,8 +127,8 @@ def test_first_screen_says_it_in_words(told):
     page = render(told)
     text = text_of(first_screen(page))
     for words in (
-        "Area above 110 in 99 % of these", "large", "50.4% of rows", "support 95%", "weak support 45%",
-        "Rule: area > 110: 98 % of this group, and no other row.", ": size", "nothing more",
+        "Area above 110 in 99 % of these", "large", "50.0% of rows", "support 95%", "weak support 45%",
+        "Rule: area &gt; 110: 98 % of this group, and no other row.", ": size", "nothing more",
     ):  # fmt: skip
         assert words in text, words
     assert not re.search(r"\b(z\d|c\d|stop|branch\d)\b", text)

@@ -104,11 +104,11 @@ def measure(fact: Fact, side: Side) -> Measured | None:
         return None
     if fact.is_exact and here.mean() < 1 - EXPLAIN.small_share:
         return None
-    shares = (
+    share, other = (
         float(np.average(holds, weights=side.weight[rows]))
         for holds, rows in ((here, side.held_here), (elsewhere, side.held_there))
     )
-    return Measured(fact, *shares, _contrast(fact.holds, side.here, side.there))
+    return Measured(fact, share, other, _contrast(fact.holds, side.here, side.there))
 
 
 def _contrast(holds: Bool[np.ndarray, " n"], here: Int[np.ndarray, " a"], there: Int[np.ndarray, " b"]) -> float:

@@ -168,7 +168,7 @@ def _as_frame(X: Any) -> Any:
     import pandas as pd
 
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
-    return pd.DataFrame(X, columns=[f"x{j + 1}" for j in range(X.shape[1])])
+    return pd.DataFrame(X, columns=pd.Index([f"x{j + 1}" for j in range(X.shape[1])]))
 
 
 def _index_of(X: Any) -> Any:

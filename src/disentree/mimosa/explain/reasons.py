@@ -90,7 +90,7 @@ def tree_names(
         return no_names()
     explainer = _Explainer(cells, hierarchy, np.asarray(labels))
     explainer.explain_splits()
-    if encode is not None:
+    if encode is not None and not hierarchy.is_categorical.all():
         taken = {v.name for v in hierarchy.variables if not GENERIC_VARIABLE.fullmatch(v.name)}
         taken |= {*explainer.names["variables"].values()}
         explainer.names["variables"] |= name_variables(hierarchy, encode(explainer.rows), explainer.columns, taken)
