@@ -59,6 +59,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
     diverged_: bool
     code_statistics_: dict[str, Any] | None
     preprocessor_: Preprocessor = Preprocessor()
+    mimosa_: Any = None  # that found the tree and assigns rows to its paths
     maps_: str = "network"  # or "linear": what encoder and decoder are
     seed_: int
     device_: torch.device
@@ -263,14 +264,15 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         return np.array([v.name for v in self.hierarchy_.variables], dtype=object)
 
     def in_features(self) -> Any:
-        """The same model for the numbers that `preprocessor_` makes of rows: it takes those, and gives those.
+        """The same model for the numbers that `preprocessor_` makes of rows: it takes those, and gives those. Its
+        paths are those of its encoder, unless they are given.
 
         Returns
         -------
         A copy that shares the networks.
         """
         plain = copy.copy(self)
-        plain.preprocessor_ = Preprocessor()
+        plain.preprocessor_, plain.mimosa_ = Preprocessor(), None
         return plain
 
     # ---------------------------------------------------------------- saving

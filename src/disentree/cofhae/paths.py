@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,8 +21,6 @@ from disentree.utils.dask import is_dask
 class PathEstimator(AutoencoderEstimator):
     """The part of COFHAE that assigns rows to paths."""
 
-    mimosa_: Any = None
-
     def transform(self, X: Any, paths: ArrayLike | None = None) -> Any:
         """Codes of X for `hierarchy_`.
 
@@ -31,7 +29,7 @@ class PathEstimator(AutoencoderEstimator):
         X : array-like, data frame, dask array or blocks of rows
             Rows of the same kind as in `fit`.
         paths : array-like of int of shape (n,), default=None
-            The path that each row is coded on. None: as `predict_path` has it; so are rows with -1.
+            The path that each row is coded on; None, and for rows with -1: that of `mimosa_`, or of the encoder.
 
         Returns
         -------
@@ -39,49 +37,18 @@ class PathEstimator(AutoencoderEstimator):
             NaN where a variable is not active. A dask array if X is one.
         """
         check_is_fitted(self, "autoencoder_")
-        if paths is None:
-            if is_dask(X) or self._judge is None:
-                return super().transform(X)
-            paths = self.predict_path(X)
-        chosen = np.asarray(paths, dtype=np.int64)
-        if self._judge is not None and (chosen < 0).any():
-            chosen = np.where(chosen < 0, self.predict_path(X), chosen)
+        if is_dask(X) or (paths is None and self._judge is None):
+            return super().transform(X)
+        chosen = None if paths is None else np.asarray(paths, dtype=np.int64)
+        if self._judge is not None and (chosen is None or (chosen < 0).any()):
+            found = self.predict_proba(X).argmax(axis=1)
+            chosen = found if chosen is None else np.where(chosen < 0, found, chosen)
         return self._codes(X, chosen)
-
-    def predict_path(self, X: Any) -> Int[np.ndarray, " n"]:
-        """The path of every row of X: that of `mimosa_`, or if the structure was given that of the encoder.
-
-        Parameters
-        ----------
-        X : array-like, data frame or blocks of rows
-            Rows of the same kind as in `fit`.
-
-        Returns
-        -------
-        array of int of shape (n,)
-            Indices into ``hierarchy_.paths``.
-        """
-        check_is_fitted(self, "autoencoder_")
-        if self._judge is None:
-            return self.hierarchy_.path_of(super().transform(X))
-        return self.predict_proba(X).argmax(axis=1)
 
     @property
     def _judge(self) -> Any:
         """The MIMOSA that says which path a row is on. The paper's assigns rows by the encoder."""
         return self.mimosa_ if hasattr(self.mimosa_, "predict_proba") else None
-
-    def in_features(self) -> Any:
-        """The same model for the numbers that `preprocessor_` makes of rows: it takes those, and gives those. Its
-        paths are those of the encoder, unless they are given.
-
-        Returns
-        -------
-        A copy that shares the networks.
-        """
-        plain = super().in_features()
-        plain.mimosa_ = None
-        return plain
 
     @torch.no_grad()
     def predict_proba(self, X: Any) -> Float[np.ndarray, "n paths"]:

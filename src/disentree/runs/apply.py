@@ -198,9 +198,9 @@ def _apply_in_order(
         kept_names = ("file",) if source.is_dir() else tuple(keep)
         write = open_writer(stack, out, *_names(run, model.hierarchy_), kept_names)
         for block in read_blocks(source, about, keep):
-            found = _assigned(model, block)
+            found = _assigned(model, block, source)
             write(found, block.kept)
-            n_rows += len(block.X)
+            n_rows += len(block.rows)
             reasons += found.reasons
             log.debug("%s rows done", f"{n_rows:,}")
     return n_rows, reasons
@@ -225,9 +225,13 @@ def _model_of(run: Run, device: str) -> Any:
     return load_model(run.config.model, run.folder, device)
 
 
-def _assigned(model: Any, block: Block) -> Assigned:
+def _assigned(model: Any, block: Block, source: Path) -> Assigned:
     """Rows with their codes and paths; -1 and no codes for those that cannot be encoded, which are counted."""
-    hierarchy, in_features, X, unreadable = model.hierarchy_, model.in_features(), block.X, block.unreadable
+    hierarchy, in_features, unreadable = model.hierarchy_, model.in_features(), block.unreadable
+    try:
+        X = model.preprocessor_.to_features(block.rows)
+    except (ValueError, TypeError) as error:
+        raise UserError(f"{source} does not have the run's columns: {error}") from None
     codes = np.full((len(X), hierarchy.n_variables), np.nan)
     paths = np.full(len(X), -1)
     probability, error = np.full((2, len(X)), np.nan)
@@ -299,7 +303,7 @@ def apply_part(
     about = run.about_data
     with open_array(path) as (file, layout):
         block = read_rows(file, layout, path, about, n, skip=start)
-    found = _assigned(_models[folder, device], block)
+    found = _assigned(_models[folder, device], block, path)
     write_rows(Path(codes_to), start, found.codes)
     write_rows(Path(paths_to), start, found.paths)
     return dict(found.reasons)

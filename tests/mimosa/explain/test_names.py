@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from disentree import MIMOSA, Hierarchy
-from disentree.mimosa.explain.names import name_options, together
+from disentree.mimosa.explain.columns import read_columns
+from disentree.mimosa.explain.names import name_options, name_variables, together
 from disentree.mimosa.explain.reasons import explain_tree
 from disentree.mimosa.explain.rules import Rule
 
@@ -81,6 +82,37 @@ class TestFromRules:
         assert together(["area", "rooms", "age"], 12) == "area, rooms"
 
 
+class TestOfVariables:
+    def test_a_variable_is_called_by_what_it_moves(self):
+        rng = np.random.default_rng(0)
+        z = rng.normal(size=(500, 3))
+        frame = pd.DataFrame(
+            {
+                "carat": z[:, 0] + 0.1 * rng.normal(size=500),
+                "length": 3 * z[:, 0] + 0.1 * rng.normal(size=500),
+                "price": 100 * z[:, 1],
+                "cut": np.where(z[:, 2] > 0, "fair", "good"),
+            }
+        )
+        names = name_variables(Hierarchy.flat(3), z, read_columns(frame), set())
+        assert set(names["z1"].split(", ")) == {"carat", "length"}
+        assert (names["z2"], names["z3"]) == ("price", "cut")
+
+    def test_names_differ_and_say_so_when_nothing_moves(self):
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=400)
+        frame = pd.DataFrame({"length": x, "noise": rng.normal(size=400)})
+        codes = np.stack([x, -x, np.zeros(400)], axis=1)
+        names = name_variables(Hierarchy.flat(3), codes, read_columns(frame), {"length"})
+        assert list(names.values()) == ["length (2)", "length (3)", "other"]
+
+    def test_a_category_that_is_one_in_the_leaf_moves_nothing(self):
+        rng = np.random.default_rng(0)
+        z = np.where(np.arange(600) < 100, rng.normal(size=600), np.nan)
+        frame = pd.DataFrame({"length": np.nan_to_num(z), "area": np.where(np.arange(600) < 100, "here", "there")})
+        assert name_variables(Hierarchy.flat(1), z[:, None], read_columns(frame), set()) == {"z1": "length"}
+
+
 @pytest.fixture
 def frame():
     rng = np.random.default_rng(0)
@@ -93,6 +125,9 @@ class TestOfAnEstimator:
         model = MIMOSA(random_state=0).fit(frame)
         names = model.hierarchy_.variables[0].options
         assert {name.split(" ")[0] for name in names} == {"weight"}
+        of_variables = [v.name for v in model.hierarchy_.variables if v.kind == "continuous"]
+        assert of_variables
+        assert all(name.split(" ")[0].rstrip(",") in frame for name in of_variables)
         assert model.hierarchy_.variables[0].name == "by weight"
         assert model.plain_hierarchy_.variables[0].options == ("branch1", "branch2")
         assert "(weight " in model.summary()

@@ -62,20 +62,19 @@ def name_variables(
         if v.kind == "continuous" and GENERIC_VARIABLE.fullmatch(v.name):
             rows = np.flatnonzero(np.isfinite(codes[:, v.index]))
             moved = _moved(columns.take(rows), columns, codes[rows, v.index])
-            names[v.name] = unique(label(moved), taken)
+            alike = sum(size >= EXPLAIN.alike * moved[0][0] for size, _ in moved)  # about as far as the first
+            tried = [
+                together([c for _, c in moved[:n]], 2 * EXPLAIN.longest_name) for n in range(alike, alike + 3) if n
+            ]
+            names[v.name] = unique(
+                next((name for name in tried if name not in taken), (*tried, "other")[0]), taken
+            )
     return names
-
-
-def label(moved: Sequence[tuple[float, str]]) -> str:
-    """A name from columns and how far a variable moves them, the farthest first: those that it moves about as far
-    as the first."""
-    alike = [column for size, column in moved if size >= EXPLAIN.alike * moved[0][0]]
-    return together(alike, 2 * EXPLAIN.longest_name) if alike else "other"
 
 
 def _moved(here: Columns, table: Columns, z: Float[np.ndarray, " n"]) -> list[tuple[float, str]]:
     """How far a variable moves each column for a deviation of its own: of numbers in deviations of the table's, of
-    categories the correlation ratio."""
+    categories the correlation ratio, by how much of the table's variety there is."""
     if len(z) < EXPLAIN.fewest_rows or not np.ptp(z):
         return []
     z = (z - z.mean()) / z.std()
@@ -88,9 +87,17 @@ def _moved(here: Columns, table: Columns, z: Float[np.ndarray, " n"]) -> list[tu
     for j, name in enumerate(table.category_names):
         values = here.categories[:, j]
         counts, sums = (np.bincount(values + 1, weights=w, minlength=2) for w in (np.ones(len(z)), z))
-        out.append((float(np.sqrt((sums**2 / np.maximum(counts, 1)).sum() / len(z))), name))
+        k, variety = int((counts > 0).sum()), _variety(np.bincount(table.categories[:, j] + 1))
+        if 1 < k < len(z):  # the part of the variance that is left, as it would be by chance
+            left = (1 - (sums**2 / np.maximum(counts, 1)).sum() / len(z)) * (len(z) - 1) / (len(z) - k)
+            out.append((float(np.sqrt(max(0.0, 1 - left) * _variety(counts) / variety)), name))
     found = [(size, name) for size, name in out if size >= EXPLAIN.moved]
     return sorted(found, key=lambda one: (-round(one[0], 6), one[1]))
+
+
+def _variety(counts: np.ndarray) -> float:
+    """How probable it is that two rows differ in a category (Gini)."""
+    return 1 - float(np.square(counts / counts.sum()).sum())
 
 
 def together(columns: Sequence[str], room: int | None = None) -> str:
