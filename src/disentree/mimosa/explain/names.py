@@ -62,9 +62,14 @@ def name_variables(
         if v.kind == "continuous" and GENERIC_VARIABLE.fullmatch(v.name):
             rows = np.flatnonzero(np.isfinite(codes[:, v.index]))
             moved = _moved(columns.take(rows), columns, codes[rows, v.index])
-            alike = sum(size >= EXPLAIN.alike * moved[0][0] for size, _ in moved)  # about as far as the first
+            # Those that it moves about as far as the first, with more of them if that name is taken.
+            ends = [
+                sum(size >= part * moved[0][0] for size, _ in moved) for part in (EXPLAIN.alike, EXPLAIN.beside)
+            ]
             tried = [
-                together([c for _, c in moved[:n]], 2 * EXPLAIN.longest_name) for n in range(alike, alike + 3) if n
+                together([column for _, column in moved[:n]], 2 * EXPLAIN.longest_name)
+                for n in range(ends[0], ends[1] + 1)
+                if n
             ]
             names[v.name] = unique(
                 next((name for name in tried if name not in taken), (*tried, "other")[0]), taken
