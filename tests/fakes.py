@@ -122,9 +122,6 @@ class FakeModel:
     def in_features(self):
         return self
 
-    def name_variables(self, frame):
-        pass
-
     def save(self, folder):
         arrays = {f"mean{i}": m for i, m in enumerate(self.means)}
         arrays |= {f"basis{i}": np.ascontiguousarray(b) for i, b in enumerate(self.bases)}

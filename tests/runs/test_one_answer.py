@@ -75,6 +75,8 @@ def test_apply_on_the_training_file_gives_the_labels_of_python(answers):
     np.testing.assert_array_equal(told["path"], m.predict(frame))
     np.testing.assert_allclose(told["probability"], m.predict_proba(frame).max(axis=1), atol=1e-6)
     names = read_findings(run, run.hierarchy)
+    codes = told[[f"code: {names.variable_name(v.name)}" for v in run.hierarchy.variables]].to_numpy()
+    np.testing.assert_allclose(codes, run.encode(run.model("cpu"), np.arange(len(frame))), atol=1e-4)
     assert told["leaf"].tolist() == [names.path_name(int(p)) for p in m.labels_]
 
 

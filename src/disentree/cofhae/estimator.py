@@ -297,7 +297,7 @@ class COFHAE(PathEstimator):
             fitting.sharpen()
             fitting.compare()
         if is_frame(X):
-            self.name_variables(X)
+            self._name_variables(X)
         return self
 
     def explain(self, X: Any = None) -> Explanation:

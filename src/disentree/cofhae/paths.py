@@ -77,15 +77,8 @@ class PathEstimator(AutoencoderEstimator):
             out.append((joint / joint.sum(dim=1, keepdim=True)).numpy())
         return np.concatenate(out)
 
-    def name_variables(self, frame: Any) -> None:
-        """Call variables of `hierarchy_` without a name by the columns that their codes move; `fit` does it.
-
-        Parameters
-        ----------
-        frame : data frame
-            Rows of the same kind as in `fit`.
-        """
-        check_is_fitted(self, "autoencoder_")
+    def _name_variables(self, frame: Any) -> None:
+        """Call variables of `hierarchy_` without a name by the columns that their codes move in some rows."""
         some = frame.iloc[: constants.STATISTICS_ROWS]
         plain = getattr(self.mimosa_, "plain_hierarchy_", self.hierarchy_)
         columns = read_columns(some, codec=self.preprocessor_.frame_codec)

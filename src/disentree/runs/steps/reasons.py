@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from disentree.cofhae.explain import explain_variables
+from disentree.cofhae.explain import explain_variables, named_by_moves
 from disentree.errors import UserError
 from disentree.mimosa.explain.columns import Columns, read_columns
 from disentree.mimosa.explain.explanation import Explanation
@@ -60,12 +60,15 @@ def _variables(run: Run, options: StageOptions) -> list[dict[str, Any]]:
     if columns is None:
         return explain_variables(run.hierarchy, codes, in_features.inverse_transform, None, read_columns)
     decode = load_model(run.config.model, run.folder, options.device).inverse_transform
-    names = zip(run.hierarchy.variables, in_features.hierarchy_.variables, strict=True)
-    labels = {v.name: own.name for v, own in names}
+    columns = columns.take(rows)
+    # By what the codes of this model move: those of MIMOSA, whose names the tree has, may be in another order.
+    plain = getattr(run.mimosa, "plain_hierarchy_", run.hierarchy)
+    named = named_by_moves(run.hierarchy, plain, codes, columns)
+    labels = {v.name: own.name for v, own in zip(run.hierarchy.variables, named.variables, strict=True)}
     read = partial(read_columns, names=columns.number_names)
     if data.frame is not None:
         read = partial(read_columns, codec=data.codec or Codec(data.schema) if data.schema else None)
-    return explain_variables(run.hierarchy, codes, decode, columns.take(rows), read, labels)
+    return explain_variables(run.hierarchy, codes, decode, columns, read, labels)
 
 
 def data_columns(run: Run, codec: Codec | None = None) -> Columns | None:

@@ -57,8 +57,6 @@ def train_model(run: Run, options: StageOptions) -> str:
         raise KeyboardInterrupt
     for warning in caught:
         log.warning("%s", warning.message)
-    if mimosa is not None and data.frame is not None:
-        model.name_variables(data.frame.iloc[rows["train"]])
     model.save(run.folder)
     remove_checkpoint(run)
     if getattr(model, "maps_", "network") == "linear":
