@@ -8,6 +8,7 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from disentree import Hierarchy
+from disentree.cofhae.preprocessor import Preprocessor
 
 
 class FakeMIMOSA:
@@ -76,6 +77,8 @@ class FakeStability:
 
 class FakeModel:
     """A mean and principal directions for each path; a row is on the path whose flat it is nearest to."""
+
+    preprocessor_ = Preprocessor()
 
     def __init__(self, epochs=3, **settings):
         self.epochs = epochs
