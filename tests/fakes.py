@@ -8,6 +8,7 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from disentree import Hierarchy
+from disentree.cofhae.preprocessor import Preprocessor
 
 
 class FakeMIMOSA:
@@ -67,7 +68,8 @@ class FakeStability:
         self.hierarchy, self.n_resamples = hierarchy, n_resamples
 
     def to_dict(self):
-        branches = [{"support": 1.0} for v in self.hierarchy.variables for _ in v.options]
+        names = [(v.name, option) for v in self.hierarchy.variables for option in v.options]
+        branches = [{"categorical": name, "option": option, "support": 1.0} for name, option in names]
         components = [{"path": p.index, "support": 1.0} for p in self.hierarchy.paths]
         about = {"n_resamples": self.n_resamples, "tree": 1.0, "verdict": "A tree is well supported: 2 leaves."}
         return {**about, "components": components, "branches": branches, "factors": []}
@@ -76,13 +78,15 @@ class FakeStability:
 class FakeModel:
     """A mean and principal directions for each path; a row is on the path whose flat it is nearest to."""
 
+    preprocessor_ = Preprocessor()
+
     def __init__(self, epochs=3, **settings):
         self.epochs = epochs
         self.settings = settings
 
     quick = paper = classmethod(lambda cls, images=False, **settings: cls(**settings))
 
-    def fit(self, X, hierarchy, paths, preprocessor=None):
+    def fit(self, X, hierarchy, paths, preprocessor=None, mimosa=None):
         self.hierarchy_, self.shape = hierarchy, X.shape[1:]
         flat = X.reshape(len(X), -1).astype(np.float64)
         self.means, self.bases = [], []

@@ -85,7 +85,7 @@ def test_arrays(tmp_path):
         ("t.csv --types sex=thing", "--types takes COLUMN=KIND"),
         ("t.csv --log sex", "no logarithm of 'sex'"),
         ("t.csv --image-size 9", "--image-size does not apply: t.csv is a table"),
-        ("few.csv", "has 2 usable rows; at least 100 are needed"),
+        ("few.csv", "has 2 usable rows; at least 3 are needed"),
     ],
 )
 def test_mistakes_are_one_sentence(table, words, sentence):

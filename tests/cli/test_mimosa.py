@@ -145,10 +145,10 @@ def test_values_that_do_not_exist_are_one_sentence(tmp_path):
 
 
 def test_few_rows_are_refused_as_by_a_run(tmp_path):
-    (tmp_path / "five.csv").write_text("a,b\n1,2\n2,5\n3,1\n4,4\n5,9\n")
-    result = invoke(tmp_path / "five.csv", "--out", tmp_path / "out")
+    (tmp_path / "two.csv").write_text("a,b\n1,2\n2,5\n")
+    result = invoke(tmp_path / "two.csv", "--out", tmp_path / "out")
     assert result.exit_code == 2
-    assert result.stderr == f"disentree: {tmp_path / 'five.csv'} has 5 usable rows; at least 100 are needed\n"
+    assert result.stderr == f"disentree: {tmp_path / 'two.csv'} has 2 usable rows; at least 3 are needed\n"
 
 
 def test_one_component_is_not_called_several():

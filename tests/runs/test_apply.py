@@ -10,7 +10,7 @@ import pytest
 
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
-from disentree.runs import Run, RunConfig, finish_run, start_run
+from disentree.runs import RunConfig, finish_run, start_run
 from disentree.runs.apply import apply_run
 from disentree.runs.files.writing import create_npy, write_rows
 from disentree.runs.models import load_model
@@ -53,11 +53,12 @@ def test_npy_to_npy(run, rows, tmp_path, engine, inline):
 def test_every_process_uses_the_device_asked_for(run, rows, tmp_path, monkeypatch):
     asked = []
 
-    def model(self, device="auto"):
+    def model(name, folder, device="auto"):
         asked.append(device)
-        return load_model(self.config.model, self.folder, "cpu")
+        return load_model(name, folder, "cpu")
 
-    monkeypatch.setattr(Run, "model", model)
+    monkeypatch.setattr("disentree.runs.apply.load_model", model)
+    monkeypatch.setattr("disentree.runs.run.load_model", model)
     monkeypatch.setattr("disentree.runs.apply.in_processes", lambda f, calls, *_: [f(*call) for call in calls])
     np.save(tmp_path / "x.npy", rows)
     apply_run(run, tmp_path / "x.npy", tmp_path / "z.npy", engine="dask", device="cuda")
@@ -89,7 +90,7 @@ def test_bytes_are_numbers_like_any_other(tmp_path):
 def test_npz_to_parquet_and_csv(run, rows, tmp_path):
     np.savez_compressed(tmp_path / "x.npz", X=rows)
     codes, paths = expected(run, rows)
-    names = [v.name for v in run.model("cpu").hierarchy_.variables]
+    names = [f"code: {v.name}" for v in run.model("cpu").hierarchy_.variables]
     exactly = partial(pd.read_csv, float_precision="round_trip")
     for out, read in (("z.parquet", pd.read_parquet), ("z.csv", exactly)):
         result = invoke("apply", run.folder, tmp_path / "x.npz", "--out", tmp_path / out)

@@ -29,7 +29,7 @@ def test_images_are_numbers_as_in_training(tmp_path, dtype):
     np.save(tmp_path / "x.npy", X.astype(dtype))
     data = load_file(tmp_path / "x.npy")
     about = {"kind": "images", "shape": [4, 4], "columns": None, "n_columns": None, "scale": None}
-    block = next(read_blocks(tmp_path / "x.npy", about)).X
+    block = next(read_blocks(tmp_path / "x.npy", about)).rows
     assert block.dtype == data.X.dtype
     np.testing.assert_array_equal(block, data.X)
 

@@ -225,16 +225,16 @@ def test_a_table_has_leaves_probabilities_errors_and_what_is_kept(colored_run, c
     findings = read_findings(colored_run, model.hierarchy_)  # what the report calls them
     assert list(found.columns) == [
         "key", "path (kept)", "path", "leaf", "probability", "error",
-        *(variable.name for variable in findings.shown_hierarchy().variables),
+        *(f"code: {variable.name}" for variable in findings.shown_hierarchy().variables),
     ]  # fmt: skip
     assert found["key"].tolist() == colored["key"].tolist()
     assert found["path (kept)"][7] == "0k7"
     assert found["leaf"].tolist() == [findings.path_name(path) for path in found["path"]]
     assert not set(found["leaf"]) & {path.name for path in model.hierarchy_.paths}
     X = colored_run.data.X
-    again = model.inverse_transform(model.transform(X))
+    again = model.inverse_transform(colored_run.encode(model, np.arange(len(X))))
     np.testing.assert_allclose(found["error"], np.sqrt(((X - again) ** 2).mean(axis=1)), rtol=1e-3, atol=1e-5)
-    proba = model.predict_proba(X)
+    proba = colored_run.mimosa.predict_proba(colored)
     np.testing.assert_allclose(proba.sum(axis=1), 1)
     np.testing.assert_allclose(found["probability"], proba[np.arange(len(X)), found["path"]], rtol=1e-3, atol=1e-5)
     assert (found["probability"] >= 1 / len(model.hierarchy_.paths)).all()

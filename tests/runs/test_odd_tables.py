@@ -85,7 +85,7 @@ def test_a_real_table_by_its_name_is_compared_with_its_label(tmp_path):
         ({"a": [""] * 200, "b": ["x"] * 200}, "has no column to work with"),
         ({"a": ["5"] * 200}, "has no column to work with: left out column 'a': 5 in every row"),
         ({"key": [f"k{i}" for i in range(200)]}, "left out column 'key': an identifier"),
-        ({"a": ["1", "2"]}, "has 2 usable rows; at least 100 are needed"),
+        ({"a": ["1", "2"]}, "has 2 usable rows; at least 3 are needed"),
     ],
 )
 def test_what_cannot_be_used_is_one_sentence(tmp_path, cells, sentence):

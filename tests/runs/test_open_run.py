@@ -44,7 +44,7 @@ def plain(tmp_path_factory):
 
 def test_a_table_of_any_kind_from_file_to_report(mixed):
     assert mixed.report_path.is_file()
-    assert [p.name for p in mixed.hierarchy.paths] == ["garage=no", "garage=yes"]
+    assert [p.name for p in mixed.hierarchy.paths] == ["garage=no garage", "garage=with garage"]
     opened = disentree.open_run(mixed.folder)
     new = table(100, seed=1)
     paths = opened.predict(new)

@@ -82,7 +82,7 @@ def _print_tree(run: Run) -> None:
     rows = run.read_npz("labels.npz")
     print(run.structure["summary"])
     print()
-    print(with_sizes(run.hierarchy, rows["labels"]))
+    print(with_sizes(run.hierarchy, run.paths))
     print()
     if reasons := explain_structure(run).in_brief():
         print("why:", *reasons, "", sep="\n")
@@ -111,10 +111,9 @@ def _draw(run: Run, fitted: Any) -> None:
     if not hasattr(fitted, "labels_"):  # no component was found
         return
     data = run.data
-    train, _ = run.split(len(data))
     true_paths = None
     if data.hierarchy is not None and data.codes is not None:
-        true_paths = data.hierarchy.path_of(data.codes[train])
+        true_paths = data.hierarchy.path_of(data.codes)
     drawn = {
         "mimosa": lambda: plots.draw_mimosa(fitted, true_paths),
         "embedding": lambda: plots.draw_embedding(fitted).figure,

@@ -8,7 +8,7 @@ item is a sum of logarithms, so one product with a constant 0/1 matrix masks any
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -190,10 +190,21 @@ class HierarchicalAutoencoder(nn.Module):
     def encode_hard(
         self, x: Float[Tensor, "batch ..."]
     ) -> tuple[Float[Tensor, "batch options"], Float[Tensor, "batch continuous"]]:
-        """The code at temperature 0."""
+        """The code at temperature 0, on the path that the encoder finds."""
         z_pre = self.encode(x).z_pre
         a, on = self.mask.harden(z_pre)
         return a, z_pre[:, : self.mask.n_continuous] * on
+
+    def encode_on(
+        self, x: Float[Tensor, "batch ..."], paths: Int[Tensor, " batch"]
+    ) -> tuple[Float[Tensor, "batch options"], Float[Tensor, "batch continuous"]]:
+        """The code on given paths; on the one that the encoder finds for rows without (-1)."""
+        found = self.encode_hard(x)[0] if (paths < 0).any() else 0.0
+        a = torch.where((paths >= 0)[:, None], self.mask.path_options().to(x.device)[paths.clamp(min=0)], found)
+        values_on: Any = getattr(self.encoder, "values_on", None)  # of maps that differ from path to path
+        values = self.encoder(x) if values_on is None else values_on(x, a)
+        on = a @ self.mask.above_continuous == self.mask.above_continuous.sum(0)
+        return a, values[:, : self.mask.n_continuous] * on
 
     def decode(
         self, a: Float[Tensor, "batch options"], z: Float[Tensor, "batch continuous"]

@@ -59,6 +59,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
     diverged_: bool
     code_statistics_: dict[str, Any] | None
     preprocessor_: Preprocessor = Preprocessor()
+    mimosa_: Any = None  # that found the tree and assigns rows to its paths
     maps_: str = "network"  # or "linear": what encoder and decoder are
     seed_: int
     device_: torch.device
@@ -134,14 +135,30 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "autoencoder_")
         if is_dask(X):
             return over_blocks(X, self.transform, self.hierarchy_.n_variables, np.float64)
-        return np.concatenate([self._encode(block) for block in self._read_again(X).blocks()])
+        return self._codes(X, None)
+
+    def _codes(self, X: Any, paths: Int[np.ndarray, " n"] | None) -> Float[np.ndarray, "n v"]:
+        """Codes on given paths, or on those that the encoder finds."""
+        out, start = [], 0
+        for block in self._read_again(X).blocks():
+            out.append(self._encode(block, None if paths is None else paths[start : start + len(block)]))
+            start += len(block)
+        return np.concatenate(out)
 
     @torch.no_grad()
-    def _encode(self, block: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n v"]:
+    def _encode(
+        self, block: Shaped[np.ndarray, "n ..."], paths: Int[np.ndarray, " n"] | None = None
+    ) -> Float[np.ndarray, "n v"]:
         self.autoencoder_.eval()
         codes = []
         for start in range(0, len(block), constants.ROWS_AT_A_TIME):
-            a, z = self._encode_hard(self.input_.prepare(block[start : start + constants.ROWS_AT_A_TIME]))
+            some = slice(start, start + constants.ROWS_AT_A_TIME)
+            x = self.input_.prepare(block[some])
+            if paths is None:
+                a, z = self._encode_hard(x)
+            else:
+                chosen = torch.from_numpy(paths[some]).to(x.device)
+                a, z = self.autoencoder_.encode_on(self.input_.to_input(x), chosen)
             codes.append(self.autoencoder_.mask.to_codes(a, z))
         return np.concatenate(codes)
 
@@ -219,7 +236,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         table, start = self.autoencoder_.mask.path_options().numpy(), 0
         squares, wrong = 0.0, 0.0
         for block in source.blocks():
-            codes = self._encode(block)
+            codes = self._encode(block)  # on the paths that the encoder finds: these are what is measured
             error = self._decode(codes) - block
             squares += float((error.astype(np.float64) ** 2).sum())
             if structure is not None:
@@ -247,14 +264,15 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         return np.array([v.name for v in self.hierarchy_.variables], dtype=object)
 
     def in_features(self) -> Any:
-        """The same model for the numbers that `preprocessor_` makes of rows: it takes those, and gives those.
+        """The same model for the numbers that `preprocessor_` makes of rows: it takes those, and gives those. Its
+        paths are those of its encoder, unless they are given.
 
         Returns
         -------
         A copy that shares the networks.
         """
         plain = copy.copy(self)
-        plain.preprocessor_ = Preprocessor()
+        plain.preprocessor_, plain.mimosa_ = Preprocessor(), None
         return plain
 
     # ---------------------------------------------------------------- saving

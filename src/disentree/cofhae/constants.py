@@ -91,13 +91,11 @@ BINARY_SHARE = 0.5  # of the variance of pixels of 0 and 1, from which pixels ar
 
 PERCENTILES = (10, 90)  # that a variable is moved between
 EXPLAINED_PATHS = 30  # that have a variable, of which it is told what it moves there
-MOVED = 0.05  # of a column's deviation, for it to be told that a variable moves it
 OTHER_CATEGORY = 0.5  # deviations that another category counts as: it may be one that was as likely before
 NAMED_MOVE, NAMED_COLUMNS = (
     0.3,
     4,
 )  # of the largest move, for a column to be named in the sentence; at most so many
-ALIKE_MOVES = 0.9  # of the largest move, for a column to be in the name too
 CHANGED_PIXEL = 0.05  # of the range of an image's pixels
 SHOWN_DIGITS = 4  # of decoded numbers, which are no measurements
 

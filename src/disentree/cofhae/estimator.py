@@ -15,12 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
-from disentree.cofhae.base import AutoencoderEstimator, paper_training
+from disentree.cofhae.base import paper_training
 from disentree.cofhae.checks import check_codes, check_matches, check_parameters, check_structure
 from disentree.cofhae.explain import explain_variables
 from disentree.cofhae.fitting.losses import discriminator
 from disentree.cofhae.fitting.stages import Fitting
 from disentree.cofhae.fitting.structure import Structure
+from disentree.cofhae.paths import PathEstimator
 from disentree.cofhae.preprocessor import Preprocessor
 from disentree.cofhae.shared_docs import documented
 from disentree.hierarchy import Hierarchy
@@ -33,7 +34,7 @@ from disentree.tables.frames import as_pandas
 
 
 @documented
-class COFHAE(AutoencoderEstimator):
+class COFHAE(PathEstimator):
     """Learn a code for X that follows a hierarchy, with independent variables in every leaf.
 
     Parameters
@@ -96,7 +97,7 @@ class COFHAE(AutoencoderEstimator):
     paths_ : array of int of shape (n,)
         The path of every row of X, -1 for none, as found or given.
     mimosa_ : MIMOSA or None
-        The fitted estimator, or None if the structure was given.
+        The fitted estimator that found the structure and assigns rows to paths; None if the structure was given.
     trust_ : array of shape (n_paths,)
         How much the targets of each path are trusted, from 0 to 1.
     history_ : list of dict
@@ -126,7 +127,6 @@ class COFHAE(AutoencoderEstimator):
     _too_strong: ClassVar[str] = "learning_rate or lambda2"
 
     paths_: Int[np.ndarray, " n"]
-    mimosa_: Any = None
     _rows: Any = None  # that it was fitted to, for `explain`; neither saved nor copied
     trust_: Float[np.ndarray, " paths"]
 
@@ -240,6 +240,7 @@ class COFHAE(AutoencoderEstimator):
         representation: Any = None,
         preprocessor: Preprocessor | None = None,
         matches: Sequence[Sequence[int]] | None = None,
+        mimosa: Any = None,
     ) -> COFHAE:
         """Find the structure of X with MIMOSA, or take the one given, and train the autoencoder.
 
@@ -265,6 +266,8 @@ class COFHAE(AutoencoderEstimator):
         matches : list of list of int, default=None
             With a structure, the `matches_` of the MIMOSA that found it: variables that are the same on different
             branches, and get the same zero, sign and unit.
+        mimosa : MIMOSA, default=None
+            The fitted estimator that found a structure that is given: it says which paths new rows are on.
 
         Returns
         -------
@@ -282,7 +285,9 @@ class COFHAE(AutoencoderEstimator):
         codes, paths = check_codes(self.targets, hierarchy, paths, codes, source.n_rows)
         structure = check_structure(hierarchy, paths, source.n_rows)
         matched = check_matches(matches, structure[0] if structure else None)
-        given = Structure(*structure, prepared, matched) if structure else None
+        given = Structure(*structure, prepared, matched, mimosa) if structure else None
+        if mimosa is not None and (given is None or len(mimosa.hierarchy_.paths) != len(given.hierarchy.paths)):
+            raise ValueError("mimosa must be the estimator that found the hierarchy, which must be given too")
 
         fitting = Fitting.start(self, source, given, codes, representation)
         fitting.find_structure(X, prepared, given)
@@ -291,6 +296,8 @@ class COFHAE(AutoencoderEstimator):
             fitting.train()
             fitting.sharpen()
             fitting.compare()
+        if is_frame(X):
+            self._name_variables(X)
         return self
 
     def explain(self, X: Any = None) -> Explanation:
@@ -341,30 +348,6 @@ class COFHAE(AutoencoderEstimator):
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_rows"}
-
-    @torch.no_grad()
-    def predict_proba(self, X: Any) -> Float[np.ndarray, "n paths"]:
-        """The probability that the encoder gives to each path.
-
-        Parameters
-        ----------
-        X : array-like, data frame or blocks of rows
-            Rows of the same kind as in `fit`.
-
-        Returns
-        -------
-        array of shape (n, n_paths)
-            Rows sum to 1.
-        """
-        check_is_fitted(self, "autoencoder_")
-        self.autoencoder_.eval()
-        choices = self.autoencoder_.mask.path_options().T
-        out = []
-        for block in self._read_again(X).blocks():
-            code = self.autoencoder_.encode(self.input_.to_input(self.input_.prepare(block)))
-            joint = (code.log_p.cpu().double() @ choices.double()).exp()
-            out.append((joint / joint.sum(dim=1, keepdim=True)).numpy())
-        return np.concatenate(out)
 
     def _build(
         self, seed: int | None, with_adversary: bool = False

@@ -57,13 +57,29 @@ class PathEncoder(nn.Module):
     def forward(self, x: Float[Tensor, "batch features"]) -> Float[Tensor, "batch items"]:
         joint = self.log_joint(x)
         best, path = joint.max(dim=1)
+        below = joint - best[:, None]
+        logits = [below[:, has == 1].amax(dim=1) for has in self.options.T]
+        return torch.cat([self._values(x, path), *(logit[:, None] for logit in logits)], dim=1)
+
+    def values_on(
+        self, x: Float[Tensor, "batch features"], a: Float[Tensor, "batch options"]
+    ) -> Float[Tensor, "batch continuous"]:
+        """The variables of the path with these options."""
+        return self._values(x, _path_with(self.options, a))
+
+    def _values(self, x: Float[Tensor, "batch features"], path: Int[Tensor, " batch"]) -> Tensor:
         z = x.new_zeros(len(x), self.offsets.shape[1])
         for p in path.unique().tolist():
             rows = path == p
             z[rows] = x[rows] @ self.inverses[p] + self.offsets[p]
-        below = joint - best[:, None]
-        logits = [below[:, has == 1].amax(dim=1) for has in self.options.T]
-        return torch.cat([z, *(logit[:, None] for logit in logits)], dim=1)
+        return z
+
+
+def _path_with(
+    options: Float[Tensor, "paths options"], a: Float[Tensor, "batch options"]
+) -> Int[Tensor, " batch"]:
+    """The path of which no option is missing."""
+    return (a @ options.T - options.sum(1)).argmax(dim=1)
 
 
 class PathDecoder(nn.Module):
@@ -80,8 +96,7 @@ class PathDecoder(nn.Module):
 
     def forward(self, items: Float[Tensor, "batch items"]) -> Float[Tensor, "batch features"]:
         n_options = self.options.shape[1]
-        # how many of a path's options are missing: none of the chosen one's
-        path = (items[:, :n_options] @ self.options.T - self.options.sum(1)).argmax(dim=1)
+        path = _path_with(self.options, items[:, :n_options])
         out = self.means[path]
         for p in path.unique().tolist():
             rows = path == p
@@ -109,8 +124,13 @@ class AdditiveEncoder(nn.Module):
         logits = x @ self.weights + self.bias
         blank = x.new_zeros(len(x), self.forward_map.shape[1])
         a, _ = self.mask.harden(torch.cat([blank, logits], dim=1))
-        z = x @ self.forward_map - a @ self.effects + self.offset
-        return torch.cat([z, logits], dim=1)
+        return torch.cat([self.values_on(x, a), logits], dim=1)
+
+    def values_on(
+        self, x: Float[Tensor, "batch features"], a: Float[Tensor, "batch options"]
+    ) -> Float[Tensor, "batch continuous"]:
+        """The variables, given the options."""
+        return x @ self.forward_map - a @ self.effects + self.offset
 
 
 def _tensor(values: Any) -> Tensor:

@@ -17,6 +17,7 @@ from disentree.mimosa.saving.folder import table_from_json, table_to_json
 from disentree.tables import Cells, Codec
 from disentree.tables.frames import as_pandas
 from disentree.tables.kinds import as_numbers
+from disentree.training.data import is_blocks
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Preprocessor:
     names: tuple[str, ...] = ()  # the columns of numbers that are picked from a frame
     columns: tuple[int, ...] | None = None  # those that are picked from an array, None for all
     n_columns: int | None = None  # that the array has
+    in_units: bool = True  # whether the tree was looked for in the units of the rows, or in features
     center: tuple[float, ...] | None = None  # subtracted from each column, which is then divided by its scale
     scale: tuple[float, ...] | None = None
 
@@ -58,10 +60,25 @@ class Preprocessor:
         codec = self.frame_codec
         return None if codec is None or (codec.schema.is_plain and self.table is None) else codec
 
+    def to_searched(self, X: Any) -> Any:
+        """Rows as the MIMOSA that found the tree knows them: with the columns in use, in their own units."""
+        if self.mixed is not None or is_blocks(X):
+            return X
+        if not self.in_units:
+            return self.to_features(X)
+        return self._picked(X, as_frame=True)
+
     def to_features(self, X: Any) -> Any:
         """Rows as the model's networks know them."""
         if self.mixed is not None:
             return self.mixed.features(self.mixed.read(X))
+        X = self._picked(X)
+        if self.center is None or self.scale is None:
+            return X
+        return (np.asarray(X, np.float64) - np.array(self.center)) / np.array(self.scale)
+
+    def _picked(self, X: Any, as_frame: bool = False) -> Any:
+        """The columns in use: those of a frame with names as numbers."""
         X = as_pandas(X)
         if self.names and not is_frame(X):
             some = ", ".join(self.names[:3])
@@ -70,15 +87,14 @@ class Preprocessor:
             own = {str(name): name for name in X.columns}
             if missing := [name for name in self.names if name not in own]:
                 raise ValueError(f"there is no column {missing[0]!r}, which the model was fitted on")
-            X = np.stack([as_numbers(X[own[name]]) for name in self.names], axis=1)
+            numbers = {name: as_numbers(X[own[name]]) for name in self.names}
+            X = type(X)(numbers) if as_frame else np.stack(list(numbers.values()), axis=1)
         if self.columns is not None:
             X = np.asarray(X)
             if X.ndim != 2 or X.shape[1] != self.n_columns:
                 raise ValueError(f"X must have {self.n_columns} columns, as when the model was fitted")
             X = X[:, list(self.columns)]
-        if self.center is None or self.scale is None:
-            return X
-        return (np.asarray(X, np.float64) - np.array(self.center)) / np.array(self.scale)
+        return X
 
     def from_features(self, features: Float[np.ndarray, "n ..."], hierarchy: Hierarchy, codes: ArrayLike) -> Any:
         """Rows in the units of their user, a data frame if they were one; cells of columns that do not exist on
@@ -98,6 +114,7 @@ class Preprocessor:
     def to_dict(self) -> dict[str, Any]:
         """As JSON: what differs from the default."""
         out = {name: getattr(self, name) for name in ("n_columns", "names", "columns", "center", "scale")}
+        out["in_units"] = None if self.in_units else False
         out["table"] = None if self.table is None else table_to_json(self.table)
         out["codec"] = None if self.codec is None else self.codec.to_dict()
         return {name: value for name, value in out.items() if value is not None and value != ()}
@@ -105,5 +122,5 @@ class Preprocessor:
     @classmethod
     def from_dict(cls, about: dict[str, Any]) -> Preprocessor:
         """What `to_dict` gave, also when it has been JSON."""
-        made = {"table": table_from_json, "codec": Codec.from_dict, "n_columns": int}
+        made = {"table": table_from_json, "codec": Codec.from_dict, "n_columns": int, "in_units": bool}
         return cls(**{name: made.get(name, tuple)(value) for name, value in about.items()})

@@ -17,7 +17,8 @@ from disentree.cofhae.linear import linear_autoencoder
 from disentree.cofhae.pixels import PixelDecoder
 from disentree.cofhae.preprocessor import Preprocessor
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.saving.model_card import write_card
+from disentree.mimosa import MIMOSA
+from disentree.mimosa.saving.model_card import MIMOSA_FOLDER, write_card
 from disentree.training.checkpoints import below, load_tensors, save_tensors
 from disentree.training.networks import CONVOLUTIONAL
 from disentree.training.session import pick_device
@@ -53,10 +54,24 @@ def save_model(model: Any, folder: Path) -> None:
         **{name: getattr(model, f"{name}_") for name in _SIMPLE_ATTRIBUTES},
         **({"pixels": model.pixels_.config} if model.pixels_ is not None else {}),
         "preprocessor": model.preprocessor_.to_dict(),
+        "mimosa": getattr(model, "_judge", None) is not None,
         "sha256": sha256_of(folder / "model.safetensors"),
     }
     write_json(folder / "model.json", about)
     write_card(model, folder)
+    if about["mimosa"]:
+        _save_mimosa(model.mimosa_, folder / MIMOSA_FOLDER)
+
+
+def _save_mimosa(mimosa: Any, folder: Path) -> None:
+    """Save the estimator that assigns rows to paths, unless it is there: a run has saved it before."""
+    if (folder / "mimosa.json").is_file():
+        there = type(mimosa).load(folder)
+        if there.hierarchy_.to_dict() == mimosa.hierarchy_.to_dict() and np.array_equal(
+            there.labels_, mimosa.labels_
+        ):
+            return
+    mimosa.save(folder)
 
 
 def read_model(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -110,6 +125,8 @@ def load_model(cls: Any, folder: Path, device: str, modules: Mapping[str, nn.Mod
     model.preprocessor_ = Preprocessor.from_dict(about.get("preprocessor") or _of_format_2(about))
     if about["feature_names_in"]:
         model.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
+    if about.get("mimosa"):
+        model.mimosa_ = MIMOSA.load(folder / MIMOSA_FOLDER)
     for name in _SIMPLE_ATTRIBUTES:
         if name in about:  # the first models had fewer
             setattr(model, f"{name}_", about[name])

@@ -162,6 +162,7 @@ class COFHAESearch(BaseEstimator):
         if done[best][1] is None:
             raise RuntimeError(f"all {len(trials)} trainings diverged; a lower learning_rate or lambda2 may help")
         self.best_estimator_: COFHAE = done[best][1]
+        self.best_estimator_.mimosa_ = self.mimosa_  # which says what paths new rows are on
         self.best_parameters_ = trials[best][0]
         return self
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Num
+from jaxtyping import Float, Int, Num
 
 from disentree._version import __version__
 from disentree.explorer.rows import map_to_json
@@ -39,6 +39,8 @@ class Explored:
         A line about each model.
     X : ndarray or None
         Rows, as the models take them.
+    paths : tuple of ndarray or None
+        The path that each of these rows is on, for each model; None, or none at all, where its encoder says it.
     rows : tuple of int
         Their numbers in the data.
     feature_names : tuple of str
@@ -69,6 +71,7 @@ class Explored:
     statistics: tuple[dict[str, Any], ...]
     notes: tuple[str, ...] = ()
     X: Num[np.ndarray, "n ..."] | None = None
+    paths: tuple[Int[np.ndarray, " n"] | None, ...] = ()
     rows: tuple[int, ...] = ()
     feature_names: tuple[str, ...] = ()
     center: tuple[float, ...] | None = None
@@ -90,7 +93,13 @@ class Explored:
         """
         if self.X is None:
             return [np.zeros((0, model.hierarchy_.n_variables)) for model in self.models]
-        return [np.asarray(model.transform(self.X), dtype=np.float64) for model in self.models]
+        given = [*self.paths, *[None] * len(self.models)]
+        return [
+            np.asarray(
+                model.transform(self.X) if paths is None else model.transform(self.X, paths=paths), np.float64
+            )
+            for model, paths in zip(self.models, given, strict=False)
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """Everything that the page shows, except the networks.
@@ -114,6 +123,7 @@ class Explored:
                 {
                     "name": name,
                     "note": note,
+                    "assigned": any(paths is not None for paths in self.paths[i : i + 1]),
                     "variables": variables(model.hierarchy_, self.findings[i] if self.findings else None),
                     "statistics": statistics,
                     "shares": self.shares[i] if self.shares else None,

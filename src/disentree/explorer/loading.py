@@ -47,7 +47,7 @@ def from_run(run: Run, other: Run | None = None, device: str = "auto") -> Explor
     """
     check_scored(run)
     about = run.about_data
-    samples = run.read_npz("samples.npz", "X", "rows")
+    samples = run.read_npz("samples.npz", "X", "rows", "paths")
     test = run.read_npz("labels.npz", "test")["test"]
     if len(samples["rows"]) and samples["rows"].max() >= len(test):
         raise run.damaged("samples.npz", "it has rows that were not held out")
@@ -65,6 +65,7 @@ def from_run(run: Run, other: Run | None = None, device: str = "auto") -> Explor
         statistics=(code_statistics(tree, codes),),
         notes=(_note(run),),
         X=X[keep],
+        paths=(samples["paths"][keep] if run.is_assigned else None,),
         rows=tuple(int(row) for row in test[samples["rows"][keep]]),
         feature_names=tuple(about["feature_names"]),
         center=None if center is None else tuple(center),
@@ -79,7 +80,7 @@ def from_run(run: Run, other: Run | None = None, device: str = "auto") -> Explor
     names = (first.names[0], second.names[0])
     if names[0] == names[1]:
         names = (f"{names[0]} (1)", f"{names[1]} (2)")
-    both = ("models", "statistics", "notes", "commands", "findings", "shares", "maps", "presence")
+    both = ("models", "paths", "statistics", "notes", "commands", "findings", "shares", "maps", "presence")
     return replace(first, names=names, **{name: getattr(first, name) + getattr(second, name) for name in both})
 
 
@@ -101,7 +102,7 @@ def _about_rows(run: Run, hierarchy: Hierarchy) -> dict[str, Any]:
     return {
         "columns": tuple(columns),
         "findings": (findings,),
-        "shares": (shares(hierarchy, run.read_npz("labels.npz", "labels")["labels"]) if known else None,),
+        "shares": (shares(hierarchy, run.paths) if known else None,),
         "maps": (read_map(run, len(hierarchy.paths)) if known else None,),
         "presence": (None if table is None else presence(table, hierarchy),),
     }
@@ -134,14 +135,14 @@ def from_model(
     """
     hierarchy, name = model.hierarchy_, type(model).__name__
     codec, preprocessor = codec_of_model(model), model.preprocessor_
-    names = _feature_names(model, codec, X, feature_names)
+    names, by_mimosa = _feature_names(model, codec, X, feature_names), getattr(model, "mimosa_", None) is not None
     if X is None:
         statistics = getattr(model, "code_statistics_", None)
         if statistics is None:
             raise ValueError(f"this {name} has no statistics of its codes: give rows, as in explore(model, X)")
         rows, shape = None, tuple(int(n) for n in model.input_.shape)
         keep: Int[np.ndarray, " m"] = np.zeros(0, dtype=np.int64)
-        found = None
+        found = codes = None
     else:
         codes = model.transform(X)
         statistics = code_statistics(hierarchy, codes)
@@ -160,6 +161,7 @@ def from_model(
         names=(name,),
         statistics=(statistics,),
         X=None if rows is None else rows[keep],
+        paths=(hierarchy.path_of(codes)[keep] if codes is not None and by_mimosa else None,),
         rows=tuple(int(row) for row in keep),
         feature_names=names,
         center=center,

@@ -18,9 +18,17 @@ from disentree.mimosa.coordinates.choosing import REPRESENTATIONS, latent_coordi
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.explain.factors import factor_columns
+from disentree.mimosa.explain.placing import Placing
 from disentree.mimosa.explain.verdict import what_it_saves
 from disentree.mimosa.fit import Fit, fit
-from disentree.mimosa.inputs import check_common_settings, check_one_of, check_whole, is_frame, remember_columns
+from disentree.mimosa.inputs import (
+    check_common_settings,
+    check_one_of,
+    check_whole,
+    columns_in_use,
+    is_frame,
+    remember_columns,
+)
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.paper.algorithm1_mimosa import PaperMIMOSA
 from disentree.mimosa.search.judge import STRUCTURELESS, log2_density
@@ -36,14 +44,13 @@ from disentree.utils.dask import is_dask, over_blocks
 SAVED_APART = ("hierarchy", "plain_hierarchy", "components", "representation")  # of the fields of a fit
 
 
-class MIMOSA(TransformerMixin, TreeEstimator):
+class MIMOSA(Placing, TransformerMixin, TreeEstimator):
     """Find the tree of manifolds in a data set.
 
-    Several finders propose decompositions into leaves: mixtures of Gaussians for clusters, an atlas of charts for
-    flat or curved manifolds of any dimension, exact or in noise. Each is a density, and so are the models without
-    structure (one Gaussian, one probabilistic PCA, one Gaussian with transformed columns). The one that describes
-    rows that it was not fitted to in the fewest bits is chosen; if it saves none beyond doubt, the answer is one
-    component. Leaves that enclose others become their children. No parameter has to be set.
+    Several finders propose decompositions into leaves: mixtures of Gaussians, an atlas of charts for flat or
+    curved manifolds, exact or in noise. Each is a density, and so are models without structure. The one that
+    describes rows that it was not fitted to in the fewest bits is chosen, if it saves some beyond doubt. Leaves
+    that enclose others become their children. No parameter has to be set.
 
     Parameters
     ----------
@@ -93,15 +100,14 @@ class MIMOSA(TransformerMixin, TreeEstimator):
     representation_ : Representation
         Takes new rows there.
     table_ : TableModel or None
-        For a data frame with other columns than numbers, or with empty cells: what its columns are, which things
-        exist in some rows only, and how rows get to their paths. The finders search the numbers that all rows
-        have, and `candidate_` and `embedding_` are of these.
+        For a data frame with other columns than numbers, or with empty cells: what its columns are, what exists in
+        some rows only, and how rows get to their paths. `candidate_` and `embedding_` are of the other numbers.
     stability_ : Stability or None
         What `stability` measured last.
     interrupted_ : bool
         Whether Ctrl-C ended the search: it then chose among what had been found.
     timings_ : dict of float
-        Seconds of each step; their sum is the time of `fit`.
+        Seconds of each step.
 
     Examples
     --------
@@ -187,18 +193,15 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         self
         """
         self._check_settings()
-        X = as_pandas(X)
-        frame = X if is_frame(X) else None
-        if frame is not None:
-            codec = Codec.fit(frame) if codec is None else codec
-        if frame is None or codec is None or codec.schema.is_plain:
-            rows = self._check(X)
-        else:
-            rows = frame
-            remember_columns(self, frame)
+        X, frame = as_pandas(X), None
+        if is_frame(X):
+            X, codec = columns_in_use(X, Codec.fit(X) if codec is None else codec)
+            frame = X
+        is_table = frame is not None and codec is not None and not codec.schema.is_plain
+        rows = remember_columns(self, frame) if is_table else self._check(X)
         found = fit(rows, self._settings, self.random_state, codec, frame)
-        for name in (field.name for field in fields(found)):
-            setattr(self, f"{name}_", getattr(found, name))
+        for field in fields(found):
+            setattr(self, f"{field.name}_", getattr(found, field.name))
         self.local_dimensions_ = found.local_dimensions
         self.stability_, self._rows = None, X
         return self._completed()
@@ -226,10 +229,8 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         array of shape (n,)
             Indices into `hierarchy_.paths`; a dask array of them for a dask array.
         """
-        check_is_fitted(self)
-        if is_dask(X):
-            return over_blocks(X, self.predict, None, np.int64)
-        return self.predict_proba(X).argmax(axis=1)
+        lazy = is_dask(X)
+        return over_blocks(X, self.predict, None, np.int64) if lazy else self.predict_proba(X).argmax(axis=1)
 
     def predict_proba(self, X: Any) -> Float[np.ndarray, "n paths"]:
         """The probability of each path for new rows.
@@ -265,8 +266,7 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         bits = -self.candidate_.log_density(self._transform(X)) / np.log(2)
         if self.table_ is None:
             return bits - self.description_length_
-        # The description of a table counts more than the numbers that are compared here.
-        return bits + float(self.candidate_.log_density(self.embedding_).mean()) / np.log(2)
+        return bits + float(self.candidate_.log_density(self.embedding_).mean()) / np.log(2)  # of the numbers only
 
     def transform(self, X: Any) -> Float[np.ndarray, "n v"]:
         """Codes of rows within the leaves: on the likeliest path of each, by an affine map of its leaf.
@@ -304,8 +304,9 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         float
             Higher is better; only differences mean something.
         """
-        bits = log2_density(self.candidate_, self.representation_, self.embedding_, self._transform(X))
-        return float(bits.mean())
+        return float(
+            log2_density(self.candidate_, self.representation_, self.embedding_, self._transform(X)).mean()
+        )
 
     def _transform(self, X: Any) -> Float[np.ndarray, "n D"]:
         check_is_fitted(self)
@@ -323,8 +324,8 @@ class MIMOSA(TransformerMixin, TreeEstimator):
     ) -> Stability:
         """How often each leaf comes back when parts of the rows are fitted again.
 
-        Each resample is a random half of the rows (four fifths of fewer than 1,000) and another seed. The result
-        is kept as `stability_`, and `summary` shows it. Ctrl-C ends with what was finished.
+        Each resample is a random half of the rows (four fifths of fewer than 1,000) and another seed. `summary`
+        shows the result, `stability_`. Ctrl-C ends with what was finished.
 
         Parameters
         ----------
@@ -369,8 +370,8 @@ class MIMOSA(TransformerMixin, TreeEstimator):
         """The tree with sizes and dimensions, how it was found, and what it saves, as text."""
         tree = super().summary()
         if self.table_ is not None:
-            described = table_summary(self.table_, self.hierarchy_, self.labels_, self.stability_)
-            tree = "\n".join([described, *self._lost_in_words()])
+            tree = table_summary(self.table_, self.hierarchy_, self.labels_, self.stability_)
+            tree = "\n".join([tree, *self._lost_in_words()])
         elif factor_columns(self.hierarchy_):
             head = tree.partition("\n")[0]
             tree = f"{head}\n{product_summary(self.hierarchy_, self.labels_, self.stability_)}"

@@ -18,7 +18,7 @@ from disentree.mimosa.mixed.fit import fit_table
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.search.steps import Steps
 from disentree.mimosa.search.structure import Settings, find_structure
-from disentree.mimosa.tree.codes import find_matches, find_same
+from disentree.mimosa.tree.codes import LeafMaps, find_matches, find_same
 from disentree.mimosa.tree.component import Component, components_of
 from disentree.mimosa.tree.lost_enclosures import lost_enclosures
 from disentree.mimosa.tree.placing import moved
@@ -97,7 +97,10 @@ def fit(
     named = hierarchy
     if frame is not None:
         with step("names"):
-            named = with_names(hierarchy, tree_names(frame, hierarchy, labels, codec))
+            rows = found.embedding if features is None else features
+            maps = LeafMaps(rows, hierarchy, labels, matches)
+            names = tree_names(frame, hierarchy, labels, codec, lambda some: maps.encode(rows[some], labels[some]))
+            named = with_names(hierarchy, names)
     return Fit(
         hierarchy=named,
         plain_hierarchy=hierarchy,

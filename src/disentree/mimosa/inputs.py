@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from jaxtyping import Shaped
 from sklearn.utils.validation import validate_data
 
+from disentree.tables import Codec, Schema
 from disentree.tables.frames import as_pandas
 
 
 def is_frame(X: Any) -> bool:
     """Whether these are the columns of a data frame."""
     return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "iloc")
+
+
+def columns_in_use(frame: Any, codec: Codec) -> tuple[Any, Codec]:
+    """A frame and its codec without identifiers, constants and the like, if all other columns are numbers without
+    gaps: such a table is an array with names. Another one stays whole."""
+    used = Schema(tuple(column for column in codec.schema.columns if column.used))
+    if not used.is_plain:
+        return frame, codec
+    names = {column.name for column in used.columns}
+    return frame.loc[:, [str(name) in names for name in frame.columns]], replace(codec, schema=used)
 
 
 def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.ndarray, "n ..."]:
@@ -26,6 +38,9 @@ def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.n
     array: Any = X if isinstance(X, np.ndarray) else None
     X = as_pandas(X)
     if array is None or array.ndim <= 2:
+        names = getattr(estimator, "feature_names_in_", None)
+        if not fitting and names is not None and is_frame(X) and {*names} < {*X.columns}:
+            X = X[list(names)]  # others are not used
         # scikit-learn's own checks: data frames, lists, sparse matrices, strings, names and number of features
         validate: Any = validate_data  # its annotations know only the default of X
         array = validate(
@@ -61,13 +76,14 @@ def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.n
     return array
 
 
-def remember_columns(estimator: Any, frame: Any) -> None:
-    """The names of a frame's columns, as scikit-learn keeps them, and the shape of a row."""
+def remember_columns(estimator: Any, frame: Any) -> Any:
+    """The frame, after keeping the names of its columns, as scikit-learn does, and the shape of a row."""
     if len(frame) < 2:
         raise ValueError(f"X must have at least 2 rows, got {len(frame)}")
     estimator.shape_ = (frame.shape[1],)
     estimator.n_features_in_ = frame.shape[1]
     estimator.feature_names_in_ = np.array([str(name) for name in frame.columns], dtype=object)
+    return frame
 
 
 def check_common_settings(estimator: Any) -> None:

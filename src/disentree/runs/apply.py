@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Float, Int, Shaped
 from numpy.typing import ArrayLike
 
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
-from disentree.runs.files.reading import check_layout, read_blocks, read_rows
+from disentree.runs.files.reading import Block, check_layout, read_blocks, read_rows
 from disentree.runs.files.writing import Assigned, create_npy, npy_layouts, open_writer, out_files, write_rows
 from disentree.runs.models import load_model
 from disentree.runs.report.findings import read_findings
@@ -51,7 +51,7 @@ class OpenedRun:
 
     def predict(self, X: Any) -> Int[np.ndarray, " n"]:
         """The path of every row of a data frame or an array: an index into ``hierarchy.paths``."""
-        return self.hierarchy.path_of(self.transform(X))
+        return self.model.predict_path(X)
 
     def transform(self, X: Any) -> Float[np.ndarray, "n v"]:
         """Codes of rows, NaN where a variable is not active."""
@@ -191,16 +191,16 @@ def _one_thread() -> Iterator[None]:
 def _apply_in_order(
     run: Run, source: Path, out: Path, device: str, keep: Sequence[str]
 ) -> tuple[int, Counter[str]]:
-    model = run.model(device)
+    model = _model_of(run, device)
     about = run.about_data
     n_rows, reasons = 0, Counter[str]()
     with ExitStack() as stack:
         kept_names = ("file",) if source.is_dir() else tuple(keep)
         write = open_writer(stack, out, *_names(run, model.hierarchy_), kept_names)
         for block in read_blocks(source, about, keep):
-            found = _assigned(model, block.X, block.unreadable)
+            found = _assigned(model, block, source)
             write(found, block.kept)
-            n_rows += len(block.X)
+            n_rows += len(block.rows)
             reasons += found.reasons
             log.debug("%s rows done", f"{n_rows:,}")
     return n_rows, reasons
@@ -212,15 +212,26 @@ def _names(run: Run, hierarchy: Hierarchy) -> tuple[list[str], list[str]]:
     plain = [variable.name for variable in hierarchy.variables]
     shown = [findings.variable_name(name) for name in plain]
     twice = {name for name, n in Counter(shown).items() if n > 1}  # a user may have edited names.json
-    variables = [f"{name} ({own})" if name in twice else name for name, own in zip(shown, plain, strict=True)]
+    # With a prefix, so that nobody takes a code for the column that it is called by.
+    variables = [
+        f"code: {name} ({own})" if name in twice else f"code: {name}"
+        for name, own in zip(shown, plain, strict=True)
+    ]
     return variables, [findings.path_name(path) for path in range(len(hierarchy.paths))]
 
 
-def _assigned(
-    model: Any, X: Shaped[np.ndarray, "n ..."], unreadable: Bool[np.ndarray, " n"] | None = None
-) -> Assigned:
+def _model_of(run: Run, device: str) -> Any:
+    """The run's model, for rows as they are in its file."""
+    return load_model(run.config.model, run.folder, device)
+
+
+def _assigned(model: Any, block: Block, source: Path) -> Assigned:
     """Rows with their codes and paths; -1 and no codes for those that cannot be encoded, which are counted."""
-    hierarchy = model.hierarchy_
+    hierarchy, in_features, unreadable = model.hierarchy_, model.in_features(), block.unreadable
+    try:
+        X = model.preprocessor_.to_features(block.rows)
+    except (ValueError, TypeError) as error:
+        raise UserError(f"{source} does not have the run's columns: {error}") from None
     codes = np.full((len(X), hierarchy.n_variables), np.nan)
     paths = np.full(len(X), -1)
     probability, error = np.full((2, len(X)), np.nan)
@@ -232,25 +243,22 @@ def _assigned(
         usable &= ~unreadable
         reasons[UNREADABLE] = int(unreadable.sum())
     if usable.any():
-        some = X if usable.all() else X[usable]
-        found = model.transform(some)
+        some, own = (X, block.rows) if usable.all() else (X[usable], block.rows[usable])
+        if getattr(model, "mimosa_", None) is None:  # there is no MIMOSA that assigns rows to paths
+            proba = in_features.predict_proba(some) if hasattr(model, "predict_proba") else None
+            found = in_features.transform(some)
+        else:
+            proba = model.predict_proba(own)
+            found = in_features.transform(some, paths=proba.argmax(axis=1))
         encoded = (np.isfinite(found) | ~hierarchy.active(found)).all(axis=1)
         rows = np.flatnonzero(usable)[encoded]
         codes[rows], paths[rows] = found[encoded], hierarchy.path_of(found[encoded])
         reasons[FAR_OUT] = int((~encoded).sum())
+        if proba is not None:
+            probability[rows] = proba[encoded, paths[rows]]
         if len(rows):
-            probability[rows] = _probability(model, X[rows], paths[rows])
-            error[rows] = _errors(X[rows], model.inverse_transform(codes[rows]))
+            error[rows] = _errors(X[rows], in_features.inverse_transform(codes[rows]))
     return Assigned(codes, paths, probability, error, +reasons)
-
-
-def _probability(
-    model: Any, X: Shaped[np.ndarray, "n ..."], paths: Int[np.ndarray, " n"]
-) -> Float[np.ndarray, " n"]:
-    """Of the paths; NaN for models that do not know it."""
-    if not hasattr(model, "predict_proba"):
-        return np.full(len(X), np.nan)
-    return model.predict_proba(X)[np.arange(len(X)), paths]
 
 
 def _errors(X: Shaped[np.ndarray, "n ..."], again: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, " n"]:
@@ -291,11 +299,11 @@ def apply_part(
     """Write codes and paths of rows `start` to `start + n` to their place; returns why how many have no path."""
     run, path = Run.open(folder), Path(source)
     if (folder, device) not in _models:
-        _models[folder, device] = run.model(device)
+        _models[folder, device] = _model_of(run, device)
     about = run.about_data
     with open_array(path) as (file, layout):
         block = read_rows(file, layout, path, about, n, skip=start)
-    found = _assigned(_models[folder, device], block)
+    found = _assigned(_models[folder, device], block, path)
     write_rows(Path(codes_to), start, found.codes)
     write_rows(Path(paths_to), start, found.paths)
     return dict(found.reasons)

@@ -40,6 +40,7 @@ from disentree._version import __version__
 from disentree.datasets import UserData
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.saving.model_card import MIMOSA_FOLDER
 from disentree.runs.config import RunConfig
 from disentree.runs.data import load_data, split_rows
 from disentree.runs.files.folder import Folder
@@ -60,7 +61,6 @@ AFTER_A_CHANGE = ("stability", "figures", "report")  # stages that another numbe
 # Held by the process that is at work in the folder. It stays when a run is started over, and is removed only
 # with a folder in which nothing was finished.
 LOCK = ".lock"
-MIMOSA_FOLDER = "mimosa"
 _NOT_A_TREE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 
 
@@ -202,7 +202,8 @@ class Run(Folder):
         return load_mimosa(self.folder / MIMOSA_FOLDER)
 
     def model(self, device: str = "auto") -> Any:
-        """The trained model, for features: rows as `data.X` has them.
+        """The trained model, for features: rows as `data.X` has them. Its paths are those of its encoder, unless
+        they are given.
 
         Parameters
         ----------
@@ -215,6 +216,28 @@ class Run(Folder):
             Of the class that `config.model` names.
         """
         return load_model(self.config.model, self.folder, device).in_features()
+
+    @property
+    def is_assigned(self) -> bool:
+        """Whether MIMOSA says which path a row is on, and not the encoder of the model."""
+        return bool(self.read_json("model.json").get("mimosa"))
+
+    def encode(self, model: Any, rows: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m v"]:
+        """Codes of some rows of the data: on the paths of MIMOSA, if that assigns rows.
+
+        Parameters
+        ----------
+        model : estimator
+            That of `model`.
+        rows : array of shape (m,)
+            Their numbers.
+
+        Returns
+        -------
+        array of shape (m, v)
+        """
+        X = self.data.X[rows]
+        return model.transform(X, paths=self.paths[rows]) if self.is_assigned else model.transform(X)
 
     def codes(self, name: Literal["learned", "true"]) -> tuple[Float[np.ndarray, "n v"], Hierarchy] | None:
         """Codes of the held-out rows.
@@ -247,12 +270,20 @@ class Run(Folder):
         return found
 
     @property
+    def paths(self) -> Int[np.ndarray, " n"]:
+        """The path of every row in the tree, -1 for none."""
+        rows = self.read_npz("labels.npz", "train", "test", "labels", "test_labels")
+        out = np.full(len(rows["train"]) + len(rows["test"]), -1)
+        out[rows["train"]], out[rows["test"]] = rows["labels"], rows["test_labels"]
+        return out
+
+    @property
     def learned_tree(self) -> tuple[Hierarchy, Int[np.ndarray, " n"]]:
-        """The model's tree and the path of each training row in it; of each held-out row if it is not the tree
-        that the model was given, for then (in flat models) nothing says which path a row should be on."""
+        """The model's tree and the path of each row in it; of each held-out row if it is not the tree that the
+        model was given, for then (in flat models) nothing says which path a row should be on."""
         codes, hierarchy = self.learned
         if hierarchy == self.hierarchy:
-            return hierarchy, self.read_npz("labels.npz", "labels")["labels"]
+            return hierarchy, self.paths
         return hierarchy, hierarchy.path_of(codes)
 
     @property

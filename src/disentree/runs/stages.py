@@ -18,11 +18,11 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from disentree.errors import UserError
-from disentree.mimosa.saving.model_card import CARD
+from disentree.mimosa.saving.model_card import CARD, MIMOSA_FOLDER
 from disentree.runs.files.integrity import check_no_links, problem_of_file, record_files
 from disentree.runs.files.schemas import EXPLANATION, LEAVES, MAP, NAMES, STABILITY
 from disentree.runs.report.report import write_report
-from disentree.runs.run import LOCK, MIMOSA_FOLDER, Run
+from disentree.runs.run import LOCK, Run
 from disentree.runs.steps.data import prepare_data
 from disentree.runs.steps.figures import draw_figures
 from disentree.runs.steps.options import StageOptions

@@ -56,7 +56,7 @@ class Column:
         if not self.is_categorical or self.kind == "given":
             return ""
         shown = ", ".join(self.levels[:4]) + (", ..." if len(self.levels) > 4 else "")
-        return f"{len(self.levels)} values: {shown}"
+        return f"{len(self.levels)} value{'s' * (len(self.levels) != 1)}: {shown}"
 
 
 @dataclass(frozen=True)

@@ -5,60 +5,40 @@ import pandas as pd
 import pytest
 
 from disentree import MIMOSA, Hierarchy
-from disentree.mimosa.explain.constants import EXPLAIN
-from disentree.mimosa.explain.facts import Fact, Measured, category_in_name
-from disentree.mimosa.explain.names import fact_name, name_options, reason_names, together
+from disentree.mimosa.explain.columns import read_columns
+from disentree.mimosa.explain.names import name_options, name_variables, together
 from disentree.mimosa.explain.reasons import explain_tree
+from disentree.mimosa.explain.rules import Rule
 
 TREE_OF_TWO = Hierarchy.flat(0, (2,))
 
 
-def fact(column: str, after: str, before: str = "") -> Fact:
-    return Fact("above", (column,), f"{column}{after}", (before, column, after), np.ones(3, bool))
+def rule(text: str, recall: float = 1.0, precision: float = 1.0, is_short: bool = True) -> Rule:
+    return Rule(text, (text.split()[0],), recall, precision, 100, is_short)
 
 
-def names_of(here: float, elsewhere: float, n_here: int = 100, n_there: int = 100) -> list[str]:
-    known = [Measured(fact("rpm", " ≤ 1730"), here, elsewhere, here - elsewhere)]
-    return [name.text for name in reason_names(known, None, n_here, n_there, 2)]
-
-
-class TestFromReasons:
-    def test_different(self):
-        reasons = [["flipper > 206"], ["flipper > 206", "mass > 1"]]
-        assert name_options("c1", ["stop", "branch1"], reasons) == ["flipper > 206", "mass > 1"]
+class TestFromRules:
+    def test_a_branch_is_called_by_its_rule(self):
+        rules = [rule("flipper > 206"), rule("mass > 1")]
+        assert name_options("c1", ["stop", "branch1"], rules, [0.4, 0.6]) == ["flipper > 206", "mass > 1"]
 
     def test_what_says_something_is_kept(self):
-        assert name_options("shape", ["moon", "star"], [["x > 1"], []]) == ["moon", "star"]
-        assert name_options("Garage", ["no", "yes"], [[], []]) == ["no Garage", "with Garage"]
-
-    def test_without_a_reason_the_number_stays(self):
-        assert name_options("c1", ["stop", "branch1"], [[], ["x > 1"]]) == ["stop", "x > 1"]
-
-    @pytest.mark.parametrize("column", ["AgeInYearsAtScreeningOfAll", "a_very_long_name_of_a_column", "x" * 60])
-    def test_never_too_long(self, column):
-        assert len(fact_name(("", column, " > 0.000123"), (column,))) <= EXPLAIN.longest_name
-        assert len(fact_name(("", column, category_in_name("=", "y" * 60)), (column,))) <= EXPLAIN.longest_name
-
-    def test_long_values_are_cut_and_say_so(self):
-        """Also one that has an "or" of its own, and that begins as another does."""
-        mode = np.repeat([0, 1], 300)
-        answers = np.array(["Several times a day or more often", "Several times a month"])[mode]
-        frame = pd.DataFrame({"visits": answers, "noise": np.random.default_rng(7).normal(size=600)})
-        names = [split["name"] for split in explain_tree(frame, TREE_OF_TWO, mode).splits]
-        assert names == ["visits = Several time…", "group 2 (visits)"]  # the cut value would name both
+        assert name_options("shape", ["moon", "star"], [rule("x > 1"), None], [0.5, 0.5]) == ["moon", "star"]
+        assert name_options("Garage", ["no", "yes"], [None, None], [0.5, 0.5]) == ["no Garage", "with Garage"]
 
     @pytest.mark.parametrize(
-        ("here", "elsewhere", "n_there", "name"),
+        ("recall", "precision", "is_short", "name"),
         [
-            (0.99, 0.01, 100, "rpm ≤ 1730"),
-            (0.99, 0.01, 2000, "part of rpm ≤ 1730"),  # 20 rows elsewhere for 99 here
-            (0.99, 0.30, 100, "part of rpm ≤ 1730"),
-            (0.74, 0.01, 100, "mostly rpm ≤ 1730"),
-            (0.45, 0.01, 100, "group 2 (rpm)"),
+            (0.99, 0.99, True, "rpm ≤ 1730"),
+            (0.81, 0.81, True, "rpm ≤ 1730"),
+            (0.99, 0.79, True, "group 1 (14.8 %)"),
+            (0.79, 0.99, True, "group 1 (14.8 %)"),
+            (0.99, 0.99, False, "group 1 (14.8 %)"),
         ],
     )
-    def test_a_name_that_is_not_the_rule_says_so(self, here, elsewhere, n_there, name):
-        assert names_of(here, elsewhere, n_there=n_there)[0] == name
+    def test_without_a_good_rule_it_has_a_number_and_a_share(self, recall, precision, is_short, name):
+        rules = [rule("rpm ≤ 1730", recall, precision, is_short), None]
+        assert name_options("c1", ["branch1", "off"], rules, [0.148, 0.852]) == [name, "group 2 (85.2 %)"]
 
     def test_two_conditions_where_one_is_shared_with_a_sibling(self):
         rng = np.random.default_rng(5)
@@ -79,17 +59,15 @@ class TestFromReasons:
         holds = frame.eval(slow.replace("≤", "<="))
         assert holds[mode == 1].mean() > 0.9
         assert holds[mode != 1].mean() < 0.05
-        said = found.splits[1]["text"].split(" elsewhere; ")[0]
-        assert "at most" in said
-        assert "above" in said  # the two conditions with their shares come first
+        assert found.splits[1]["text"].startswith(f"{slow}: ")
         assert sorted(found.names["variables"]["c1"].removeprefix("by ").split(", ")) == ["rpm", "temperature"]
 
     def test_groups_that_overlap_have_no_name_that_sounds_like_a_rule(self):
         rng = np.random.default_rng(6)
         mode = np.repeat([0, 1], 600)
-        frame = pd.DataFrame({"rpm": rng.normal(1500 + 300 * mode, 200), "noise": rng.normal(size=1200)})
-        for split in explain_tree(frame, TREE_OF_TWO, mode).splits:
-            assert split["name"].startswith("mostly rpm ")
+        frame = pd.DataFrame({"rpm": rng.normal(1500 + 200 * mode, 200), "noise": rng.normal(size=1200)})
+        for k, split in enumerate(explain_tree(frame, TREE_OF_TWO, mode).splits):
+            assert split["name"] == f"group {k + 1} (50.0 %)"
             assert split["text"].startswith("rpm ")
             assert " % of these, " in split["text"]
 
@@ -98,10 +76,41 @@ class TestFromReasons:
         plans = np.where(mode == 0, np.array(["free", "ads"])[np.arange(600) % 2], "paid")
         frame = pd.DataFrame({"plan": plans, "noise": np.random.default_rng(7).normal(size=600)})
         names = [split["name"] for split in explain_tree(frame, TREE_OF_TWO, mode).splits]
-        assert names == ["plan = free or ads", "plan = paid"]
+        assert names == ["plan is not paid", "plan is paid"]
 
     def test_as_many_names_as_there_is_room_for(self):
         assert together(["area", "rooms", "age"], 12) == "area, rooms"
+
+
+class TestOfVariables:
+    def test_a_variable_is_called_by_what_it_moves(self):
+        rng = np.random.default_rng(0)
+        z = rng.normal(size=(500, 3))
+        frame = pd.DataFrame(
+            {
+                "carat": z[:, 0] + 0.1 * rng.normal(size=500),
+                "length": 3 * z[:, 0] + 0.1 * rng.normal(size=500),
+                "price": 100 * z[:, 1],
+                "cut": np.where(z[:, 2] > 0, "fair", "good"),
+            }
+        )
+        names = name_variables(Hierarchy.flat(3), z, read_columns(frame), set())
+        assert set(names["z1"].split(", ")) == {"carat", "length"}
+        assert (names["z2"], names["z3"]) == ("price", "cut")
+
+    def test_names_differ_and_say_so_when_nothing_moves(self):
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=400)
+        frame = pd.DataFrame({"length": x, "noise": rng.normal(size=400)})
+        codes = np.stack([x, -x, np.zeros(400)], axis=1)
+        names = name_variables(Hierarchy.flat(3), codes, read_columns(frame), {"length"})
+        assert list(names.values()) == ["length (2)", "length (3)", "other"]
+
+    def test_a_category_that_is_one_in_the_leaf_moves_nothing(self):
+        rng = np.random.default_rng(0)
+        z = np.where(np.arange(600) < 100, rng.normal(size=600), np.nan)
+        frame = pd.DataFrame({"length": np.nan_to_num(z), "area": np.where(np.arange(600) < 100, "here", "there")})
+        assert name_variables(Hierarchy.flat(1), z[:, None], read_columns(frame), set()) == {"z1": "length"}
 
 
 @pytest.fixture
@@ -116,6 +125,9 @@ class TestOfAnEstimator:
         model = MIMOSA(random_state=0).fit(frame)
         names = model.hierarchy_.variables[0].options
         assert {name.split(" ")[0] for name in names} == {"weight"}
+        of_variables = [v.name for v in model.hierarchy_.variables if v.kind == "continuous"]
+        assert of_variables
+        assert all(name.split(" ")[0].rstrip(",") in frame for name in of_variables)
         assert model.hierarchy_.variables[0].name == "by weight"
         assert model.plain_hierarchy_.variables[0].options == ("branch1", "branch2")
         assert "(weight " in model.summary()

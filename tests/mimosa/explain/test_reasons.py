@@ -59,15 +59,14 @@ class TestSentences:
         frame, labels = houses()
         none, some = explain_tree(frame, TWO, labels).splits
         assert none["text"].startswith(
-            "garage and door are empty in all of these, none elsewhere; year at most 19"
+            "garage is empty: all of this group, and no other row; garage and door are empty in"
         )
-        assert none["name"] == "no garage"
+        assert none["name"] == "garage is empty"
         assert none["rows"] == 100
         assert none["share"] == pytest.approx(1 / 3)
-        assert some["text"].startswith("garage and door have a value in all of these, none elsewhere")
-        assert some["name"] == "with garage"
-        assert none["rule"]["text"] == "garage and door are empty"
-        assert none["rule"]["accuracy"] == 1.0
+        assert some["name"] == "garage has a value"
+        assert none["rule"]["text"] == "garage is empty"
+        assert (none["rule"]["recall"], none["rule"]["precision"]) == (1.0, 1.0)
         assert none["rule"]["rows"] == pytest.approx(100, abs=2)
 
     def test_shares_are_those_of_rows_that_were_not_looked_at(self):
@@ -86,19 +85,17 @@ class TestSentences:
         X[labels == 1, 1] += 4.0
         found = split_of(explain_tree(X, TWO, labels, ["p", "q", "r"]), "branch1")
         assert found["columns"] == ["q"]
-        words = found["text"].split()
-        assert words[:2] == ["q", "above"]
-        assert float(words[2]) == pytest.approx(2.0, abs=0.3)
-        assert found["text"] == "q above 2 in 98 % of these, 3 % elsewhere."
-        assert found["rule"]["accuracy"] == pytest.approx(0.977, abs=0.01)
+        assert found["text"] == "q > 2: 98 % of this group, and 97 % of the rows that match are in it."
+        assert found["rule"]["recall"] == pytest.approx(0.977, abs=0.01)
+        assert found["rule"]["precision"] == pytest.approx(0.977, abs=0.01)
 
     def test_two_questions_where_one_is_not_enough(self):
         rng = np.random.default_rng(0)
         X = rng.uniform(size=(3000, 4))
         labels = ((X[:, 1] > 0.6) & (X[:, 2] > 0.5)).astype(int)
         rule = split_of(explain_tree(X, TWO, labels), "branch1")["rule"]
-        assert rule["text"] in ("x3 above 0.5 and x2 above 0.6", "x2 above 0.6 and x3 above 0.5")
-        assert rule["accuracy"] > 0.99
+        assert rule["text"] in ("x3 > 0.5 and x2 > 0.6", "x2 > 0.6 and x3 > 0.5")
+        assert min(rule["recall"], rule["precision"]) > 0.99
 
     def test_categories(self):
         rng = np.random.default_rng(0)
@@ -106,8 +103,8 @@ class TestSentences:
         kinds = np.where(labels == 1, rng.choice(["hen", "duck"], 600), rng.choice(["cat", "dog"], 600))
         frame = pd.DataFrame({"kind": kinds, "weight": rng.normal(size=600)})
         found = split_of(explain_tree(frame, TWO, labels), "branch1")
-        assert found["text"] == "kind is duck or hen in all of these, none elsewhere."
-        assert found["rule"]["accuracy"] == 1.0
+        assert found["text"] == "kind is duck or hen: all of this group, and no other row."
+        assert found["rule"]["precision"] == 1.0
 
     def test_constants_are_read_when_they_are_needed(self, monkeypatch):
         rng = np.random.default_rng(0)
@@ -241,11 +238,11 @@ class TestReading:
         frame, labels = houses()
         found = explain_tree(frame.rename(columns={"garage": "<b>"}), TWO, labels)
         text = str(found)
-        assert "no <b>: 100 rows (33.3%)" in text
-        assert "Accuracy of the first alone: 100 % on 100 held-out rows." in text
+        assert "<b> is empty: 100 rows (33.3%)" in text
+        assert "<b> is empty: all of this group, and no other row; " in text
         assert "area = ground + upper" in text
         html = found._repr_html_()
-        assert "no &lt;b&gt;" in html
+        assert "&lt;b&gt; is empty" in html
         assert "<b></b>" not in html
 
     def test_json(self):

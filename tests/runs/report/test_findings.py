@@ -73,7 +73,7 @@ def told(table):
                 {"path": ["branch1"], "categorical": "c1", "option": "branch1", "name": f"large {EVIL}",
                  "share": 0.5, "rows": 135, "columns": ["area"],
                  "text": "Area above 110 in 99 % of these, 0 % elsewhere.", "relations": [],
-                 "rule": {"text": "area above 110", "accuracy": 0.98, "rows": 30}}
+                 "rule": {"text": "area > 110", "rows": 30, "shares": "98 % of this group, and no other row"}}
             ],
             "leaves": [{"path": 1, "text": "Free here: area."}],
             "variables": [
@@ -127,8 +127,8 @@ def test_first_screen_says_it_in_words(told):
     page = render(told)
     text = text_of(first_screen(page))
     for words in (
-        "Area above 110 in 99 % of these", "large", "50.4% of rows", "support 95%", "weak support 45%",
-        "right for 98% of held-out rows", ": size", "nothing more",
+        "Area above 110 in 99 % of these", "large", "50.0% of rows", "support 95%", "weak support 45%",
+        "Rule: area &gt; 110: 98 % of this group, and no other row.", ": size", "nothing more",
     ):  # fmt: skip
         assert words in text, words
     assert not re.search(r"\b(z\d|c\d|stop|branch\d)\b", text)
@@ -186,7 +186,7 @@ def test_recommended_commands_work(told):
 def test_shares_agree_everywhere(table):
     page = render(table)
     found = set(re.findall(r"(\d+\.\d)% of rows", text_of(page)))
-    labels = table.read_npz("labels.npz", "labels")["labels"]
+    labels = table.paths
     assert found == {f"{100 * (labels == k).mean():.1f}" for k in (0, 1)}
 
 

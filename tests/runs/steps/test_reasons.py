@@ -16,22 +16,21 @@ def test_reasons_and_names_of_a_run(tmp_path):
     run = start_run(RunConfig.of("iris"), tmp_path / "run")
     finish_run(run, until="reasons", device="cpu")
     found = run.read_json("explanation.json")
-    assert all(split["rule"]["accuracy"] > 0.9 for split in found["splits"])
+    assert all(split["rule"]["precision"] > 0.9 for split in found["splits"])
     assert {column for split in found["splits"] for column in split["columns"]} & {"petal length (cm)"}
     assert found["variables"]
     names = read_names(run)
-    assert names["options"]["c1"].keys() == {"branch1", "branch2"}
-    assert all(name.startswith("petal") for name in names["options"]["c1"].values())
     # They are those that MIMOSA gave when it was fitted, and that the reasons have.
-    mimosa = run.mimosa
-    assert tuple(names["options"]["c1"].values()) == mimosa.hierarchy_.variables[0].options
-    assert [split["name"] for split in found["splits"]] == list(names["options"]["c1"].values())
+    kind = run.mimosa.hierarchy_.variables[0]
+    assert all(name.startswith("petal") for name in kind.options)
+    assert names["options"][kind.name] == dict(zip(kind.options, kind.options, strict=True))
+    assert [split["name"] for split in found["splits"]] == list(kind.options)
     # What a user wrote stays when the stage is done again, and is no damage.
-    names["options"]["c1"]["branch1"] = "setosa"
+    names["options"][kind.name][kind.options[0]] = "setosa"
     (run.folder / "names.json").write_text(json.dumps(names))
     finish_run(run, until="reasons", device="cpu", redo="reasons")
-    assert read_findings(run, run.hierarchy).option_name("c1", "branch1") == "setosa"
-    assert run.hierarchy.variables[0].options == ("branch1", "branch2")
+    assert read_findings(run, run.hierarchy).option_name(kind.name, kind.options[0]) == "setosa"
+    assert run.hierarchy.variables[0].options == kind.options
     (run.folder / "names.json").write_text('{"variables": []}')
     with pytest.raises(UserError, match="must be of the form"):
         read_names(run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,8 @@ from disentree.cofhae.linear import AdditiveForm, ClosedForm, are_enough, fit_ad
 from disentree.cofhae.preprocessor import Preprocessor
 from disentree.geometry.maps.linear_maps import is_tree
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa import MIMOSA
+from disentree.mimosa.saving.model_card import MIMOSA_FOLDER
 from disentree.training.batches import TensorBatches
 from disentree.training.checkpoints import fingerprint
 from disentree.training.data import Source, rows_of
@@ -92,6 +95,7 @@ class Fitting:
     def find_structure(self, X: Any, preprocessor: Preprocessor, given: Structure | None) -> None:
         """The structure that is given, that of the checkpoint, or MIMOSA's."""
         model = self.model
+        home = None if model.checkpoint is None else Path(model.checkpoint) / MIMOSA_FOLDER
         if given is not None:
             found = given
         elif self.saved is not None:
@@ -101,11 +105,14 @@ class Fitting:
                 tensors["paths"].numpy(),
                 Preprocessor.from_dict(about["preprocessor"]),
                 about["matches"],
+                MIMOSA.load(home) if home is not None and home.is_dir() else None,
             )
         else:
             # The tree of a table is that of a MIMOSA with the seed of the model.
-            seed = _first(self.seeds.structure) if preprocessor.table is None else model.seed_
+            seed = _first(self.seeds.structure) if preprocessor.frame_codec is None else model.seed_
             found = ask_mimosa(model, X, self.source, preprocessor, seed)
+            if home is not None and isinstance(found.mimosa, MIMOSA):
+                found.mimosa.save(home)
         model.hierarchy_, model.paths_, model.matches_ = found.hierarchy, found.paths, found.matches
         model.preprocessor_, model.mimosa_ = found.preprocessor, found.mimosa
         self.representation = self.representation or found.representation

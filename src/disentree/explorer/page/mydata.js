@@ -103,7 +103,9 @@ export class MyData {
     }
     const codes = await Promise.all(this.page.panels.map((panel) => panel.model.encode(x)));
     this.page.panels.forEach((panel, p) => panel.showRow({ x, label, code: codes[p] }));
-    this.page.say(`${label}: ${this.page.panels.map((p) => p.tree.pathName(p.values)).join("; ")}`);
+    const alone = this.page.content.models.some(({ assigned }) => assigned);
+    const by = alone ? " (by the encoder alone; `disentree apply` asks MIMOSA, which may say another path)" : "";
+    this.page.say(`${label}: ${this.page.panels.map((p) => p.tree.pathName(p.values)).join("; ")}${by}`);
   }
 
   async #pixels(file) {

@@ -71,9 +71,9 @@ def unique(name: str, taken: set[str]) -> str:
     --------
     >>> taken = {"garage"}
     >>> unique("garage", taken), unique("garage", taken)
-    ('garage 2', 'garage 3')
+    ('garage (2)', 'garage (3)')
     """
-    found = next(n for n in (name, *(f"{name} {i}" for i in range(2, 10_000))) if n not in taken)
+    found = next(n for n in (name, *(f"{name} ({i})" for i in range(2, 10_000))) if n not in taken)
     taken.add(found)
     return found
 

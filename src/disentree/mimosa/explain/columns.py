@@ -65,9 +65,15 @@ class Columns:
             return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=float(value))).date().isoformat()
         return number_text(value)
 
-    def limit_words(self, column: int) -> tuple[str, str]:
-        """How a value above a limit and one that is not are said."""
-        return ("after", "until") if column in self.dates else ("above", "at most")
+    def between(self, column: int, low: float | None, high: float | None) -> str:
+        """That a value is above a limit, at most another, or both."""
+        name = self.number_names[column]
+        lower, upper = ("" if limit is None else self.show(column, limit) for limit in (low, high))
+        if column in self.dates:
+            return " ".join([name, *[f"after {lower}"] * bool(lower), *[f"until {upper}"] * bool(upper)])
+        if lower and upper:
+            return f"{lower} < {name} ≤ {upper}"
+        return f"{name} > {lower}" if lower else f"{name} ≤ {upper}"
 
     @cached_property
     def hashes(self) -> UInt64[np.ndarray, " n"]:

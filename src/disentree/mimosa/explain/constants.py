@@ -19,12 +19,22 @@ class ExplainConstants:
     beside: float = 0.5  # of the first fact's contrast that further facts of a branch must have
     exceptions: float = 0.01  # share of rows that a relation may fail in, and that a shorter rule may lose
     small_share: float = 0.05  # by which a category is more frequent to be named, and an exact fact may be weaker
-    nearly_all: float = 0.9  # of a branch's rows that its name holds for; of first rows, to compare all
-    mostly: float = 0.6  # of a branch's rows for which something holds "mostly"; of columns that share a word
+    nearly_all: float = 0.9  # of first rows that a relation holds in, to compare all
+    mostly: float = 0.6  # of columns that share a word
+    nearly_exact: float = 0.98  # precision and recall of a rule from which on the shortest is taken
+    condition: float = 0.02  # by which a condition more must raise the mean of precision and recall
+    rule: float = 0.8  # least precision of what is called a rule; for a name the least recall too
+    moved: float = 0.05  # of a column's deviation, for it to be told that a variable moves it
+    alike: float = 0.8  # of the largest move, for a column to be in the variable's name too
     coarse: float = 0.1  # of a column's deviation: the precision above which equal cannot be told from near
     fewest_rows: int = 3  # in which a relation can be seen; held-out ones of each side for a rule
     largest_denominator: int = 12  # of the factor between two columns, as in "y = 3/2 x"
     well_supported: float = 0.8  # share of resamples in which every branch came back
+
+    # What is said about single rows
+    other_rows: int = 16  # whose values stand in for those of a row, to see what a column decides
+    least_bits: float = 0.1  # that a column must have decided to be named
+    most_bits: float = 100.0  # that are told, of a column or of a leaf ahead of another
 
     # How long it may be
     listed: int = 4  # facts, relations or options in a sentence or name; directions of a leaf: twice as many
@@ -33,7 +43,9 @@ class ExplainConstants:
     # Columns, and lines of the tree, on a model card: more nobody reads; columns among which sums are searched.
     most_listed: int = 100
     printed_leaves: int = 5  # of those that no branch of the text ends in
-    longest_name: int = 24  # letters, also of each of two conditions; a category in a sentence has twice as many
+    longest_name: int = (
+        24  # letters of what a categorical or variable is called; a category may have twice as many
+    )
     shortest_word: int = 3  # letters of a word that columns may share
 
 

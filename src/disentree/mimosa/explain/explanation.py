@@ -23,8 +23,9 @@ class Explanation:
     splits : list of dict
         One for every option of every categorical, from the root downwards: `path` (options from the root to this
         one), `categorical`, `option`, `name`, `share`, `rows`, `columns` (those that tell it from its siblings),
-        `text` (a sentence), `relations` (exact ones among the reasons), and `rule` with its `accuracy` on the
-        `rows` that were held out, or None.
+        `text` (a sentence), `relations` (exact ones among the reasons), and `rule`: its `text`, `recall` (share of
+        the branch that it holds for), `precision` (share of the rows that it holds for which are of the branch),
+        both of the `rows` that were held out, and these in words (`shares`); None if its precision is below 80 %.
     leaves : list of dict
         The largest leaves: `path` (its number), `name`, `share`, `rows`, `dimension`, `columns`, `relations` and
         `text`.
@@ -33,7 +34,7 @@ class Explanation:
     names : dict
         Names for the tree: `variables` by name, `options` by categorical and name.
     held_out : int
-        Rows that shares and accuracies were measured on: reasons were looked for in the others.
+        Rows that shares were measured on: reasons were looked for in the others.
     factors : list of dict
         One for each of the categoricals that are chosen independently of each other at the root: `name`, `column`,
         `options`, `variables` (how many each option adds), `columns`, `reason` and `text`. The reasons for its

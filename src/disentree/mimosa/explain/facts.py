@@ -22,7 +22,6 @@ class Fact:
     kind: str  # "relation", "not" (of a relation), "empty", "filled", "value", "above", "below" or "level"
     columns: tuple[str, ...]
     text: str  # as it stands in a sentence
-    name: tuple[str, str, str]  # in short, for names: before the column, the column or formula, and after it
     holds: Bool[np.ndarray, " n"]
     about: str = ""  # the kind of the relation, if it is one
     denied: str = ""  # what is the case where an exact one does not hold
@@ -41,6 +40,37 @@ class Side:
     there: Int[np.ndarray, " b"]
     held_here: Int[np.ndarray, " c"]
     held_there: Int[np.ndarray, " d"]
+    weight: Float[
+        np.ndarray, " n"
+    ]  # rows that each of the table stands for: of large paths only some are looked at
+
+    @property
+    def found_in(self) -> Labeled:
+        """The rows that reasons are looked for in."""
+        return self._labeled(self.here, self.there)
+
+    @property
+    def held_out(self) -> Labeled:
+        """The rows that they are measured on."""
+        return self._labeled(self.held_here, self.held_there)
+
+    def _labeled(self, here: Int[np.ndarray, " a"], there: Int[np.ndarray, " b"]) -> Labeled:
+        rows = np.concatenate([here, there])
+        return rows, np.arange(len(rows)) < len(here), self.weight[rows]
+
+
+Labeled = tuple[
+    Int[np.ndarray, " m"], Bool[np.ndarray, " m"], Float[np.ndarray, " m"]
+]  # rows, whether of the branch, weights
+
+
+def shares_of(
+    holds: Bool[np.ndarray, " m"], y: Bool[np.ndarray, " m"], w: Float[np.ndarray, " m"]
+) -> tuple[float, float]:
+    """Recall and precision of a statement: the share of a branch's rows (`y`) that it holds for, and the share of
+    the rows that it holds for which are of the branch."""
+    both = float(w[holds & y].sum())
+    return both / max(float(w[y].sum()), 1e-300), both / max(float(w[holds].sum()), 1e-300)
 
 
 @dataclass(frozen=True)
@@ -74,9 +104,11 @@ def measure(fact: Fact, side: Side) -> Measured | None:
         return None
     if fact.is_exact and here.mean() < 1 - EXPLAIN.small_share:
         return None
-    return Measured(
-        fact, float(here.mean()), float(elsewhere.mean()), _contrast(fact.holds, side.here, side.there)
+    share, other = (
+        float(np.average(holds, weights=side.weight[rows]))
+        for holds, rows in ((here, side.held_here), (elsewhere, side.held_there))
     )
+    return Measured(fact, share, other, _contrast(fact.holds, side.here, side.there))
 
 
 def _contrast(holds: Bool[np.ndarray, " n"], here: Int[np.ndarray, " a"], there: Int[np.ndarray, " b"]) -> float:
@@ -86,10 +118,7 @@ def _contrast(holds: Bool[np.ndarray, " n"], here: Int[np.ndarray, " a"], there:
 
 def relation_facts(columns: Columns, relations: Sequence[Relation]) -> list[Fact]:
     """Relations as facts."""
-    return [
-        Fact("relation", _names(columns, r), r.text, ("", r.text, ""), r.holds, r.kind, r.denied)
-        for r in relations
-    ]
+    return [Fact("relation", _names(columns, r), r.text, r.holds, r.kind, r.denied) for r in relations]
 
 
 def denied_facts(columns: Columns, relations: Sequence[Relation]) -> list[Fact]:
@@ -97,10 +126,7 @@ def denied_facts(columns: Columns, relations: Sequence[Relation]) -> list[Fact]:
     out = []
     for r in relations:
         there = ~np.isnan(columns.numbers[:, list(r.columns)]).any(axis=1)
-        pair = r.kind == "equal" and len(r.columns) == 2
-        single = r.kind == "constant" and len(r.columns) == 1
-        formula = r.text.replace(" = ", " ≠ ") if pair or single else f"not {r.text}"
-        out.append(Fact("not", _names(columns, r), r.denied, ("", formula, ""), ~r.holds & there, r.kind, r.text))
+        out.append(Fact("not", _names(columns, r), r.denied, ~r.holds & there, r.kind, r.text))
     return out
 
 
@@ -140,9 +166,7 @@ def emptiness_facts(columns: Columns, here: Int[np.ndarray, " a"], there: Int[np
         names = tuple(columns.names[j] for j in group)
         texts = [empty_columns(names), filled_columns(names)]
         text, denied = texts if kind == "empty" else texts[::-1]
-        out.append(
-            Fact(kind, names, text, ("no " if kind == "empty" else "with ", names[0], ""), holds, kind, denied)
-        )
+        out.append(Fact(kind, names, text, holds, kind, denied))
     return out
 
 
@@ -180,12 +204,10 @@ def threshold_facts(columns: Columns, here: Int[np.ndarray, " a"], there: Int[np
 
 
 def _threshold(columns: Columns, j: int, limit: float, above: bool) -> Fact:
-    x, name, shown = columns.numbers[:, j], columns.number_names[j], columns.show(j, limit)
+    x, name = columns.numbers[:, j], columns.number_names[j]
     holds = np.asarray(x > limit if above else x <= limit)
-    text = f"{name} {columns.limit_words(j)[0 if above else 1]} {shown}"
-    return Fact(
-        "above" if above else "below", (name,), text, ("", name, f" {'>' if above else '≤'} {shown}"), holds
-    )
+    text = columns.between(j, *((limit, None) if above else (None, limit)))
+    return Fact("above" if above else "below", (name,), text, holds)
 
 
 def value_facts(columns: Columns, here: Int[np.ndarray, " a"]) -> list[Fact]:
@@ -197,7 +219,7 @@ def value_facts(columns: Columns, here: Int[np.ndarray, " a"]) -> list[Fact]:
             continue
         value = float(values[counts.argmax()])
         holds, shown = constant_holds(columns, j, value), columns.show(j, value)
-        out.append(Fact("value", (name,), f"{name} = {shown}", ("", name, f" = {shown}"), holds))
+        out.append(Fact("value", (name,), f"{name} = {shown}", holds))
     return out
 
 
@@ -215,34 +237,16 @@ def level_facts(columns: Columns, here: Int[np.ndarray, " a"], there: Int[np.nda
         if max(-more[least], more[chosen].sum()) < EXPLAIN.contrast:
             continue
         if -more[least] > more[chosen].sum() + EXPLAIN.small_share:
-            text, short = f"{name} is not {category_text(levels[least])}", category_in_name("≠", levels[least])
+            text = f"{name} is not {category_text(levels[least])}"
             holds = (values != least) & (values >= 0)
         elif chosen:
             words = [category_text(levels[k]) for k in chosen]
             text = f"{name} is {listed(words, last='or')}"
-            short, holds = _categories_in_name(words), np.isin(values, chosen)
+            holds = np.isin(values, chosen)
         else:
             continue
-        out.append(Fact("level", (name,), text, ("", name, short), holds))
+        out.append(Fact("level", (name,), text, holds))
     return out
-
-
-def category_in_name(sign: str, category: str) -> str:
-    """One value for a name, after "=" or "≠"."""
-    return f" {sign} {category_text(category, _room() - len(sign) - 2)}"
-
-
-def _categories_in_name(words: Sequence[str]) -> str:
-    """Values for a name: one or two of them, or the first and how many more."""
-    if len(words) == 1:
-        return category_in_name("=", words[0])
-    both, room = f" = {' or '.join(words)}", _room()
-    return both if len(both) <= room else f" = {category_text(words[0], room // 2)} or {len(words) - 1} more"
-
-
-def _room() -> int:
-    """Letters for values in a name: a third of it is for the column."""
-    return EXPLAIN.longest_name - EXPLAIN.longest_name // 3
 
 
 def _shares(values: Int[np.ndarray, " m"], n_levels: int) -> Float[np.ndarray, " k"]:

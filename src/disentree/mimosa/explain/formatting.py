@@ -62,6 +62,12 @@ def shares_text(text: str, here: float, elsewhere: float) -> str:
     return f"{text} in {percent(here)} of these, {percent(elsewhere)} elsewhere"
 
 
+def rule_shares(recall: float, precision: float) -> str:
+    """How much of a group a rule holds for, and how much of what it holds for is of the group."""
+    others = "no other row" if precision >= 1 else f"{percent(precision)} of the rows that match are in it"
+    return f"{percent(recall)} of this group, and {others}"
+
+
 def counted(n: int, noun: str) -> str:
     """A number and its noun: "1 row", "2 rows"."""
     return f"{n} {noun}{'s' * (n != 1)}"
@@ -74,11 +80,14 @@ def listed(words: Sequence[str], most: int | None = None, last: str = "and") -> 
     --------
     >>> listed("abc"), listed("abcdefgh", 3), listed("ab", last="or")
     ('a, b and c', 'a, b, c and 5 more', 'a or b')
+    >>> listed(["Smith, Jo", "Doe, Al", "Roe, Ed"])
+    'Smith, Jo; Doe, Al and Roe, Ed'
     """
     words, most = list(words), EXPLAIN.listed if most is None else most
     if len(words) > most + 1:
         words = [*words[:most], f"{len(words) - most} more"]
-    return f" {last} ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+    between = "; " if any("," in word for word in words) else ", "
+    return f" {last} ".join(filter(None, (between.join(words[:-1]), *words[-1:])))
 
 
 def either(names: Sequence[str]) -> str:

@@ -5,35 +5,36 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from disentree.mimosa.explain.column_names import shortened
+import numpy as np
+from jaxtyping import Float
+
+from disentree.hierarchy import Hierarchy
+from disentree.mimosa.explain.column_names import shortened, unique
+from disentree.mimosa.explain.columns import Columns
 from disentree.mimosa.explain.constants import EXPLAIN
-from disentree.mimosa.explain.facts import Measured
-from disentree.mimosa.explain.rules import NameParts, Rule
+from disentree.mimosa.explain.rules import Rule
 
 GENERIC = re.compile(r"(branch\d+|stop|\d+)")  # options that only have a number
 GENERIC_VARIABLE = re.compile(r"[czx]\d+")
 
 
-def name_options(categorical: str, options: Sequence[str], reasons: Sequence[Sequence[str]]) -> list[str]:
-    """Names for the options of a categorical, all different; those that mean something already are kept. Reasons
-    are names from what is known of each option, the best first."""
-    used, out = set[str](), []
-    for option, known in zip(options, reasons, strict=True):
+def name_options(
+    categorical: str, options: Sequence[str], rules: Sequence[Rule | None], shares: Sequence[float]
+) -> list[str]:
+    """Names for the options of a categorical of a table, all different; those that mean something already are
+    kept. Others are called by their rule, or have a number with their share of the rows."""
+    out: list[str] = []
+    for k, (option, rule, share) in enumerate(zip(options, rules, shares, strict=True)):
+        name = option
         if option in ("no", "yes") and not GENERIC_VARIABLE.fullmatch(categorical):
             word = "no" if option == "no" else "with"
-            wanted = [f"{word} {shortened(categorical, EXPLAIN.longest_name - len('with '))}"]
+            name = f"{word} {shortened(categorical, EXPLAIN.longest_name - len('with '))}"
         elif GENERIC.fullmatch(option) or (option in ("off", "on") and _is_unnamed(categorical)):
-            wanted = known
-        else:
-            wanted = [option]
-        name = next((w for w in wanted if w not in used), None)
-        if name is None:
-            name = next(n for n in (option, *(f"{option} ({i})" for i in range(2, 1000))) if n not in used)
-        used.add(name)
-        out.append(name)
+            group = f"group {k + 1} ({100 * share:.1f} %)"
+            name = rule.text if rule is not None and rule.is_name and rule.text not in out else group
+        out.append(name if name not in out else f"{name} ({k + 1})")
     return out
 
 
@@ -42,73 +43,66 @@ def _is_unnamed(categorical: str) -> bool:
     return GENERIC_VARIABLE.fullmatch(categorical) is not None or categorical.startswith("by ")
 
 
-@dataclass(frozen=True)
-class ReasonName:
-    """A name from a reason, the columns that it is about, and whether it is the rule's."""
-
-    text: str
-    columns: tuple[str, ...]
-    by_rule: bool = False
-
-
-def is_true_name(here: float, elsewhere: float, n_here: int, n_there: int) -> bool:
-    """Whether a statement may name a branch as it is: nearly all of its rows fulfill it, and nearly all rows that
-    do are of the branch. Given are the shares of the rows of the branch and of its siblings, and their numbers."""
-    inside, outside = here * n_here, elsewhere * n_there
-    return here >= EXPLAIN.nearly_all and inside >= EXPLAIN.nearly_all * (inside + outside)
-
-
-def reason_names(
-    known: Sequence[Measured], rule: Rule | None, n_here: int, n_there: int, number: int
-) -> list[ReasonName]:
-    """Names for a branch with a number among its siblings, the best first, from the facts and the rule that tell
-    it from them. A name that is not the rule by which one finds the rows says so.
-
-    First are statements that are true both ways, as "rpm ≤ 1730" or "rpm ≤ 1730 and load > 2"; then "part of rpm ≤
-    1730", if all of these rows are such but others are as well; "mostly rpm ≤ 1730", if most are; and the number
-    of the group with its most different columns.
-    """
-    out, weaker = [], []
-    for m in known:
-        name = fact_name(m.fact.name, m.fact.columns)
-        if is_true_name(m.here, m.elsewhere, n_here, n_there):
-            out.append(ReasonName(name, m.fact.columns))
-        elif m.here >= EXPLAIN.mostly:
-            weaker.append(
-                ReasonName(f"{'part of' if m.here >= EXPLAIN.nearly_all else 'mostly'} {name}", m.fact.columns)
-            )
-    if rule is not None and rule.names and is_true_name(rule.found, rule.elsewhere, n_here, n_there):
-        text = " and ".join(fact_name(name, rule.columns) for name in rule.names)
-        if text not in (reason.text for reason in out):
-            out.append(ReasonName(text, rule.columns, by_rule=True))
-    out += weaker
-    if columns := tuple(dict.fromkeys(name for m in known for name in m.fact.columns)):
-        out.append(ReasonName(f"group {number} ({together(columns)})", columns))
-    return out
-
-
-def fact_name(name: NameParts, columns: Sequence[str]) -> str:
-    """A fact in a few letters: what is before the column or formula, itself, and what is after it."""
-    (before, middle, after), longest = name, EXPLAIN.longest_name
-    room = max(longest // 3, longest - len(before) - len(after))
-    if middle in columns:
-        return f"{before}{shortened(middle, room)}{after}"
-    if len(middle) <= room:
-        return f"{before}{middle}{after}"
-    each = max(3, (room - 3 * len(columns)) // len(columns))
-    names = {column: shortened(column, each) for column in columns}
-    for column in sorted(names, key=len, reverse=True):
-        middle = middle.replace(column, names[column])
-    return f"{before}{middle}{after}"[:longest].rstrip(" =+")
-
-
-def name_categorical(name: str, reasons: Sequence[ReasonName]) -> str:
-    """A name for a categorical that has none: the columns that its options are named by."""
+def name_categorical(name: str, columns: Sequence[Sequence[str]]) -> str:
+    """A name for a categorical of a table that has none: the columns that its options are told by."""
     if not GENERIC_VARIABLE.fullmatch(name):
         return name
-    counts = Counter(column for reason in reasons for column in reason.columns)
-    columns = [column for column, _ in counts.most_common()]
-    return f"by {together(columns, EXPLAIN.longest_name - 3)}" if columns else name
+    counts = Counter(column for own in columns for column in own)
+    most = [column for column, _ in counts.most_common()]
+    return f"by {together(most, EXPLAIN.longest_name - 3)}" if most else "groups"
+
+
+def name_variables(
+    hierarchy: Hierarchy, codes: Float[np.ndarray, "n v"], columns: Columns, taken: set[str]
+) -> dict[str, str]:
+    """Names for the continuous variables of a table that have none, by name: the columns that each moves most, in
+    their deviations, on the path that most of its rows are on."""
+    names = {}
+    for v in hierarchy.variables:
+        if v.kind == "continuous" and GENERIC_VARIABLE.fullmatch(v.name):
+            rows = np.flatnonzero(np.isfinite(codes[:, v.index]))
+            moved = _moved(columns.take(rows), columns, codes[rows, v.index])
+            # Those that it moves about as far as the first, with more of them if that name is taken.
+            ends = [
+                sum(size >= part * moved[0][0] for size, _ in moved) for part in (EXPLAIN.alike, EXPLAIN.beside)
+            ]
+            tried = [
+                together([column for _, column in moved[:n]], 2 * EXPLAIN.longest_name)
+                for n in range(ends[0], ends[1] + 1)
+                if n
+            ]
+            names[v.name] = unique(
+                next((name for name in tried if name not in taken), (*tried, "other")[0]), taken
+            )
+    return names
+
+
+def _moved(here: Columns, table: Columns, z: Float[np.ndarray, " n"]) -> list[tuple[float, str]]:
+    """How far a variable moves each column for a deviation of its own: of numbers in deviations of the table's, of
+    categories the correlation ratio, by how much of the table's variety there is."""
+    if len(z) < EXPLAIN.fewest_rows or not np.ptp(z):
+        return []
+    z = (z - z.mean()) / z.std()
+    out = []
+    for j, name in enumerate(table.number_names):
+        x, known = here.numbers[:, j], ~np.isnan(here.numbers[:, j])
+        spread = float(np.nanstd(table.numbers[:, j])) if known.any() else 0.0
+        if spread > 0:
+            out.append((abs(float((z[known] * (x[known] - x[known].mean())).sum())) / len(z) / spread, name))
+    for j, name in enumerate(table.category_names):
+        values = here.categories[:, j]
+        counts, sums = (np.bincount(values + 1, weights=w, minlength=2) for w in (np.ones(len(z)), z))
+        k, variety = int((counts > 0).sum()), _variety(np.bincount(table.categories[:, j] + 1))
+        if 1 < k < len(z):  # the part of the variance that is left, as it would be by chance
+            left = (1 - (sums**2 / np.maximum(counts, 1)).sum() / len(z)) * (len(z) - 1) / (len(z) - k)
+            out.append((float(np.sqrt(max(0.0, 1 - left) * _variety(counts) / variety)), name))
+    found = [(size, name) for size, name in out if size >= EXPLAIN.moved]
+    return sorted(found, key=lambda one: (-round(one[0], 6), one[1]))
+
+
+def _variety(counts: np.ndarray) -> float:
+    """How probable it is that two rows differ in a category (Gini)."""
+    return 1 - float(np.square(counts / counts.sum()).sum())
 
 
 def together(columns: Sequence[str], room: int | None = None) -> str:
@@ -118,6 +112,24 @@ def together(columns: Sequence[str], room: int | None = None) -> str:
         if len(text := ", ".join(columns[:n])) <= room:
             return text
     return shortened(columns[0], room)
+
+
+def leaf_name(hierarchy: Hierarchy, path: int, choices: Sequence[tuple[int, int]] | None = None) -> str:
+    """The name of a leaf: its options, or some of its `choices`, each with its categorical if one beside that has
+    an option of this name.
+
+    Examples
+    --------
+    >>> leaf_name(Hierarchy.flat(1, (2, 2)), 1), leaf_name(Hierarchy.flat(1), 0)
+    ('c1 = 0, c2 = 1', 'all rows')
+    """
+    told = []
+    for column, option in hierarchy.paths[path].choices if choices is None else choices:
+        v = hierarchy.variables[column]
+        name = v.options[option]
+        beside = (w for w in hierarchy.variables if w is not v and (w.parent, w.option) == (v.parent, v.option))
+        told.append(f"{v.name} = {name}" if any(name in w.options for w in beside) else name)
+    return ("; " if any("," in name for name in told) else ", ").join(told) or "all rows"
 
 
 def no_names() -> dict[str, Any]:

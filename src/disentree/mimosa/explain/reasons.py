@@ -3,7 +3,7 @@ the facts and the rule that tell its rows from those of its siblings, and what i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.hierarchy import Variable
+from disentree.hierarchy.renaming import with_names
 from disentree.mimosa.explain.column_names import unique
 from disentree.mimosa.explain.columns import Columns, choose_rows, read_columns
 from disentree.mimosa.explain.constants import EXPLAIN
@@ -19,7 +20,14 @@ from disentree.mimosa.explain.explanation import Explanation
 from disentree.mimosa.explain.factors import describe_factors
 from disentree.mimosa.explain.facts import Measured, Side, find_facts
 from disentree.mimosa.explain.leaves import describe_leaf
-from disentree.mimosa.explain.names import is_true_name, name_categorical, name_options, no_names, reason_names
+from disentree.mimosa.explain.names import (
+    GENERIC_VARIABLE,
+    leaf_name,
+    name_categorical,
+    name_options,
+    name_variables,
+    no_names,
+)
 from disentree.mimosa.explain.relations import find_relations
 from disentree.mimosa.explain.rules import Rule, find_rule
 from disentree.mimosa.explain.sentences import branch_sentence, lost_sentences, no_reason_sentence
@@ -66,16 +74,26 @@ def explain_tree(
     return _Explainer(cells, hierarchy, labels).explanation()
 
 
-def tree_names(X: Any, hierarchy: Hierarchy, labels: Any, codec: Codec | None = None) -> dict[str, Any]:
-    """Names for a tree from the reasons for its branches, as `disentree.mimosa.explain.renaming.with_names` takes
-    them; none for columns without names."""
-    if len(hierarchy.paths) < 2:
-        return no_names()
+@np.errstate(over="ignore", invalid="ignore")
+def tree_names(
+    X: Any,
+    hierarchy: Hierarchy,
+    labels: Any,
+    codec: Codec | None = None,
+    encode: Callable[[Int[np.ndarray, " m"]], Float[np.ndarray, "m v"]] | None = None,
+) -> dict[str, Any]:
+    """Names for a tree from the reasons for its branches, and for its variables from the columns that they move,
+    as `disentree.hierarchy.renaming.with_names` takes them; none for columns without names. `encode` gives codes
+    of rows by their numbers."""
     cells = read_columns(X, codec=codec)
     if not cells.are_named:
         return no_names()
     explainer = _Explainer(cells, hierarchy, np.asarray(labels))
-    explainer.explain_splits(with_rules=False)
+    explainer.explain_splits()
+    if encode is not None and not hierarchy.is_categorical.all():
+        taken = {v.name for v in hierarchy.variables if not GENERIC_VARIABLE.fullmatch(v.name)}
+        taken |= {*explainer.names["variables"].values()}
+        explainer.names["variables"] |= name_variables(hierarchy, encode(explainer.rows), explainer.columns, taken)
     return explainer.names
 
 
@@ -95,43 +113,47 @@ class _Explainer:
     """The rows of a tree by option, and what is found about each."""
 
     def __init__(self, columns: Columns, hierarchy: Hierarchy, labels: Int[np.ndarray, " n"]):
-        rows, self.held = choose_rows(columns, labels)
-        self.columns, self.hierarchy, self.labels = columns.take(rows), hierarchy, labels[rows]
+        self.rows, self.held = choose_rows(columns, labels)
+        self.columns, self.hierarchy, self.labels = columns.take(self.rows), hierarchy, labels[self.rows]
         self.counts = np.bincount(labels[labels >= 0], minlength=len(hierarchy.paths))
         self.n_rows = max(1, len(labels))
+        kept = np.bincount(self.labels, minlength=len(self.counts))
+        self.weight = (self.counts / np.maximum(kept, 1))[self.labels]
         self.choices = np.full((len(hierarchy.paths), hierarchy.n_variables), -1)
         for path in hierarchy.paths:
             for column, option in path.choices:
                 self.choices[path.index, column] = option
         self.names = no_names()
 
-    def explain_splits(self, with_rules: bool = True) -> dict[tuple[int, int], dict[str, Any]]:
+    def explain_splits(self) -> dict[tuple[int, int], dict[str, Any]]:
         """What is said about each option, by its variable and number; and `names`."""
         splits: dict[tuple[int, int], dict[str, Any]] = {}
         taken = {v.name for v in self.hierarchy.variables}
         for v in self.hierarchy.variables:
             if v.kind != "categorical":
                 continue
-            reasons, sizes = self._reasons(v, with_rules), self._sizes(v)
-            named = [
-                reason_names(known, rule, sizes[k], sum(sizes) - sizes[k], k + 1) if self.columns.are_named else []
-                for k, (known, rule) in enumerate(reasons)
-            ]
-            names = name_options(v.name, v.options, [[reason.text for reason in one] for one in named])
-            used = [r for name, one in zip(names, named, strict=True) for r in one if r.text == name]
-            new = name_categorical(v.name, used)
-            if new != v.name:
-                self.names["variables"][v.name] = unique(new, taken)
+            reasons, shares = self._reasons(v), [size / self.n_rows for size in self._sizes(v)]
+            names = list(v.options)
+            if self.columns.are_named:
+                names = name_options(v.name, v.options, [rule for _, rule in reasons], shares)
+                used = [
+                    rule.columns
+                    for name, (_, rule) in zip(names, reasons, strict=True)
+                    if rule and rule.text == name
+                ]
+                known = [m.fact.columns for facts, _ in reasons for m in facts]
+                new = name_categorical(v.name, used or known)
+                if new != v.name:
+                    self.names["variables"][v.name] = unique(new, taken)
             self.names["options"][v.name] = dict(zip(v.options, names, strict=True))
-            by_rule = {r.text for r in used if r.by_rule}
-            for k, (name, (known, rule)) in enumerate(zip(names, reasons, strict=True)):
-                splits[v.index, k] = self._split(v, k, name, known, rule, name in by_rule)
+            for k, (name, (facts, rule)) in enumerate(zip(names, reasons, strict=True)):
+                splits[v.index, k] = self._split(v, k, name, facts, rule)
         return splits
 
     def explanation(self) -> Explanation:
         """What is said about the tree."""
         splits, most = self.explain_splits(), EXPLAIN.described_leaves
-        shown = {place: split["name"] for place, split in splits.items()}
+        shown = with_names(self.hierarchy, {"options": self.names["options"]})
         leaves = [self._leaf(int(p), shown) for p in np.argsort(-self.counts, kind="stable")[:most]]
         return Explanation(
             list(self.columns.names),
@@ -150,13 +172,13 @@ class _Explainer:
                     yield v.index, k
                     yield from self._downwards(v.index, k)
 
-    def _reasons(self, v: Variable, with_rules: bool) -> list[tuple[list[Measured], Rule | None]]:
+    def _reasons(self, v: Variable) -> list[tuple[list[Measured], Rule | None]]:
         """Facts and a rule for each option of a categorical."""
         option = self.choices[self.labels, v.index]
         fit = [np.flatnonzero((option == k) & ~self.held) for k in range(v.n_options)]
         held = [np.flatnonzero((option == k) & self.held) for k in range(v.n_options)]
         relations = [find_relations(self.columns, rows) for rows in fit]
-        out, sizes = [], self._sizes(v)
+        out: list[tuple[list[Measured], Rule | None]] = []
         for k in range(v.n_options):
             there, held_there = (
                 np.concatenate([np.zeros(0, np.int64), *part[:k], *part[k + 1 :]]) for part in (fit, held)
@@ -164,24 +186,19 @@ class _Explainer:
             if not len(fit[k]) or not len(there):
                 out.append(([], None))
                 continue
-            side = Side(fit[k], there, held[k], held_there)
+            side = Side(fit[k], there, held[k], held_there, self.weight)
             others = [r for i in range(v.n_options) if i != k for r in relations[i]]
             facts = find_facts(self.columns, side, relations[k], others)
-            elsewhere = sum(sizes) - sizes[k]
-            named = any(is_true_name(m.here, m.elsewhere, sizes[k], elsewhere) for m in facts)
-            rule = find_rule(self.columns, side, [m.fact for m in facts]) if with_rules or not named else None
-            out.append((facts, rule))
+            out.append((facts, find_rule(self.columns, side, [m.fact for m in facts])))
         return out
 
     def _sizes(self, v: Variable) -> list[int]:
         """Rows of each option of a categorical."""
         return [int(self.counts[self.choices[:, v.index] == k].sum()) for k in range(v.n_options)]
 
-    def _split(
-        self, v: Variable, k: int, name: str, facts: list[Measured], rule: Rule | None, by_rule: bool
-    ) -> dict[str, Any]:
+    def _split(self, v: Variable, k: int, name: str, facts: list[Measured], rule: Rule | None) -> dict[str, Any]:
         n = self._sizes(v)[k]
-        text = branch_sentence(facts, rule if by_rule else None)
+        text = branch_sentence(facts, rule if rule is not None and rule.is_name else None)
         if not text and self.columns.names:
             text = no_reason_sentence() if v.n_options > 1 else "All rows that get here."
             text = text if n else "No row is here."
@@ -222,16 +239,15 @@ class _Explainer:
             if most[0][c] == most[1][c] and min(ratios[0][c], ratios[1][c]) >= 1 + EXPLAIN.contrast
         ]
 
-    def _leaf(self, p: int, shown: Mapping[tuple[int, int], str]) -> dict[str, Any]:
+    def _leaf(self, p: int, shown: Hierarchy) -> dict[str, Any]:
         path, n = self.hierarchy.paths[p], int(self.counts[p])
         about = describe_leaf(self.columns, np.flatnonzero(self.labels == p), path.dimension)
         choices = list(path.choices)
         if len(choices) > EXPLAIN.listed:  # of many only the unusual ones
             choices = [(c, k) for c, k in choices if self._share(c, k) < 0.5]
-        names = (self._name_beside(c, k, shown) for c, k in choices)
         return {
             "path": p,
-            "name": ", ".join(names) or ("the usual" if path.choices else "all rows"),
+            "name": leaf_name(shown, p, choices) if choices or not path.choices else "the usual",
             "options": [self.hierarchy.variables[c].options[k] for c, k in path.choices],
             "share": n / self.n_rows,
             "rows": n,
@@ -240,15 +256,6 @@ class _Explainer:
             "relations": list(about.relations),
             "text": (about.text if self.columns.names else "") if n else "No row is here.",
         }
-
-    def _name_beside(self, column: int, option: int, shown: Mapping[tuple[int, int], str]) -> str:
-        """The name of an option, with that of its categorical if one beside it has an option of that name."""
-        name, own = shown[column, option], self.hierarchy.variables[column]
-        for (c, _), other in shown.items():
-            v = self.hierarchy.variables[c]
-            if other == name and c != column and (v.parent, v.option) == (own.parent, own.option):
-                return f"{own.name} = {name}"
-        return name
 
     def _share(self, column: int, option: int) -> float:
         """The share of an option among the rows that may choose it."""

@@ -1,5 +1,5 @@
-"""A rule of at most two questions that tells a branch from its siblings, and how often it is right on rows that it
-was not made from."""
+"""The rule that tells a branch from its siblings best: a statement of at most two conditions, and how much of the
+branch, and how little else, it holds for on rows that it was not made from."""
 
 from __future__ import annotations
 
@@ -13,83 +13,84 @@ from sklearn.tree import DecisionTreeClassifier
 
 from disentree.mimosa.explain.columns import Columns
 from disentree.mimosa.explain.constants import EXPLAIN
-from disentree.mimosa.explain.facts import Fact, Side, category_in_name, differ
-from disentree.mimosa.explain.formatting import category_text, round_between
-
-NameParts = tuple[str, str, str]  # before the column, the column or formula, and after it
+from disentree.mimosa.explain.facts import Fact, Side, differ, shares_of
+from disentree.mimosa.explain.formatting import category_text, round_between, rule_shares
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule and what it does on held-out rows."""
+    """A statement about columns, and what it does on held-out rows."""
 
     text: str
     columns: tuple[str, ...]
-    accuracy: float  # mean of the shares of rows that it gets right in the branch and elsewhere
-    found: float  # share of the branch's rows that it holds for
-    elsewhere: float  # share of the siblings' rows that it holds for
+    recall: float  # share of the branch's rows that it holds for
+    precision: float  # share of the rows that it holds for which are of the branch
     rows: int  # held-out ones
-    names: tuple[NameParts, ...] = ()  # its one or two conditions in short, if all of them must hold
+    is_short: bool  # whether all of its conditions must hold: only such a one can be a name
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "text": self.text,
-            "accuracy": round(self.accuracy, 4),
-            "rows": self.rows,
-            "found": round(self.found, 4),
-            "elsewhere": round(self.elsewhere, 4),
-        }
+    @property
+    def is_name(self) -> bool:
+        """Whether a branch may be called by it."""
+        return self.is_short and min(self.recall, self.precision) >= EXPLAIN.rule
+
+    def to_dict(self) -> dict[str, Any] | None:
+        """As JSON; None if so many other rows match that it is no rule."""
+        if self.precision < EXPLAIN.rule:
+            return None
+        recall, precision = round(self.recall, 4), round(self.precision, 4)
+        shares = rule_shares(recall, precision)
+        return {"text": self.text, "recall": recall, "precision": precision, "rows": self.rows, "shares": shares}
 
 
 def find_rule(columns: Columns, side: Side, facts: Sequence[Fact]) -> Rule | None:
     """The rule for a branch; None if none holds on held-out rows.
 
-    A rule is one of the facts that tell the branch from its siblings, the most important first, or it asks for
-    their columns.
+    A rule is one of the facts that tell the branch from its siblings, or it asks for their columns. Of those that
+    are exact or nearly so it is the shortest; else the one that is right about most rows, by the harmonic mean of
+    precision and recall.
     """
     if min(len(side.held_here), len(side.held_there)) < EXPLAIN.fewest_rows or not facts:
         return None
     names = dict.fromkeys(name for fact in facts for name in fact.columns)
-    exact = [_ask_fact(fact) for fact in facts if fact.is_exact]
-    alone = [_ask_fact(fact) for fact in facts if not fact.is_exact]  # not combined with others
+    told = [Question(fact.holds.astype(float), fact.columns, (fact.text, fact.denied)) for fact in facts]
+    exact = [question for question, fact in zip(told, facts, strict=True) if fact.is_exact]
     asked = [question for name in sorted(names) for question in _ask_column(columns, name)]
-    questions = [*exact, *asked, *alone]
-    rows, held = np.concatenate([side.here, side.there]), np.concatenate([side.held_here, side.held_there])
-    y, held_y = np.arange(len(rows)) < len(side.here), np.arange(len(held)) < len(side.held_here)
+    questions = [*exact, *asked, *(question for question in told if question not in exact)]
+    n_asked = len(exact) + len(asked)  # the others are not combined
+    rows, y, w = side.found_in
     X = np.stack([question.values[rows] for question in questions], axis=1)
-    best, conditions = -1.0, [[(0, True, 0.5)]]
-    for i in (*range(len(exact)), *range(len(questions) - len(alone), len(questions))):
-        accuracy = _balanced(X[:, i] > 0.5, y)
-        if accuracy > best:
-            best, conditions = accuracy, [[(i, True, 0.5)]]
+    candidates = [[[(i, True, 0.5)]] for i in (*range(len(exact)), *range(n_asked, len(questions)))]
     for depth in (1, 2):
-        tree = DecisionTreeClassifier(
-            max_depth=depth, class_weight="balanced", random_state=0, min_samples_leaf=max(1, len(rows) // 200)
-        ).fit(X[:, : X.shape[1] - len(alone)], y)
-        found = _positive(tree.tree_)
-        accuracy = _balanced(_holds(found, X), y)
-        if found and accuracy > best + EXPLAIN.exceptions:
-            best, conditions = accuracy, found
-    conditions = _simplified(
-        [[c if questions[c[0]].number is None else _nice(X, c) for c in leaf] for leaf in conditions]
-    )
-    conditions = _rounded(conditions, questions, X, y)
-    holds = _holds(conditions, np.stack([question.values[held] for question in questions], axis=1))
-    if not differ(holds[held_y], holds[~held_y]):
+        for balance in (None, "balanced"):
+            tree = DecisionTreeClassifier(
+                max_depth=depth, class_weight=balance, random_state=0, min_samples_leaf=max(1, len(rows) // 200)
+            ).fit(X[:, :n_asked], y, w)
+            found = [
+                [c if questions[c[0]].number is None else _nice(X, c) for c in leaf]
+                for leaf in _positive(tree.tree_)
+            ]
+            for some in [found, *([leaf] for leaf in found)] if found else []:
+                candidates.append(_rounded(_simplified(some), questions, X, y, w))
+    texts = [_text(columns, questions, one) for one in candidates]
+    shares = [shares_of(_holds(one, X), y, w) for one in candidates]
+    exactly = [i for i, both in enumerate(shares) if min(both) >= EXPLAIN.nearly_exact]
+    if exactly:
+        best = min(exactly, key=lambda i: (len(candidates[i]), len(texts[i]), texts[i]))
+    else:
+        # More conditions must be worth it.
+        best = max(range(len(texts)), key=lambda i: _f1(*shares[i]) - EXPLAIN.condition * _size(candidates[i]))
+    rows, y, w = side.held_out
+    holds = _holds(candidates[best], np.stack([question.values[rows] for question in questions], axis=1))
+    if not differ(holds[y], holds[~y]):
         return None
-    texts = [" and ".join(questions[i].text(columns, above, x) for i, above, x in leaf) for leaf in conditions]
-    names = dict.fromkeys(name for leaf in conditions for i, _, _ in leaf for name in questions[i].columns)
-    short = [questions[i].name(columns, above, x) for i, above, x in conditions[0]] if len(conditions) == 1 else []
-    parts = tuple(name for name in short if name is not None)
-    shares = float(holds[held_y].mean()), float(holds[~held_y].mean())
-    accuracy = 0.5 * (shares[0] + 1 - shares[1])
-    return Rule(
-        "; or ".join(texts), tuple(names), accuracy, *shares, len(held), parts if len(parts) == len(short) else ()
-    )
+    named = dict.fromkeys(name for leaf in candidates[best] for i, _, _ in leaf for name in questions[i].columns)
+    return Rule(texts[best], tuple(named), *shares_of(holds, y, w), len(rows), len(candidates[best]) == 1)
 
 
-@dataclass(frozen=True)
+# -------------------------------------------------------------------- questions
+
+
+@dataclass(frozen=True, eq=False)
 class Question:
     """What a rule may ask of a row: whether a value is above a limit. Of 0 and 1, what is said if it is and if
     not."""
@@ -97,31 +98,7 @@ class Question:
     values: Float[np.ndarray, " n"]
     columns: tuple[str, ...]
     said: tuple[str, str] = ("", "")
-    named: tuple[NameParts | None, NameParts | None] = (None, None)  # in short; None where that needs more words
     number: int | None = None  # the column of numbers, if it is one
-
-    def text(self, table: Columns, above: bool, limit: float) -> str:
-        """A condition as it stands in a sentence."""
-        if self.number is None:
-            return self.said[0 if above else 1]
-        name, has_gaps = self.columns[0], bool(table.empty[:, self.number].any())
-        if has_gaps and limit < np.nanmin(table.numbers[:, self.number]):
-            return f"{name} has a value" if above else f"{name} is empty"
-        shown = f"{name} {table.limit_words(self.number)[0 if above else 1]} {table.show(self.number, limit)}"
-        return f"{shown} or empty" if has_gaps and not above else shown
-
-    def name(self, table: Columns, above: bool, limit: float) -> NameParts | None:
-        """The same in short, for names."""
-        if self.number is None:
-            return self.named[0 if above else 1]
-        empty = table.empty[:, self.number].any()
-        if empty and (not above or limit < np.nanmin(table.numbers[:, self.number])):
-            return None
-        return "", self.columns[0], f" {'>' if above else '≤'} {table.show(self.number, limit)}"
-
-
-def _ask_fact(fact: Fact) -> Question:
-    return Question(fact.holds.astype(float), fact.columns, (fact.text, fact.denied), (fact.name, None))
 
 
 def _ask_column(table: Columns, name: str) -> list[Question]:
@@ -137,15 +114,47 @@ def _ask_column(table: Columns, name: str) -> list[Question]:
     counts, out = np.bincount(values[values >= 0], minlength=len(levels)), []
     for k in np.argsort(-counts, kind="stable"):
         shown = category_text(levels[k])
-        names = ("", name, category_in_name("=", levels[k])), ("", name, category_in_name("≠", levels[k]))
-        out.append(
-            Question((values == k).astype(float), (name,), (f"{name} is {shown}", f"{name} is not {shown}"), names)
-        )
+        said = f"{name} is {shown}", f"{name} is not {shown}"
+        out.append(Question((values == k).astype(float), (name,), said))
     if (values < 0).any():
-        said, names = (f"{name} is empty", f"{name} has a value"), (("no ", name, ""), ("with ", name, ""))
-        out.append(Question((values < 0).astype(float), (name,), said, names))
+        out.append(Question((values < 0).astype(float), (name,), (f"{name} is empty", f"{name} has a value")))
     return out
 
+
+def _text(table: Columns, questions: Sequence[Question], leaves: Sequence[Sequence[Condition]]) -> str:
+    """A rule as it stands in a sentence."""
+    told = (_conditions(table, questions, leaf) for leaf in leaves)
+    return "; or ".join(
+        " and ".join(f"({text})" if " or " in text and len(leaf) > 1 else text for text in leaf) for leaf in told
+    )
+
+
+def _conditions(table: Columns, questions: Sequence[Question], leaf: Sequence[Condition]) -> list[str]:
+    limits: dict[int, dict[bool, float]] = {}
+    for question, above, limit in leaf:
+        limits.setdefault(question, {})[above] = limit
+    out = []
+    for i, between in limits.items():
+        question = questions[i]
+        if (j := question.number) is None:
+            out += [question.said[0 if above else 1] for above in between]
+            continue
+        name, low, high = question.columns[0], between.get(True), between.get(False)
+        gaps = bool(table.empty[:, j].any())
+        least = np.nanmin(table.numbers[:, j], initial=np.inf)
+        if low is not None and gaps and low < least:  # any value is above it
+            low, gaps = None, False
+            if high is None:
+                out.append(f"{name} has a value")
+        if high is not None and gaps and high < least:
+            out.append(f"{name} is empty")
+        elif low is not None or high is not None:
+            text = table.between(j, low, high)
+            out.append(f"{text} or empty" if gaps and low is None else text)
+    return out
+
+
+# -------------------------------------------------------------------- conditions
 
 Condition = tuple[int, bool, float]  # number of the question, whether above, limit
 
@@ -195,8 +204,12 @@ def _holds(leaves: Sequence[Sequence[Condition]], X: Float[np.ndarray, "n f"]) -
     return out
 
 
-def _balanced(holds: Bool[np.ndarray, " n"], y: Bool[np.ndarray, " n"]) -> float:
-    return 0.5 * float(holds[y].mean() + 1 - holds[~y].mean())
+def _f1(recall: float, precision: float) -> float:
+    return 2 * recall * precision / max(recall + precision, 1e-300)
+
+
+def _size(leaves: Sequence[Sequence[Condition]]) -> int:
+    return sum(map(len, leaves))
 
 
 def _nice(X: Float[np.ndarray, "n f"], condition: Condition) -> Condition:
@@ -212,9 +225,10 @@ def _rounded(
     questions: Sequence[Question],
     X: Float[np.ndarray, "n f"],
     y: Bool[np.ndarray, " n"],
+    w: Float[np.ndarray, " n"],
 ) -> list[list[Condition]]:
     """The same rule with limits of fewer digits, where that makes no difference."""
-    least = _balanced(_holds(leaves, X), y) - EXPLAIN.exceptions / 2
+    least = _f1(*shares_of(_holds(leaves, X), y, w)) - EXPLAIN.exceptions / 2
     for i, leaf in enumerate(leaves):
         for k, (question, above, limit) in enumerate(leaf):
             if questions[question].number is None:
@@ -222,7 +236,7 @@ def _rounded(
             for digits in range(1, 6):
                 condition = (question, above, float(f"{limit:.{digits}g}"))
                 tried = [*leaves[:i], [*leaf[:k], condition, *leaf[k + 1 :]], *leaves[i + 1 :]]
-                if _balanced(_holds(tried, X), y) >= least:
+                if _f1(*shares_of(_holds(tried, X), y, w)) >= least:
                     leaves = tried
                     leaf = tried[i]
                     break

@@ -15,7 +15,7 @@ from disentree.mimosa.explain.rules import Rule
 
 def held_out_sentence(n_rows: int) -> str:
     """Which rows the numbers in an explanation are of."""
-    return f"Shares and accuracies are of {n_rows:,} rows that no reason was looked for in."
+    return f"Shares are of {n_rows:,} rows that no reason was looked for in."
 
 
 def no_reason_sentence() -> str:
@@ -24,25 +24,23 @@ def no_reason_sentence() -> str:
 
 
 def branch_sentence(facts: Sequence[Measured], rule: Rule | None) -> str:
-    """What tells a branch from its siblings; a rule that the branch is named by comes first."""
-    texts = [f"{m.fact.text} ({percent(m.here)}, {percent(m.elsewhere)})" for m in facts]
-    if rule is not None:
-        texts = [shares_text(rule.text, rule.found, rule.elsewhere), *texts]
-    elif facts:
-        texts[0] = shares_text(facts[0].fact.text, facts[0].here, facts[0].elsewhere)
+    """What tells a branch from its siblings; the rule that it is named by comes first."""
+    said = None if rule is None else rule.to_dict()
+    texts = [] if said is None else [f"{said['text']}: {said['shares']}"]
+    for m in facts:
+        if rule is None or m.fact.text != rule.text:
+            short = f"{m.fact.text} ({percent(m.here)}, {percent(m.elsewhere)})"
+            first = not texts or (rule is not None and len(texts) == 1)
+            texts.append(shares_text(m.fact.text, m.here, m.elsewhere) if first else short)
     return "; ".join(texts) + "." if texts else ""
 
 
 def rule_sentence(split: Mapping[str, Any]) -> str:
-    """How well the rule of a split tells the branch from its siblings; empty without one."""
-    rule = split["rule"]
-    if not rule:
+    """The rule by which the rows of a split can be found; empty without one, or if the reasons begin with it."""
+    rule = split.get("rule")
+    if not rule or split["text"].startswith(f"{rule['text']}: "):
         return ""
-    right = f"{round(100 * rule['accuracy'], 1):g} % on {rule['rows']:,} held-out rows"
-    if split["text"].startswith(f"{rule['text']} in "):
-        return f"Accuracy of the first alone: {right}." if ";" in split["text"] else f"Accuracy: {right}."
-    shares = f"{percent(rule['found'])} of these, {percent(rule['elsewhere'])} elsewhere"
-    return f"Rule: {rule['text']} ({shares}; accuracy {right})."
+    return f"Rule: {rule['text']}: {rule['shares']}."
 
 
 def leaf_sentence(

@@ -13,6 +13,7 @@ from disentree.utils.files import atomic_path
 from disentree.utils.versions import build_versions
 
 CARD = "MODEL_CARD.md"
+MIMOSA_FOLDER = "mimosa"  # of an estimator, in the folder of a model that was learned on its tree
 _TREE = re.compile(r"(?<=## Tree\n\n```\n).*?(?=\n```)", re.DOTALL)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Shaped
+from jaxtyping import Bool
 
 from disentree.datasets.files.images import image_files, look_at_images, read_image
 from disentree.datasets.files.table_files import open_table
@@ -28,22 +28,22 @@ log = logging.getLogger(__name__)
 class Block(NamedTuple):
     """Some rows of a file."""
 
-    X: Shaped[np.ndarray, "n ..."]
-    kept: list[list[str | None]]  # columns of text that are copied
+    rows: Any  # as they are in the file: an array, or a data frame if the run was made from a table
+    kept: Sequence[list[str | None]] = ()  # columns of text that are copied
     unreadable: Bool[np.ndarray, " n"] | None = None  # which are images that cannot be read
 
 
 def read_blocks(source: Path, about: dict[str, Any], keep: Collection[str] = ()) -> Iterator[Block]:
-    """Rows as the run's model knows them: the same columns, standardized as they were for training."""
+    """Rows as the run's model takes them."""
     step = rows_per_block(tuple(about["shape"]))
     suffix = source.suffix.lower()
     if source.is_dir():
         yield from _image_blocks(source, about, step)
     elif suffix == ".npy":
         with open_array(source) as (file, layout):
-            yield from (Block(X, []) for X in _array_blocks(file, layout, source, about, step))
+            yield from _array_blocks(file, layout, source, about, step)
     elif suffix == ".npz":
-        yield from (Block(X, []) for X in _archived_blocks(source, about, step))
+        yield from _archived_blocks(source, about, step)
     else:
         yield from _table_blocks(source, about, step, keep)
 
@@ -70,18 +70,6 @@ def _image_blocks(folder: Path, about: dict[str, Any], step: int) -> Iterator[Bl
         yield Block(X, [[str(file.relative_to(folder)) for file in some]], unreadable)
 
 
-def _standardized(block: Shaped[np.ndarray, "n ..."], about: dict[str, Any]) -> Shaped[np.ndarray, "n ..."]:
-    if about["kind"] != "images":  # whole numbers too, as in training
-        block = block.astype(np.float64, copy=False)
-    elif block.dtype != np.uint8:
-        block = block.astype(np.float32)
-    if about.get("columns") is not None:  # of an array, some of whose columns were left out
-        block = block[:, about["columns"]]
-    if about["scale"] is None:
-        return block
-    return (block - np.array(about["center"])) / np.array(about["scale"])
-
-
 def check_layout(layout: Layout, path: Path, about: dict[str, Any]) -> int:
     """How many rows an array has, or an error if they are not of the kind that the run was made from."""
     if about["kind"] == "table":
@@ -99,10 +87,8 @@ def check_layout(layout: Layout, path: Path, about: dict[str, Any]) -> int:
     return layout.shape[0]
 
 
-def read_rows(
-    file: Any, layout: Layout, path: Path, about: dict[str, Any], n: int, skip: int = 0
-) -> Shaped[np.ndarray, "n ..."]:
-    """The next `n` rows of an array after `skip` others, prepared as they were for training."""
+def read_rows(file: Any, layout: Layout, path: Path, about: dict[str, Any], n: int, skip: int = 0) -> Block:
+    """The next `n` rows of an array after `skip` others."""
     row = layout.dtype.itemsize * math.prod(layout.shape[1:])
     if skip:
         file.seek(skip * row, os.SEEK_CUR)
@@ -110,7 +96,10 @@ def read_rows(
     if len(data) < n * row:
         raise UserError(f"{path} is cut short: it ends before its last row")
     block = np.frombuffer(data, layout.dtype).reshape(n, *layout.shape[1:])
-    return _standardized(block.reshape(n, *about["shape"]) if _is_one_channel(layout.shape) else block, about)
+    rows = block.reshape(n, *about["shape"]) if _is_one_channel(layout.shape) else block
+    if about["kind"] != "images":  # whole numbers too, as in training
+        return Block(rows.astype(np.float64, copy=False))
+    return Block(rows if rows.dtype == np.uint8 else rows.astype(np.float32))
 
 
 def _check_shape(got: tuple[int, ...], about: dict[str, Any], path: Path) -> None:
@@ -134,13 +123,13 @@ def _check_width(n_columns: int, about: dict[str, Any], path: Path) -> None:
         raise UserError(f"{path} has {n_columns} column{'s' * (n_columns != 1)}, the run needs {asked}")
 
 
-def _array_blocks(file: Any, layout: Layout, path: Path, about: dict[str, Any], step: int) -> Iterator[np.ndarray]:
+def _array_blocks(file: Any, layout: Layout, path: Path, about: dict[str, Any], step: int) -> Iterator[Block]:
     n_rows = check_layout(layout, path, about)
     for start in range(0, n_rows, step):
         yield read_rows(file, layout, path, about, min(step, n_rows - start))
 
 
-def _archived_blocks(path: Path, about: dict[str, Any], step: int) -> Iterator[np.ndarray]:
+def _archived_blocks(path: Path, about: dict[str, Any], step: int) -> Iterator[Block]:
     with open_archive(path) as archive:
         names = array_names(archive)
         name = "X" if "X" in names else names[0] if len(names) == 1 else None
@@ -151,13 +140,15 @@ def _archived_blocks(path: Path, about: dict[str, Any], step: int) -> Iterator[n
 
 
 def _table_blocks(path: Path, about: dict[str, Any], step: int, keep: Collection[str]) -> Iterator[Block]:
-    """The run's features of a table, by the same reader that training used."""
+    """The rows of a table, by the same reader that training used; of numbers if the run was made from an array."""
     for frame in frame_blocks(path, about, step, keep):
-        X = features_of(frame, about, path)
-        _check_shape(X.shape, about, path)
+        try:
+            numbers = [] if _used(about) else [as_numbers(column) for _, column in frame.items()]
+        except (ValueError, TypeError) as error:
+            raise UserError(f"{path} does not have the run's columns: {error}") from None
         kept = [frame[name].astype(object).where(frame[name].notna(), None) for name in keep]
         texts = [[None if value is None else str(value) for value in column] for column in kept]
-        yield Block(_standardized(X, about), texts)
+        yield Block(np.stack(numbers, axis=1) if numbers else _without_infinities(frame), texts)
 
 
 def frame_blocks(path: Path, about: dict[str, Any], step: int, keep: Collection[str] = ()) -> Iterator[Any]:
@@ -190,20 +181,6 @@ def _used(about: dict[str, Any]) -> list[Column]:
     return [] if about.get("table") is None else [c for c in Schema.from_dict(about["table"]).columns if c.used]
 
 
-def features_of(frame: Any, about: dict[str, Any], path: Path) -> Float[np.ndarray, "n p"]:
-    """What the model takes: the columns of numbers, or the features of columns of other kinds."""
-    try:
-        if about["scale"] is None and _used(about) and not _is_raw(about):
-            codec = Codec.from_dict(about["table"])
-            used = frame[[column.name for column in _used(about)]]
-            return codec.features(codec.read(_without_infinities(used)))  # as in training
-        names = about["feature_names"] or list(frame.columns)
-        numbers = np.stack([as_numbers(frame[name]) for name in names], axis=1)
-    except (ValueError, TypeError) as error:
-        raise UserError(f"{path} does not have the run's columns: {error}") from None
-    return numbers
-
-
 def _without_infinities(frame: Any) -> Any:
     from pandas.api import types
 
@@ -212,12 +189,6 @@ def _without_infinities(frame: Any) -> Any:
         if types.is_float_dtype(column):
             frame[name] = column.replace([np.inf, -np.inf], np.nan)
     return frame
-
-
-def _is_raw(about: dict[str, Any]) -> bool:
-    """Whether a table of numbers was taken without standardizing it."""
-    columns = _used(about)
-    return Schema(tuple(columns)).is_plain and all(column.transform == "none" for column in columns)
 
 
 def _warn_of_new_values(frame: Any, about: dict[str, Any], path: Path, warned: set[str]) -> None:

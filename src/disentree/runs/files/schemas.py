@@ -212,7 +212,7 @@ class NamesFile(_Schema):
 
 class _Rule(_Schema):
     text: str
-    accuracy: Score = None
+    shares: str = ""  # what it holds for, in words
 
 
 class _Split(_Schema):

@@ -9,12 +9,14 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from pydantic import ValidationError
 
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.explain.names import leaf_name
 from disentree.mimosa.explain.sentences import no_reason_sentence
 from disentree.runs.files.schemas import EXPLANATION, NAMES, STABILITY, ExplanationFile, NamesFile, StabilityFile
 from disentree.runs.run import Run
@@ -91,16 +93,11 @@ class Findings:
 
     def path_name(self, path: int) -> str:
         """How a leaf is shown: the names of its options, or "all rows"."""
-        variables = self.hierarchy.variables
-        told = []
-        for c, k in self.hierarchy.paths[path].choices:
-            v = variables[c]
-            name = self.option_name(v.name, v.options[k])
-            beside = (w for w in variables if w is not v and (w.parent, w.option) == (v.parent, v.option))
-            if any(name == self.option_name(w.name, option) for w in beside for option in w.options):
-                name = f"{self.variable_name(v.name)} = {name}"
-            told.append(name)
-        return ", ".join(told) or "all rows"
+        return leaf_name(self._shown, path)
+
+    @cached_property
+    def _shown(self) -> Hierarchy:
+        return self.shown_hierarchy()
 
     def shown_hierarchy(self) -> Hierarchy:
         """The tree with the names that are shown."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from disentree.mimosa.explain.sentences import rule_sentence
 from disentree.mimosa.explain.verdict import came_back
 from disentree.runs.report.findings import Findings
 
@@ -75,7 +76,7 @@ def tree_nodes(
             "n_rows": n_rows,
             "share": n_rows / max(1, len(labels)),
             "reason": findings.reason(*key),
-            "rule": about.get("rule"),
+            "rule": rule_sentence(about),
             "support": support,
             "weak": support is not None and not came_back(support),
             "leaf": paths[0] if len(paths) == 1 else None,

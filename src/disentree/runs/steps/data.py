@@ -13,7 +13,7 @@ from disentree.runs.steps.options import StageOptions
 
 log = logging.getLogger(__name__)
 
-FEWEST_ROWS = 100
+FEWEST_ROWS = 3  # two to learn from, and one that is held out
 
 
 def prepare_data(run: Run, options: StageOptions) -> str:

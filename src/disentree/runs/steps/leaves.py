@@ -17,24 +17,22 @@ from disentree.runs.report.row_map import RowMap, make_map
 from disentree.runs.run import Run
 
 
-def describe_rows(run: Run, rows: dict[str, np.ndarray], follows_tree: bool) -> None:
+def describe_rows(run: Run, follows_tree: bool) -> None:
     """Write the files of this module, or remove those of an earlier model that do not apply.
 
-    `rows` is what ``labels.npz`` holds. Of a model with another tree (flat models have their own) nothing is known
+    Of a model with another tree (flat models have their own) nothing is known
     about the leaves of most rows.
     """
     for name in (LEAVES, MAP):
         (run.folder / name).unlink(missing_ok=True)
     if not follows_tree:
         return
-    data, train, cells = run.data, rows["train"], None
+    data, paths, cells = run.data, run.paths, None
     if data.kind == "table" and data.schema is not None:
         table = getattr(run.mimosa, "table_", None)
         columns, cells = table_of(data, data.codec if table is None else table.codec)
-        numbers = train if data.rows is None else data.rows[train]
-        profiles = leaf_profiles(columns, cells[train], data.X[train], rows["labels"], numbers, run.hierarchy)
+        numbers = np.arange(len(data)) if data.rows is None else data.rows
+        profiles = leaf_profiles(columns, cells, data.X, paths, numbers, run.hierarchy)
         run.write_json(LEAVES, profiles)
-    paths = np.full(len(data), -1)
-    paths[train], paths[rows["test"]] = rows["labels"], rows["test_labels"]
     found = make_map(data.X, paths, cells, run.config.seed)
     run.write_npz(MAP, **{field.name: getattr(found, field.name) for field in fields(RowMap)})

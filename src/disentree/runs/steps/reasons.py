@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from disentree.cofhae.explain import explain_variables
+from disentree.cofhae.explain import explain_variables, named_by_moves
 from disentree.errors import UserError
 from disentree.mimosa.explain.columns import Columns, read_columns
 from disentree.mimosa.explain.explanation import Explanation
@@ -41,27 +41,12 @@ def explain_run(run: Run, options: StageOptions) -> str:
 
 
 def explain_structure(run: Run) -> Explanation:
-    """The reasons for the tree of a run, by its training rows in the units of its data, with the names that MIMOSA
-    gave to its branches, if it did."""
-    rows, hierarchy, mimosa = run.read_npz("labels.npz", "train", "labels"), run.hierarchy, run.mimosa
-    table = getattr(mimosa, "table_", None)
-    columns = data_columns(run, None if table is None else table.codec)
-    train = None if columns is None else columns.take(rows["train"])  # images have no columns
-    structure = run.structure
-    found = explain_tree(train, hierarchy, rows["labels"])
-    found = with_lost(found, hierarchy, structure["lost"], structure["matches"])
-    return found if mimosa is None else _with_names_of(found, mimosa)
-
-
-def _with_names_of(found: Explanation, mimosa: Any) -> Explanation:
-    """The explanation with the names that MIMOSA gave when it was fitted."""
-    pairs = list(zip(mimosa.plain_hierarchy_.variables, mimosa.hierarchy_.variables, strict=True))
-    if all((a.name, a.options) == (b.name, b.options) for a, b in pairs):  # it was fitted to an array
-        return found
-    options = {a.name: dict(zip(a.options, b.options, strict=True)) for a, b in pairs if a.options}
-    names = {"variables": {a.name: b.name for a, b in pairs if a.name != b.name}, "options": options}
-    splits = [{**split, "name": options[split["categorical"]][split["option"]]} for split in found.splits]
-    return replace(found, names=names, splits=splits)
+    """The reasons for the tree of a run, by its rows in the units of its data: those of `MIMOSA.explain`."""
+    hierarchy, structure = run.hierarchy, run.structure
+    table = getattr(run.mimosa, "table_", None)
+    columns = data_columns(run, None if table is None else table.codec)  # images have none
+    found = explain_tree(columns, hierarchy, run.paths)
+    return with_lost(found, hierarchy, structure["lost"], structure["matches"])
 
 
 def _variables(run: Run, options: StageOptions) -> list[dict[str, Any]]:
@@ -70,15 +55,20 @@ def _variables(run: Run, options: StageOptions) -> list[dict[str, Any]]:
     in_features = run.model(options.device)
     if in_features.hierarchy_ != run.hierarchy:  # a flat model
         return []
-    codes = in_features.transform(data.X[rows])
+    codes = run.encode(in_features, rows)
     columns = data_columns(run)
     if columns is None:
         return explain_variables(run.hierarchy, codes, in_features.inverse_transform, None, read_columns)
     decode = load_model(run.config.model, run.folder, options.device).inverse_transform
+    columns = columns.take(rows)
+    # By what the codes of this model move: those of MIMOSA, whose names the tree has, may be in another order.
+    plain = getattr(run.mimosa, "plain_hierarchy_", run.hierarchy)
+    named = named_by_moves(run.hierarchy, plain, codes, columns)
+    labels = {v.name: own.name for v, own in zip(run.hierarchy.variables, named.variables, strict=True)}
     read = partial(read_columns, names=columns.number_names)
     if data.frame is not None:
         read = partial(read_columns, codec=data.codec or Codec(data.schema) if data.schema else None)
-    return explain_variables(run.hierarchy, codes, decode, columns.take(rows), read)
+    return explain_variables(run.hierarchy, codes, decode, columns, read, labels)
 
 
 def data_columns(run: Run, codec: Codec | None = None) -> Columns | None:

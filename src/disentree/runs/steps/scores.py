@@ -40,7 +40,7 @@ def score_run(run: Run, options: StageOptions) -> str:
     train, test = rows["train"], rows["test"]
     hierarchy: Hierarchy = model.hierarchy_
     follows_tree = hierarchy == run.hierarchy  # flat models have their own
-    X, codes = data.X[test], model.transform(data.X[test])
+    X, codes = data.X[test], run.encode(model, test)
     reconstructed = model.inverse_transform(codes)
     result: dict[str, Any] = {"n_train": len(train), "n_test": len(test), "scores": {}, "factors": [], "notes": []}
     run.write_npz("learned.npz", codes=codes, hierarchy=hierarchy.to_json(indent=None))
@@ -56,7 +56,7 @@ def score_run(run: Run, options: StageOptions) -> str:
         result["classes"] = classes_of_leaves(data.labels[train], rows["labels"], hierarchy)
     own = result["scores_without_truth"] = reconstruction_errors(X, reconstructed)
     if follows_tree:
-        own |= agreement(model.transform(data.X[train]), codes, hierarchy, rows)
+        own |= agreement(model.transform(data.X[train]), model.transform(X), hierarchy, rows)
     if len(train) > 1:
         own |= compare(model, data.X, train, test, codes, run.config.seed, options.device)
     result["warnings"] = [sentence] if (sentence := warning(own)) else []
@@ -72,7 +72,7 @@ def score_run(run: Run, options: StageOptions) -> str:
     else:
         X, reconstructed = X[shown], reconstructed[shown]
     run.write_npz("samples.npz", X=X, X_again=reconstructed, rows=shown, paths=hierarchy.path_of(codes)[shown])
-    describe_rows(run, rows, follows_tree)
+    describe_rows(run, follows_tree)
     run.write_json("metrics.json", json.loads(json.dumps(result, default=np.generic.item)))  # plain numbers
     r4c = result["scores"].get("r4c")
     return f"R4c {r4c:.3f}" if r4c is not None else f"reconstruction R² {own['reconstruction_r2']:.3f}"
@@ -179,7 +179,7 @@ def agreement(
     hierarchy: Hierarchy,
     rows: dict[str, np.ndarray],
 ) -> dict[str, float]:
-    """The share of assigned rows that the model puts on the path they were assigned to."""
+    """The share of assigned rows that the encoder by itself puts on the path they were assigned to."""
     out = {}
     for name, codes, labels in (
         ("assignment_agreement", train_codes, rows["labels"]),

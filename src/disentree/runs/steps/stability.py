@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from disentree.hierarchy import Hierarchy
 from disentree.runs.config import RunConfig
 from disentree.runs.files.schemas import STABILITY
 from disentree.runs.run import Run
 from disentree.runs.steps.options import StageOptions
-from disentree.runs.steps.structure import RESAMPLES, model_starts_from, searched_rows, take
+from disentree.runs.steps.structure import RESAMPLES, model_starts_from, searched_rows
 
 USUAL = 10  # resamples, if the user does not say how many
 
@@ -20,7 +17,7 @@ def usual_resamples(config: RunConfig) -> int:
 
 
 def measure_stability(run: Run, options: StageOptions) -> str:
-    """Fit MIMOSA again to parts of the training rows, and write how often each leaf came back."""
+    """Fit MIMOSA again to parts of the rows, and write how often each leaf came back."""
     config = run.config
     (run.folder / STABILITY).unlink(missing_ok=True)
     wanted = usual_resamples(config) if config.resamples is None else config.resamples
@@ -30,22 +27,10 @@ def measure_stability(run: Run, options: StageOptions) -> str:
     is_image = len(run.about_data["shape"]) > 1
     if config.resamples is None and model_starts_from(mimosa, is_image) is not None:
         return "not asked for"  # each resample of many images takes minutes
-    rows = take(searched_rows(run, options)[0], run.read_npz("labels.npz", "train")["train"])
+    rows = searched_rows(run, options)[0]
     mimosa.set_params(n_jobs=options.n_jobs, verbose=options.verbose)
     result = mimosa.stability(wanted, X=rows, checkpoint=run.folder / RESAMPLES)
     if result.n_resamples < wanted:  # those that are finished are kept
         raise KeyboardInterrupt
-    run.write_json(STABILITY, _by_codes(result.to_dict(), run.hierarchy))
+    run.write_json(STABILITY, result.to_dict())
     return f"the same tree in {result.tree:.0%} of {result.n_resamples} resamples"
-
-
-def _by_codes(about: dict[str, Any], hierarchy: Hierarchy) -> dict[str, Any]:
-    """The same with the names in ``hierarchy.json``, as in the other files: MIMOSA has named its branches."""
-    options = [(v.name, option) for v in hierarchy.variables for option in v.options]
-    roots = [v.name for v in hierarchy.variables if v.parent is None and v.kind == "categorical"]
-    pairs = zip(about["branches"], options, strict=True)
-    return {
-        **about,
-        "branches": [{**branch, "categorical": c, "option": o} for branch, (c, o) in pairs],
-        "factors": [{**one, "name": name} for one, name in zip(about["factors"], roots, strict=False)],
-    }

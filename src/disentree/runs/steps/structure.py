@@ -15,9 +15,10 @@ from jaxtyping import Int
 from disentree.errors import NoComponentFound, UserError
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa import MIMOSA
+from disentree.mimosa.saving.model_card import MIMOSA_FOLDER
 from disentree.runs.config import RunConfig
 from disentree.runs.files.integrity import problem_of_file
-from disentree.runs.run import MIMOSA_FOLDER, Run
+from disentree.runs.run import Run
 from disentree.runs.steps.options import StageOptions
 from disentree.tables import Codec, Schema
 from disentree.utils.arrays import read_array, read_arrays
@@ -37,25 +38,24 @@ def find_structure(run: Run, options: StageOptions) -> str:
     train, test = run.split(len(run.data))
     about: dict[str, Any] = {"from": run.config.structure}
     if run.config.structure in ("mimosa", "mimosa-paper"):
-        rows, codec = searched_rows(run, options)
-        mimosa = _fitted_mimosa(run, options, take(rows, train), codec)
+        # Of all rows: those that are held out for scores are new to the model, not to the tree.
+        mimosa = _fitted_mimosa(run, options, *searched_rows(run, options))
         about |= _describe(mimosa)
-        hierarchy = mimosa.plain_hierarchy_  # names.json has names for it
-        labels, core_labels, test_labels = mimosa.labels_, mimosa.core_labels_, mimosa.predict(take(rows, test))
+        hierarchy, paths, core = mimosa.hierarchy_, mimosa.labels_, mimosa.core_labels_
         for name in (*MIMOSA_FILES, RESAMPLES):  # of an earlier one
             (run.folder / name).unlink(missing_ok=True)
         mimosa.save(run.folder / MIMOSA_FOLDER)
     else:
         hierarchy, paths = _given_structure(run)
-        labels, core_labels, test_labels = paths[train], paths[train], paths[test]
+        core = paths
     run.write_npz(
         "labels.npz",
-        train=train, test=test, labels=labels, core_labels=core_labels, test_labels=test_labels,
+        train=train, test=test, labels=paths[train], core_labels=core[train], test_labels=paths[test],
     )  # fmt: skip
     run.write_json("structure.json", about)
     run.write_json("hierarchy.json", hierarchy.to_dict())
     n_paths = len(hierarchy.paths)
-    return f"{n_paths} path{'s' * (n_paths != 1)}, {np.mean(core_labels >= 0):.1%} of rows in their cores"
+    return f"{n_paths} path{'s' * (n_paths != 1)}, {np.mean(core >= 0):.1%} of rows in their cores"
 
 
 def searched_rows(run: Run, options: StageOptions) -> tuple[Any, Codec | None]:
@@ -74,11 +74,6 @@ def searched_rows(run: Run, options: StageOptions) -> tuple[Any, Codec | None]:
 
     used = Schema(tuple(column for column in data.schema.columns if column.used))
     return pd.DataFrame(own, columns=data.frame.columns), Codec(used)
-
-
-def take(rows: Any, which: Int[np.ndarray, " n"]) -> Any:
-    """Some rows of a data frame or an array."""
-    return rows.iloc[which] if hasattr(rows, "iloc") else rows[which]
 
 
 def make_mimosa(config: RunConfig, options: StageOptions) -> Any:

@@ -45,6 +45,8 @@ def train_model(run: Run, options: StageOptions) -> str:
             "matches": mimosa.matches_ or None,
         }
         more |= {name: value for name, value in given.items() if value is not None}
+        if hasattr(mimosa, "predict_proba") and mimosa.representation != "given":  # it knows rows as they come
+            more["mimosa"] = mimosa
         if (table := getattr(mimosa, "table_", None)) is not None:
             preprocessor = Preprocessor(table=table)
             X = preprocessor.to_features(data.frame.iloc[rows["train"]])
@@ -75,6 +77,7 @@ def preprocessor_of(data: UserData) -> Preprocessor:
         names=tuple(data.feature_names) if data.schema is not None else (),
         columns=None if data.columns is None else tuple(data.columns.tolist()),
         n_columns=data.n_columns,
+        in_units=data.scale is None or data.searched is not data.X,
         center=None if data.center is None else tuple(data.center.tolist()),
         scale=None if data.scale is None else tuple(data.scale.tolist()),
     )

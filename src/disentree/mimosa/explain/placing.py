@@ -1,0 +1,188 @@
+"""What a fitted tree says about single rows: where they are, how sure that is, and which columns decided it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from sklearn.utils.validation import check_is_fitted
+
+from disentree.hierarchy import Hierarchy
+from disentree.mimosa.explain.constants import EXPLAIN
+from disentree.mimosa.explain.formatting import category_text, listed, number_text, percent
+from disentree.mimosa.explain.names import leaf_name
+from disentree.mimosa.inputs import is_frame
+from disentree.tables.frames import as_pandas
+
+
+class Placing:
+    """The part of an estimator that tells about rows, one by one."""
+
+    hierarchy_: Hierarchy
+    _rows: Any  # that it was fitted to, None if it was loaded
+
+    @abstractmethod
+    def predict_proba(self, X: Any) -> Float[np.ndarray, "n paths"]:
+        """The probability of each path for new rows."""
+
+    @abstractmethod
+    def outlier_score(self, X: Any) -> Float[np.ndarray, " n"]:
+        """How strange new rows are, in bits."""
+
+    def place(self, X: Any) -> Any:
+        """Where rows are in the tree, beside their index.
+
+        Parameters
+        ----------
+        X : as for `fit`
+
+        Returns
+        -------
+        DataFrame
+            A row for each of X: `path` (an index into `hierarchy_.paths`), `leaf` (its name), `probability` (of
+            the path) and `strange` (the bits that the row takes more than training rows do on average).
+
+        Examples
+        --------
+        >>> from disentree import MIMOSA
+        >>> from disentree.datasets import load_dataset
+        >>> penguins = load_dataset("penguins").X
+        >>> list(MIMOSA(random_state=0).fit(penguins).place(penguins.tail(2)).columns)
+        ['path', 'leaf', 'probability', 'strange']
+        """
+        import pandas as pd
+
+        X = as_pandas(X)
+        proba = self.predict_proba(X)
+        paths = proba.argmax(axis=1)
+        names = np.array([leaf_name(self.hierarchy_, path.index) for path in self.hierarchy_.paths], dtype=object)
+        told = {"path": paths, "leaf": names[paths], "probability": proba.max(axis=1)}
+        return pd.DataFrame({**told, "strange": self.outlier_score(X)}, index=_index_of(X))
+
+    def why(self, X: Any) -> Any:
+        """Why rows are on their leaves: the leaf, the runner-up, and the columns that decided between them.
+
+        A column counts as many bits as the leaf is ahead more with it than with the value of another row in its
+        place: on average over some rows, and over whether the other columns are those of the row or of the other
+        one.
+
+        Parameters
+        ----------
+        X : as for `fit`
+            Rows with columns. A model that was loaded takes the other rows from X.
+
+        Returns
+        -------
+        Series of str
+            A sentence for each row, beside the index of X.
+
+        Examples
+        --------
+        >>> from disentree import MIMOSA
+        >>> from disentree.datasets import load_dataset
+        >>> iris = load_dataset("iris").X
+        >>> print(MIMOSA(random_state=0).fit(iris).why(iris.head(1)).iloc[0].partition(",")[0])
+        petal length (cm) ≤ 2 (nearly all)
+        """
+        import pandas as pd
+
+        check_is_fitted(self)
+        X = as_pandas(X)
+        if not is_frame(X) and np.ndim(X) != 2:
+            raise ValueError(
+                f"reasons are told in terms of columns, and images have none (got shape {np.shape(X)})"
+            )
+        frame, others = (_as_frame(rows) for rows in (X, X if self._rows is None else self._rows))
+        if len(self.hierarchy_.paths) < 2:
+            return pd.Series(["all rows are one leaf"] * len(frame), index=_index_of(X), dtype=object)
+        proba = self.predict_proba(X)
+        first, second = np.argsort(-proba, axis=1, kind="stable")[:, :2].T
+        some = others.iloc[np.linspace(0, len(others) - 1, min(len(others), EXPLAIN.other_rows)).astype(int)]
+        bits = self._decisive_bits(frame, some[list(frame.columns)], first, second, as_array=not is_frame(X))
+        ahead = _ahead(proba, first, second)
+        texts = [
+            self._reason(proba[i], int(first[i]), int(second[i]), ahead[i], bits[i], frame.iloc[i])
+            for i in range(len(frame))
+        ]
+        return pd.Series(texts, index=_index_of(X), dtype=object)
+
+    def _decisive_bits(
+        self, frame: Any, some: Any, first: Int[np.ndarray, " n"], second: Int[np.ndarray, " n"], as_array: bool
+    ) -> Float[np.ndarray, "n p"]:
+        """For each row and column by how many bits the first path is ahead of the second more with the column's
+        value than with that of other rows."""
+        n, m = len(frame), len(some)
+        mine, other = frame.iloc[np.repeat(np.arange(n), m)], some.iloc[np.tile(np.arange(m), n)]
+        mine, other = mine.reset_index(drop=True), other.reset_index(drop=True)
+        paths = np.repeat(first, m), np.repeat(second, m)
+
+        def ahead(rows: Any) -> Float[np.ndarray, " n"]:
+            found = self.predict_proba(rows.to_numpy() if as_array else rows)
+            return _ahead(found, *paths).reshape(n, m).mean(axis=1)
+
+        whole, nothing = ahead(mine), ahead(other)
+        out = np.zeros((n, len(frame.columns)))
+        for j, name in enumerate(frame.columns):
+            without, alone = mine.copy(), other.copy()
+            without[name], alone[name] = other[name], mine[name]
+            out[:, j] = 0.5 * (whole - ahead(without) + ahead(alone) - nothing)
+        return out
+
+    def _reason(
+        self,
+        proba: Float[np.ndarray, " paths"],
+        first: int,
+        second: int,
+        ahead: float,
+        bits: Float[np.ndarray, " p"],
+        row: Any,
+    ) -> str:
+        leaf, rival = (leaf_name(self.hierarchy_, path) for path in (first, second))
+        text = f"{leaf} ({percent(float(proba[first]))}), {_bits(ahead)} ahead of {rival}"
+        named = [
+            f"{name} {_value(value)} ({_bits(float(b))})"
+            for name, value, b in zip(row.index, row, bits, strict=True)
+        ]
+        least = max(EXPLAIN.least_bits, EXPLAIN.small_share * float(np.abs(bits).max()))
+        order = np.argsort(-np.abs(bits), kind="stable")[: EXPLAIN.listed]
+        speak_for = [named[j] for j in order if bits[j] >= least]
+        against = [named[j] for j in order if bits[j] <= -least]
+        text += f": {listed(speak_for)}" if speak_for else ": no column decides by itself"
+        return f"{text}; against it {listed(against)}." if against else f"{text}."
+
+
+def _ahead(
+    proba: Float[np.ndarray, "n paths"], first: Int[np.ndarray, " n"], second: Int[np.ndarray, " n"]
+) -> Float[np.ndarray, " n"]:
+    """By how many bits one path is likelier than another, at most so many that more say nothing."""
+    rows = np.arange(len(proba))
+    logs = np.log2(np.maximum(proba, np.finfo(float).tiny))
+    return np.clip(logs[rows, first] - logs[rows, second], -EXPLAIN.most_bits, EXPLAIN.most_bits)
+
+
+def _as_frame(X: Any) -> Any:
+    if is_frame(X):
+        return X
+    import pandas as pd
+
+    X = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
+    return pd.DataFrame(X, columns=pd.Index([f"x{j + 1}" for j in range(X.shape[1])]))
+
+
+def _index_of(X: Any) -> Any:
+    return X.index if is_frame(X) else None
+
+
+def _value(value: Any) -> str:
+    """The value of a cell, as in "area is Coast"."""
+    if value is None or value != value:
+        return "is empty"
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        return f"= {number_text(float(value))}"
+    return f"is {category_text(str(value))}"
+
+
+def _bits(bits: float) -> str:
+    return f"{bits:.1f} bits" if abs(bits) < EXPLAIN.most_bits else f"{EXPLAIN.most_bits:g} bits or more"
