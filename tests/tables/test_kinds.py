@@ -83,14 +83,17 @@ def test_as_text_names_every_column():
 
 
 def test_two_values_among_numbers_are_numbers():
-    flag, size = RNG.integers(0, 2, N), RNG.normal(size=N)
-    kinds = lambda **columns: [c.kind for c in infer_schema(pd.DataFrame(columns)).columns]  # noqa: E731
-    assert kinds(size=size, flag=flag) == ["number", "integer"]
-    assert infer_schema(pd.DataFrame({"size": size, "flag": flag})).is_plain
-    assert kinds(size=size, flag=flag, name=[f"row {i}" for i in range(N)]) == ["number", "integer", "identifier"]
-    assert kinds(size=size, flag=flag > 0) == ["number", "boolean"]
-    assert kinds(size=np.where(flag, size, np.nan), flag=flag) == ["number", "boolean"]
-    assert kinds(size=size, flag=flag, sex=RNG.choice(["f", "m"], N)) == ["number", "boolean", "category"]
-    assert kinds(a=flag, b=flag, size=size) == ["boolean", "boolean", "number"]  # answers of yes and no
-    asked = infer_schema(pd.DataFrame({"size": size, "flag": flag}), {"flag": "boolean"})
-    assert asked["flag"].kind == "boolean"
+    def kinds(**columns) -> list[str]:
+        frame = pd.DataFrame({"size": RNG.normal(size=N), "weight": RNG.normal(size=N), **columns})
+        return [column.kind for column in infer_schema(frame).columns][2:]
+
+    flag = RNG.integers(0, 2, N)
+    assert kinds(flag=flag) == ["integer"]
+    assert kinds(flag=flag, name=[f"row {i}" for i in range(N)]) == ["integer", "identifier"]
+    assert kinds(flag=flag > 0) == ["boolean"]
+    assert kinds(flag=flag, some=np.where(flag, 1.5, np.nan) * RNG.normal(size=N)) == ["boolean", "number"]
+    assert kinds(flag=flag, sex=RNG.choice(["f", "m"], N)) == ["boolean", "category"]
+    assert kinds(a=flag, b=flag) == ["boolean", "boolean"]  # answers of yes and no
+    frame = pd.DataFrame({"size": RNG.normal(size=N), "weight": RNG.normal(size=N), "flag": flag})
+    assert infer_schema(frame).is_plain
+    assert infer_schema(frame, {"flag": "boolean"})["flag"].kind == "boolean"

@@ -59,13 +59,13 @@ def infer_schema(
 
 def _as_array(columns: Sequence[Column]) -> Sequence[Column]:
     """A table of numbers without an empty cell is an array: whole numbers with two values are numbers there,
-    unless most columns have two, as answers of yes and no do."""
+    unless half of the columns have two, as answers of yes and no do."""
     used = [column for column in columns if column.used]
     numbers = [column for column in used if column.kind in ("number", "integer")]
     flags = [
         column for column in used if column.kind == "boolean" and column.was_numbers and column.note != "as asked"
     ]
-    if len(numbers) + len(flags) < len(used) or len(numbers) < len(flags) or any(c.n_empty for c in used):
+    if len(numbers) + len(flags) < len(used) or len(numbers) <= len(flags) or any(c.n_empty for c in used):
         return columns
     return [replace(c, kind="integer", note="", levels=()) if c in flags else c for c in columns]
 
