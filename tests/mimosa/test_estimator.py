@@ -180,7 +180,7 @@ def test_attributes_fit_each_other(either, fitted):
     assert m.embedding_.shape == (4000, 4)
     assert list(m.timings_) == [
         *("representation", "models without structure", "subspaces", "noisy subspaces", "switches"),
-        *("looking again", "hierarchy", "assignment"),
+        *("looking again", "hierarchy", "assignment", "placement"),
     ]
 
 

@@ -322,7 +322,16 @@ def test_every_study_reports(name, tmp_path):
     drawn = [picture for section in about["sections"] for picture in section["pictures"]]
     assert page.images == len(drawn)
     # pictures of the first are those of its runs; the others are tables
-    tables = ("benchmarks", "conditioning", "images", "paper-grid", "structure", "products", "mimosa-defaults")
+    tables = (
+        "benchmarks",
+        "conditioning",
+        "images",
+        "paper-grid",
+        "structure",
+        "products",
+        "placement",
+        "mimosa-defaults",
+    )
     assert drawn or name in ("qualitative", *tables)
     assert all(len(row) == len(s["header"]) for s in about["sections"] for row in s["rows"])
     assert about["command"].startswith(f"disentree study {name} --scale quick --seeds 2")

@@ -52,7 +52,7 @@ def report(results: Results) -> list[Section]:
             cells += [f"{sum(error == 0 for error in errors)} of {len(errors)}"]
             cells += [spread([row[name] for row in found if name in row], 3) for name in ("r4", "r4c")]
             if method == "mimosa":
-                known = [row for row in found if row.get("h_error") == 0]
+                known = [row for row in found if row.get("h_error") == 0 and "variables" in row]
                 above = sum(row["variables"] < row["true_variables"] for row in known)
                 cells += [f"{above} of {len(known)}", seconds_of(results, found)]
         return cells
