@@ -49,7 +49,7 @@ def test_moves_from_the_tenth_to_the_ninetieth_percentile(codes):
     assert size["moves"][0]["from"] == pytest.approx(100 + 10 * low, rel=1e-3)
     assert size["moves"][0]["to"] == pytest.approx(100 + 10 * high, rel=1e-3)
     assert size["label"] == "z1"  # who calls says what it is called by
-    assert size["text"].startswith("area, rooms (z1): area from 1")
+    assert size["text"].startswith("z1: area from 1")
     assert size["group"] == []
     assert garage["group"] == ["branch1"]
     assert [move["column"] for move in garage["moves"]] == ["garage"]
