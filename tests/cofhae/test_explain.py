@@ -48,8 +48,8 @@ def test_moves_from_the_tenth_to_the_ninetieth_percentile(codes):
     assert [move["column"] for move in size["moves"]] == ["area", "rooms"]
     assert size["moves"][0]["from"] == pytest.approx(100 + 10 * low, rel=1e-3)
     assert size["moves"][0]["to"] == pytest.approx(100 + 10 * high, rel=1e-3)
-    assert size["label"] == "area, rooms"
-    assert size["text"].startswith("area, rooms (z1): area from 1")
+    assert size["label"] == "z1"  # who calls says what it is called by
+    assert size["text"].startswith("z1: area from 1")
     assert size["group"] == []
     assert garage["group"] == ["branch1"]
     assert [move["column"] for move in garage["moves"]] == ["garage"]
@@ -66,7 +66,7 @@ def test_a_variable_of_several_paths_is_told_on_each(codes):
         assert there["moves"][0]["column"] == "area"
         assert there["moves"][0]["from"] == pytest.approx(100 + 10 * low, rel=1e-3)
         assert there["moves"][0]["to"] == pytest.approx(100 + 10 * high, rel=1e-3)
-        assert there["text"].startswith("area, rooms (z1): area from ")
+        assert there["text"].startswith("z1: area from ")
     assert size["moves"] == size["on"][0]["moves"]
     assert "on" not in garage  # one path has it
 

@@ -17,7 +17,7 @@ from torch import nn
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
 from disentree.cofhae.base import paper_training
 from disentree.cofhae.checks import check_codes, check_matches, check_parameters, check_structure
-from disentree.cofhae.explain import explain_variables
+from disentree.cofhae.explain import explain_variables, named_by_moves
 from disentree.cofhae.fitting.losses import discriminator
 from disentree.cofhae.fitting.stages import Fitting
 from disentree.cofhae.fitting.structure import Structure
@@ -296,7 +296,7 @@ class COFHAE(PathEstimator):
             fitting.train()
             fitting.sharpen()
             fitting.compare()
-        if is_frame(X):
+        if is_frame(X) and self.mimosa_ is not None:
             self._name_variables(X)
         return self
 
@@ -324,7 +324,10 @@ class COFHAE(PathEstimator):
         columns = None if not is_frame(X) and np.ndim(X) > 2 else read(X)
         codes = self.transform(X)
         found = explain_tree(columns, self.hierarchy_, self.hierarchy_.path_of(codes))
-        variables = explain_variables(self.hierarchy_, codes, self.inverse_transform, columns, read)
+        tree = self.hierarchy_
+        named = tree if columns is None else named_by_moves(tree, tree, codes, columns)
+        labels = {v.name: own.name for v, own in zip(tree.variables, named.variables, strict=True)}
+        variables = explain_variables(tree, codes, self.inverse_transform, columns, read, labels)
         return replace(found, variables=variables)
 
     def rename(self, names: Mapping[str, str]) -> COFHAE:

@@ -64,7 +64,7 @@ class TestSentences:
         assert none["name"] == "garage is empty"
         assert none["rows"] == 100
         assert none["share"] == pytest.approx(1 / 3)
-        assert some["name"] == "garage has a value"
+        assert some["name"] == "door has a value"
         assert none["rule"]["text"] == "garage is empty"
         assert (none["rule"]["recall"], none["rule"]["precision"]) == (1.0, 1.0)
         assert none["rule"]["rows"] == pytest.approx(100, abs=2)
