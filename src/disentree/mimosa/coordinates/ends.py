@@ -1,8 +1,8 @@
 """Values that pile up at an end of a column's range: incomes above a limit, amounts below one, counts of nothing.
 
 Such rows lie on a plane, which is a fact about one column and not a leaf. They are spread beyond the end as
-densely as rows lie before it. Where two columns have them in the same rows, or there is a gap before them, something
-is absent there, and they stay.
+densely as rows lie before it. Where two columns have them in the same rows, or there is a gap before them,
+something is absent there, and they stay.
 """
 
 from __future__ import annotations
