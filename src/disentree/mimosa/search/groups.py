@@ -80,7 +80,9 @@ def _by_mixtures(
 
     def again(name: str, part: int) -> Int[np.ndarray, " n"]:
         if part not in found:
-            own = Mixtures().propose(replace(rows, Z=rows.Z[parts[part]]), rng)
+            # a valley is as many deviations deep as the root of the rows
+            rigor = rows.rigor * float(np.sqrt(len(parts[part]) / len(Z)))
+            own = Mixtures().propose(replace(rows, Z=rows.Z[parts[part]], rigor=rigor), rng)
             found[part] = {one.finder: one for one in own}
         return _placed(found[part].get(name), Z)
 

@@ -44,10 +44,14 @@ class Looked:
 
 
 def look_again(
-    candidate: Candidate, rows: Rows, held: Float[np.ndarray, "m D"], rng: np.random.Generator
+    candidate: Candidate,
+    rows: Rows,
+    held: Float[np.ndarray, "m D"],
+    rng: np.random.Generator,
+    divided: bool = False,
 ) -> Looked | None:
     """A decomposition of a table with regions replaced by what was found in them, by rows to search and others
-    that decide; None if that saves nothing."""
+    that decide; None if that saves nothing. Where all rows were divided in groups already, no part of them is."""
     assert rows.columns is not None
     fitted, errors = rows.Z, rows.errors
     broad = Background.fit(fitted, np.sqrt((errors**2).sum(axis=0)))
@@ -71,7 +75,7 @@ def look_again(
             if len(mine) < len(region) or len(own) < _fewest():
                 continue  # replaced meanwhile, or small
             known = sorted(leaf.dimension for leaf in region)
-            for found in _proposals(region, fitted[own], errors, rng, rows):
+            for found in _proposals(region, fitted[own], errors, rng, rows, divided):
                 if sorted(found.dimensions) == known:
                     continue  # the same leaves from fewer rows: their bits are those of other bounds
                 new, new_joint = _replaced(now, joint, mine, found, held)
@@ -121,6 +125,7 @@ def _proposals(
     errors: Float[np.ndarray, "p D"],
     rng: np.random.Generator,
     rows: Rows,
+    divided: bool,
 ) -> Iterator[LeafCandidate]:
     """What is found in the region's own coordinates, as densities of all coordinates."""
     Z = Z[thinned(np.arange(len(Z)), FINDERS.looked_at)]
@@ -139,7 +144,7 @@ def _proposals(
             if found is not None and min(found.dimensions) < q:
                 yield outside(found)
     # Rows on one subspace are one component, with or without a gap; those on none may be several clouds.
-    if len(region) == 1 and q == Z.shape[1] and subspaces.n_connected(Y) > 1:
+    if not divided and len(region) == 1 and q == Z.shape[1] and subspaces.n_connected(Y) > 1:
         found = mixture.in_components("mixture", Y, wide_enough(Y, floor), rng, ("pooled", "lowrank"))
         if len(found.components) > 1:
             # parts of a component have its dimension

@@ -165,7 +165,8 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
     with step("looking again"):
         rng = np.random.default_rng(seed_of("looking again", seed))
         # of few rows, those of a part of the folds decide about what is found in regions
-        return look_inside(outcome, rows, np.concatenate(held[: max(1, len(held) // 2)]), rng)
+        divided = outcome.candidate is not found[best.finder]
+        return look_inside(outcome, rows, np.concatenate(held[: max(1, len(held) // 2)]), rng, divided)
 
 
 def _refitted(
@@ -217,10 +218,14 @@ def _may_be_chance(candidate: Candidate, rows: Rows) -> bool:
     return not (single or candidate.product is not None or (candidate.is_exact and fine))
 
 
-def look_inside(outcome: Outcome, rows: Rows, held: Int[np.ndarray, " m"], rng: np.random.Generator) -> Outcome:
+def look_inside(
+    outcome: Outcome, rows: Rows, held: Int[np.ndarray, " m"], rng: np.random.Generator, divided: bool = False
+) -> Outcome:
     """The outcome after the components of the chosen candidate were looked into."""
     began = time.perf_counter()
-    looked = look_again(outcome.candidate, replace(rows, Z=np.delete(rows.Z, held, axis=0)), rows.Z[held], rng)
+    looked = look_again(
+        outcome.candidate, replace(rows, Z=np.delete(rows.Z, held, axis=0)), rows.Z[held], rng, divided
+    )
     if looked is None:
         return outcome
     bits = outcome.description_length - looked.saved_bits

@@ -1,0 +1,54 @@
+"""Values that pile up at an end of a column's range."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from disentree.mimosa.coordinates.columns import Columns
+from disentree.mimosa.coordinates.ends import spread_ends
+
+X = np.random.default_rng(0).normal(size=(1000, 3))
+
+
+def spread(Y, basis=None):
+    basis = np.eye(Y.shape[1]) if basis is None else basis
+    columns = Columns(np.zeros(Y.shape[1]), basis, np.full(Y.shape[1], 1e-9))
+    return spread_ends(Y @ basis.T, columns, np.random.default_rng(1)) @ basis
+
+
+def test_values_above_a_limit_are_spread_beyond_it():
+    Y = X.copy()
+    Y[:, 1] = np.minimum(Y[:, 1], 1.0)
+    own = Y[:, 1] == 1.0
+    for basis in (None, np.linalg.qr(X[:3])[0]):  # in any coordinates
+        Z = spread(Y, basis)
+        np.testing.assert_allclose(Z[~own], Y[~own], atol=1e-9)
+        np.testing.assert_allclose(Z[:, [0, 2]], Y[:, [0, 2]], atol=1e-9)
+        assert (Z[own, 1] > 1).all()
+        # as densely as rows lie before the limit
+        before = ((Y[:, 1] > 0.8) & ~own).sum() / 0.2
+        after = (Z[own, 1] < 1.2).sum() / 0.2
+        assert 0.5 < after / before < 1.5
+
+
+def test_the_lower_end_is_as_the_upper():
+    Y = X.copy()
+    Y[:, 0] = np.maximum(Y[:, 0], -1.2)
+    assert (spread(Y)[Y[:, 0] == -1.2, 0] < -1.2).all()
+    np.testing.assert_allclose(spread(-Y), -spread(Y), atol=1e-9)
+
+
+def test_what_is_absent_stays():
+    gap = X.copy()
+    gap[:, 0] = np.where(X[:, 1] > 0, 0.0, 3 + np.abs(X[:, 0]))  # nothing, or far from nothing
+    np.testing.assert_array_equal(spread(gap), gap)
+    shared = np.maximum(X, 0.5)
+    shared[X[:, 0] < 0.5] = 0.5  # all at once
+    np.testing.assert_array_equal(spread(shared), shared)
+
+
+def test_nothing_piles_up_in_plain_numbers():
+    np.testing.assert_array_equal(spread(X), X)
+    counts = np.random.default_rng(0).poisson(1.0, (1000, 3)).astype(float)
+    columns = Columns(np.zeros(3), np.eye(3), np.ones(3))
+    np.testing.assert_array_equal(spread_ends(counts, columns, np.random.default_rng(1)), counts)

@@ -1,0 +1,59 @@
+"""Modes of the density, known by construction."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from disentree.mimosa.finders.modes.climbing import climb, find_modes
+
+
+def clouds(centers, n: int, seed: int = 0, width: float = 1.0):
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(len(centers)), n)
+    return np.asarray(centers, float)[labels] + width * rng.normal(size=(len(labels), len(centers[0]))), labels
+
+
+def test_hills_by_hand():
+    # heights along a line: a hill of 3, a saddle of 1, a hill of 2
+    height = np.array([2.0, 3.0, 1.0, 2.0])
+    order = np.argsort(-height, kind="stable")
+    starts, links = np.array([0, 1, 3, 5, 6]), np.array([1, 0, 2, 1, 3, 2])
+    assert climb(height, order, starts, links, 0.9).tolist() == [
+        1,
+        1,
+        1,
+        3,
+    ]  # the lower hill is 1 above the saddle
+    assert climb(height, order, starts, links, 1.1).tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("k", [12, 25, 50])
+def test_overlapping_clouds_are_their_modes(k):
+    Z, labels = clouds([(0, 0), (5, 0), (0, 5)], 250)
+    assert adjusted_rand_score(labels, find_modes(Z, k)) > 0.95
+
+
+def test_no_modes_in_one_cloud_nor_on_a_curve():
+    rng = np.random.default_rng(0)
+    assert find_modes(rng.normal(size=(600, 3)), 25).max() == 0
+    angle = rng.uniform(0, 2 * np.pi, 600)
+    assert find_modes(np.column_stack([np.cos(angle), np.sin(angle)]), 25).max() == 0
+
+
+def test_curves_around_each_other_are_two():
+    rng = np.random.default_rng(0)
+    angle, labels = rng.uniform(0, 2 * np.pi, 800), np.repeat([0, 1], 400)
+    Z = (1 + 2 * labels)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]) + rng.normal(0, 0.03, (800, 2))
+    assert adjusted_rand_score(labels, find_modes(Z, 14)) == 1
+
+
+def test_turns_and_units_do_not_matter():
+    Z, _ = clouds([(0, 0), (6, 0)], 200)
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(2, 2)))[0]
+    assert adjusted_rand_score(find_modes(Z, 20), find_modes(1000 * Z @ turn + 7, 20)) == 1
+
+
+def test_few_rows_have_one_mode():
+    assert find_modes(np.random.default_rng(0).normal(size=(20, 2)), 12).tolist() == [0] * 20
