@@ -39,6 +39,7 @@ from disentree.mimosa.mixed.presence import Presence, find_presence, has_zeros
 from disentree.mimosa.mixed.presence_bits import presence_bits
 from disentree.mimosa.mixed.scoring import CLASSES, with_classes, with_presence, without_leaves
 from disentree.mimosa.mixed.sharing import repeat
+from disentree.mimosa.search.search import Outcome
 from disentree.mimosa.search.steps import Steps
 from disentree.mimosa.search.structure import Settings, Structure, find_structure
 from disentree.mimosa.tree.arrange import Arrangement, arrange_leaves
@@ -92,10 +93,10 @@ def fit_table(
     found = find_structure(numbers, settings, seeds, step, complete)
     with step("hierarchy"):
         joint = found.arrangement.candidate.log_joint(found.embedding)
-        if found.outcome.saved_bits and not says_more(columns.present, joint.argmax(axis=1)):
+        if _has_leaves(found.outcome) and not says_more(columns.present, joint.argmax(axis=1)):
             found = _as_one_cloud(found)
             joint = found.arrangement.candidate.log_joint(found.embedding)
-    has_leaves = found.outcome.saved_bits > 0
+    has_leaves = _has_leaves(found.outcome)
     answers = classes = None
     if not has_leaves and CLASSES not in settings.skipped:
         with step(CLASSES):
@@ -196,6 +197,11 @@ def says_more(present: Bool[np.ndarray, "n s"], leaves: Int[np.ndarray, " n"]) -
 def _entropy(labels: Int[np.ndarray, " n"]) -> float:
     share = np.bincount(labels) / len(labels)
     return float(-(share[share > 0] * np.log2(share[share > 0])).sum())
+
+
+def _has_leaves(outcome: Outcome) -> bool:
+    """Whether something was found among the numbers: groups may save no bits."""
+    return outcome.saved_bits > 0 or len(outcome.candidate.components) > 1
 
 
 def _as_one_cloud(found: Structure) -> Structure:
