@@ -8,7 +8,7 @@ import pytest
 from disentree import MIMOSA, Hierarchy
 from disentree.datasets import load_dataset
 from disentree.metrics import h_error, purity_score
-from disentree.mimosa.density.choices import Choice
+from disentree.mimosa.density.candidate import Choice
 from disentree.mimosa.tree.products import (
     are_independent,
     arrange,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
 from scipy.special import logsumexp
 
-from disentree.mimosa.density.choices import Product
 from disentree.mimosa.density.constants import DENSITY
 
 
@@ -83,6 +82,38 @@ class NoLeaf(Undirected):
     def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
         """No row is on it."""
         return np.full(len(Z), -np.inf)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A categorical of a product."""
+
+    switches: list[int]  # the one that is on under each option; -1 for the option under which none is
+    below: list[list[Choice]] = field(default_factory=list)  # what each option opens
+
+    @property
+    def n_paths(self) -> int:
+        """Ways to choose."""
+        return sum(int(np.prod([choice.n_paths for choice in inner])) for inner in self.below)
+
+
+def all_choices(choices: Sequence[Choice]) -> list[Choice]:
+    """Choices and those that they open."""
+    return [choice for top in choices for choice in (top, *all_choices([c for inner in top.below for c in inner]))]
+
+
+@dataclass(frozen=True)
+class Product:
+    """What a product is made of."""
+
+    choices: list[Choice]
+    base: int  # variables that all rows have
+    sizes: list[int]  # variables that each switch adds
+
+    @property
+    def n_options(self) -> int:
+        """Of all choices together."""
+        return sum(len(choice.switches) for choice in all_choices(self.choices))
 
 
 @runtime_checkable
@@ -185,5 +216,5 @@ def contiguous(part: Any) -> Any:
     if isinstance(part, list | tuple):
         return type(part)(contiguous(item) for item in part)
     if is_dataclass(part) and not isinstance(part, type):
-        return replace(part, **{field.name: contiguous(getattr(part, field.name)) for field in fields(part)})
+        return replace(part, **{one.name: contiguous(getattr(part, one.name)) for one in fields(part)})
     return part

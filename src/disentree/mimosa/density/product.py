@@ -9,8 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.special import logsumexp
 
-from disentree.mimosa.density.candidate import Undirected, posteriors_of
-from disentree.mimosa.density.choices import Product
+from disentree.mimosa.density.candidate import Product, Undirected, posteriors_of
 from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.logs import LOG_2PI
 from disentree.mimosa.density.margins import Margins

@@ -13,9 +13,8 @@ import numpy as np
 from disentree._version import __version__
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.coordinates.columns import Columns
-from disentree.mimosa.density.candidate import LeafCandidate, NoLeaf
+from disentree.mimosa.density.candidate import Choice, LeafCandidate, NoLeaf, Product
 from disentree.mimosa.density.chart import Chart
-from disentree.mimosa.density.choices import Choice, Product
 from disentree.mimosa.density.framed import Frame, InnerLeaf
 from disentree.mimosa.density.gaussians import Mixture
 from disentree.mimosa.density.margins import Margins, MonotoneMap

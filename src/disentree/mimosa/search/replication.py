@@ -37,7 +37,7 @@ def brought_back(
 def joined_leaves(candidate: Candidate, group: Int[np.ndarray, " k"]) -> LeafCandidate:
     """A candidate with the leaves of each group as one."""
     members = [np.flatnonzero(group == g) for g in range(group.max() + 1)]
-    leaves = [joined([candidate.components[c] for c in own], candidate.shares[own]) for own in members]
+    leaves = [joined([candidate.components[int(c)] for c in own], candidate.shares[own]) for own in members]
     return LeafCandidate(candidate.finder, leaves, np.array([candidate.shares[own].sum() for own in members]))
 
 

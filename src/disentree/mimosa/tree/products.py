@@ -16,7 +16,7 @@ from scipy.special import gammaln
 
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.tree import Categorical, Continuous, Group
-from disentree.mimosa.density.choices import Choice, all_choices
+from disentree.mimosa.density.candidate import Choice, all_choices
 from disentree.mimosa.tree.building import directly_enclosed, named, numbered
 from disentree.mimosa.tree.constants import TREE
 

@@ -15,8 +15,7 @@ from jaxtyping import Bool, Float, Int
 from disentree.geometry.neighbors import intrinsic_dimension
 from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.coordinates.noise import WhiteNoise
-from disentree.mimosa.density.candidate import Candidate
-from disentree.mimosa.density.choices import Choice, Product
+from disentree.mimosa.density.candidate import Candidate, Choice, Product
 from disentree.mimosa.density.margins import Margins
 from disentree.mimosa.density.product import Cell, ProductCandidate, ProductSpace
 from disentree.mimosa.finders.constants import FINDERS
