@@ -17,7 +17,6 @@ from scipy.spatial import KDTree
 
 from disentree.geometry.neighbors import thinned
 from disentree.mimosa.density.candidate import Candidate, Leaf, LeafCandidate
-from disentree.mimosa.density.gaussians import dimension_of
 from disentree.mimosa.density.parts import PartLeaf, Parts
 from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.modes.climbing import find_modes
@@ -34,7 +33,7 @@ class Division:
     name: str
     labels: Int[np.ndarray, " n"]
     again: Callable[[int], Int[np.ndarray, " n"]]  # by the number of the part
-    axes: Float[np.ndarray, "D q"] | None = None  # of the coordinates of modes
+    axes: Float[np.ndarray, "D q"]  # of coordinates in which near rows are alike
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,8 @@ def _by_mixtures(
         return _placed(found[part].get(name), Z)
 
     several = [one for one in mixtures if len(one.components) > 1]
-    return [Division(one.finder, _placed(one, Z), partial(again, one.finder)) for one in several]
+    axes = _units(Z, rows)[-1]
+    return [Division(one.finder, _placed(one, Z), partial(again, one.finder), axes) for one in several]
 
 
 def _placed(candidate: Candidate | None, Z: Float[np.ndarray, "n D"]) -> Int[np.ndarray, " n"]:
@@ -96,10 +96,6 @@ def _placed(candidate: Candidate | None, Z: Float[np.ndarray, "n D"]) -> Int[np.
 
 def _by_modes(Z: Float[np.ndarray, "n D"], rows: Rows, parts: Sequence[Int[np.ndarray, " _"]]) -> list[Division]:
     """By modes at each scale, in the units of the rows and with all columns of the same deviation."""
-    axes = [np.eye(Z.shape[1])]
-    if rows.columns is not None:
-        deviations = np.maximum(rows.columns.of(Z).std(axis=0), rows.columns.precision)
-        axes.append(rows.columns.basis / deviations)
 
     def modes(Y: Float[np.ndarray, "m q"], scale: float) -> Int[np.ndarray, " m"]:
         return find_modes(Y, max(MODES.near + 1, round(scale * np.sqrt(len(Y)))), rows.n_jobs)
@@ -109,7 +105,7 @@ def _by_modes(Z: Float[np.ndarray, "n D"], rows: Rows, parts: Sequence[Int[np.nd
         return modes(some, scale)[np.asarray(KDTree(some).query(Y, workers=rows.n_jobs)[1])]
 
     out = []
-    for own in axes:
+    for own in _units(Z, rows):
         Y = Z @ own
         for scale in MODES.scales:
             labels = modes(Y, scale)
@@ -118,25 +114,29 @@ def _by_modes(Z: Float[np.ndarray, "n D"], rows: Rows, parts: Sequence[Int[np.nd
     return out
 
 
+def _units(Z: Float[np.ndarray, "n D"], rows: Rows) -> list[Float[np.ndarray, "D q"]]:
+    """Axes of the rows as they are, and of columns that all have the same deviation."""
+    axes = [np.eye(Z.shape[1])]
+    if rows.columns is not None:
+        deviations = np.maximum(rows.columns.of(Z).std(axis=0), rows.columns.precision)
+        axes.append(rows.columns.basis / deviations)
+    return axes
+
+
 def as_leaves(
     groups: Groups,
     candidate: Candidate,
-    density: Leaf,
+    density: Leaf | None,
     Z: Float[np.ndarray, "n D"],
-    floor: Float[np.ndarray, " D"],
 ) -> LeafCandidate:
-    """Groups as leaves: those of a mixture joined, modes as parts of the density that describes all rows best."""
-    division, group = groups.division, groups.group
-    if division.axes is None:
-        return joined_leaves(candidate, group)
+    """Groups as leaves: parts of a density that describes all rows, of its dimension; without one, joined leaves of
+    the candidate."""
+    division = groups.division
+    if density is None:
+        return joined_leaves(candidate, groups.group)
     labels = groups.labels
     shares = np.bincount(labels) / len(labels)
     some = thinned(np.arange(len(Z)), FINDERS.looked_at)
     parts = Parts(Z[some] @ division.axes, labels[some], division.axes)
-    most = int(density.dimension)
-    leaves = []
-    for g, share in enumerate(shares):
-        own = Z[labels == g]
-        dimension = dimension_of(np.atleast_2d(np.cov(own.T, bias=True)), floor, len(own))
-        leaves.append(PartLeaf(density, parts, g, float(share), min(most, max(dimension, 1))))
+    leaves = [PartLeaf(density, parts, g, float(share), int(density.dimension)) for g, share in enumerate(shares)]
     return LeafCandidate(division.name, leaves, shares)

@@ -243,11 +243,13 @@ def _groups(
     groups = divide(rows, [found[s.finder] for s in densities], rng)
     if groups is None:
         return None
+    own = scores.get(groups.division.name)
+    if own is not None and own.mean < min(s.mean for s in scores.values() if s.is_plain):
+        return as_leaves(groups, found[own.finder], None, rows.Z), own
+    # a mixture that describes rows worse than one cloud tells groups apart all the same
     score = best if not best.is_plain else min(scores.values(), key=lambda s: (not _is_cloud(s), s.mean))
-    if groups.division.name in scores:
-        score = scores[groups.division.name]
     one = found[score.finder]
-    return as_leaves(groups, one, joined(one.components, one.shares), rows.Z, rows.floor), score
+    return as_leaves(groups, one, joined(one.components, one.shares), rows.Z), score
 
 
 def _is_cloud(score: Score) -> bool:
