@@ -179,8 +179,9 @@ def test_attributes_fit_each_other(either, fitted):
     np.testing.assert_array_equal(m.labels_[assigned], m.core_labels_[assigned])
     assert m.embedding_.shape == (4000, 4)
     assert list(m.timings_) == [
-        *("representation", "models without structure", "subspaces", "noisy subspaces", "switches"),
-        *("looking again", "hierarchy", "assignment", "placement"),
+        *("representation", "models without structure", "dependence between columns"),
+        *("subspaces", "noisy subspaces", "switches", "replication", "looking again"),
+        *("hierarchy", "assignment", "placement"),
     ]
 
 

@@ -87,7 +87,7 @@ def test_options_of_a_choice_have_different_names():
     switches = [Switch([i], [np.nan], choice=0, share=share) for i, share in enumerate(shares)]
     presence = Presence(switches, np.ones(4, bool), np.zeros(4))
     (fork,) = make_branches(presence, cells, Schema(columns), presence.present(cells))
-    assert fork.options == ["none", "gift", "gift 2", "gift 2 2", "none 2"]
+    assert fork.options == ["none", "gift", "gift (2)", "gift 2", "none (2)"]
 
 
 @pytest.mark.parametrize("seed", range(10))

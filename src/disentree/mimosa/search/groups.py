@@ -129,8 +129,8 @@ def as_leaves(
     density: Leaf | None,
     Z: Float[np.ndarray, "n D"],
 ) -> LeafCandidate:
-    """Groups as leaves: parts of a density that describes all rows, of its dimension; without one, joined leaves of
-    the candidate."""
+    """Groups as leaves: parts of a density that describes all rows, of its dimension; without one, joined leaves
+    of the candidate."""
     division = groups.division
     if density is None:
         return joined_leaves(candidate, groups.group)

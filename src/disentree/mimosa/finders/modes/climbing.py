@@ -25,8 +25,9 @@ def find_modes(Z: Float[np.ndarray, "n q"], k: int, n_jobs: int = -1) -> Int[np.
     if n < 2 * k or k <= near:
         return np.zeros(n, int)
     tree = KDTree(Z)
-    distances, neighbors = map(np.asarray, tree.query(Z, k + 1, workers=n_jobs))
-    reach = np.maximum(distances, np.finfo(float).tiny)
+    linked = min(max(k, MODES.linked), n - 1)
+    distances, neighbors = map(np.asarray, tree.query(Z, linked + 1, workers=n_jobs))
+    reach = np.maximum(distances[:, : k + 1], np.finfo(float).tiny)
     # in d dimensions the log of the ratio of the distances to the k-th and to a nearer neighbor has the mean 1 / d
     dimension = min(1 / max(float(np.log(reach[:, k:] / reach[:, 1:k]).mean()), 1e-9), Z.shape[1])
     height = -dimension * np.log(reach[:, k])
@@ -48,7 +49,7 @@ def find_modes(Z: Float[np.ndarray, "n q"], k: int, n_jobs: int = -1) -> Int[np.
     # that are near have the same neighbors
     error = np.sqrt(2 / k) * max(1.0, 2 / dimension)
     peaks = climb(height, order, links.indptr, links.indices, MODES.persistence * error)
-    return _without_small(peaks[:n], neighbors, k)
+    return _without_small(peaks[:n], neighbors[:, : k + 1], k)
 
 
 def _gaps(

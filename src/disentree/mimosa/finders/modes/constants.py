@@ -11,6 +11,7 @@ class ModesConstants:
 
     # ---- modes
     near: int = 5  # nearest neighbors that rows climb along, and that their density is averaged over
+    linked: int = 30  # neighbors across a gap, at least: on a curve all of fewer are on one side by chance
     persistence: float = 2.0  # sampling errors that a peak is above the saddle to a higher one, at least
     # neighbors that a density is taken from, in roots of the number of rows: replication tells which
     scales: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0)
