@@ -79,7 +79,8 @@ def test_frames_of_numbers_come_back_as_frames():
 def test_branches_of_a_frame_of_numbers_keep_their_names():
     rng = np.random.default_rng(0)
     far = rng.random(N) < 0.5
-    frame = pd.DataFrame({"distance": np.where(far, 900, 10) + rng.normal(size=N), "depth": rng.normal(size=N)})
+    depth = np.where(far, 3, 0) + rng.normal(size=N)
+    frame = pd.DataFrame({"distance": np.where(far, 900, 10) + rng.normal(size=N), "depth": depth})
     model = COFHAE(device="cpu", epochs=2, hidden=(8,)).fit(frame)
     assert model.hierarchy_.to_dict() == model.mimosa_.hierarchy_.to_dict()
     assert len(model.hierarchy_.paths) == 2

@@ -11,6 +11,7 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from disentree import Hierarchy
+from disentree.cofhae.preprocessor import Preprocessor
 from disentree.runs import run
 from disentree.runs.models import MODELS, Model
 from disentree.runs.steps import figures, structure
@@ -81,6 +82,7 @@ class QuickModel:
 
     def fit(self, X, hierarchy, paths, preprocessor=None):
         self.hierarchy_, self.shape = TREE, X.shape[1:]
+        self.preprocessor_ = preprocessor or Preprocessor()
         return self
 
     def transform(self, X):
@@ -96,13 +98,16 @@ class QuickModel:
 
     def save(self, folder):
         save_file({"nothing": np.zeros(1)}, Path(folder) / "model.safetensors")
-        (Path(folder) / "model.json").write_text(json.dumps({"shape": self.shape}))
+        about = {"shape": self.shape, "preprocessor": self.preprocessor_.to_dict()}
+        (Path(folder) / "model.json").write_text(json.dumps(about))
 
     @classmethod
     def load(cls, folder, device="auto"):
         model = cls()
         load_file(Path(folder) / "model.safetensors")
-        model.hierarchy_, model.shape = TREE, tuple(json.loads((Path(folder) / "model.json").read_text())["shape"])
+        about = json.loads((Path(folder) / "model.json").read_text())
+        model.hierarchy_, model.shape = TREE, tuple(about["shape"])
+        model.preprocessor_ = Preprocessor.from_dict(about["preprocessor"])
         return model
 
 

@@ -1,4 +1,4 @@
-"""A run, its report and `disentree apply` give the answer that MIMOSA gives in Python."""
+"""A run (`run.py`), its report and `apply.py` give the answer that MIMOSA gives in Python."""
 
 import numpy as np
 import pandas as pd

@@ -24,7 +24,7 @@ def test_parts_add_up_to_the_density():
 
 def test_a_row_is_where_the_rows_nearest_to_it_are():
     Z = np.array([[3.0, 0.0], [-3.0, 0.0]])
-    assert PARTS.share(Z, 1) == pytest.approx([5.25 / 5.5, 0.25 / 5.5])
+    assert PARTS.share(Z, 1) == pytest.approx([(5 + 1 / 800) / (5 + 1 / 400), (1 / 800) / (5 + 1 / 400)])
 
 
 def test_near_in_the_coordinates_of_the_parts():

@@ -17,7 +17,7 @@ def frame():
     kind = np.arange(400) % 2
     columns = {
         "clear": rng.normal(12.0 * kind, 1),
-        "vague": rng.normal(2.0 * kind, 1),
+        "vague": rng.normal(5.0 * kind, 1),
         "noise": rng.normal(size=400),
     }
     return pd.DataFrame(columns, index=[f"row {i}" for i in range(400)])
@@ -35,7 +35,7 @@ def test_rows_are_placed_beside_their_index(frame, model):
     np.testing.assert_array_equal(found["path"], model.labels_)
     np.testing.assert_array_equal(found["probability"], model.predict_proba(frame).max(axis=1))
     np.testing.assert_array_equal(found["strange"], model.outlier_score(frame))
-    options = model.hierarchy_.variables[0].options
+    options = next(v for v in model.hierarchy_.variables if v.kind == "categorical").options
     assert found["leaf"].tolist() == [options[k] for k in model.labels_]
 
 
@@ -57,7 +57,7 @@ def test_arrays_are_placed_and_explained_too(frame, model):
 def test_why_names_the_columns_that_decide(frame, model):
     told = model.why(frame.head(20))
     assert told.index.equals(frame.head(20).index)
-    options = model.hierarchy_.variables[0].options
+    options = next(v for v in model.hierarchy_.variables if v.kind == "categorical").options
     for text, path in zip(told, model.labels_[:20], strict=True):
         assert text.startswith(options[path])
         assert f"ahead of {options[1 - path]}: clear = " in text

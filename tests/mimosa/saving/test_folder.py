@@ -102,7 +102,6 @@ def test_noise(tmp_path):
 
 def test_curved_data(tmp_path):
     m = MIMOSA().fit(rolls(1200))
-    assert m.candidates_[0]["finder"] == "atlas"
     assert {c.dimension for c in m.components_} == {2}
     check_round_trip(m, tmp_path, rolls(1200), rolls(200, seed=1))
 
@@ -134,7 +133,7 @@ def test_clusters(tmp_path):
 
 
 def test_data_frames_and_images(tmp_path):
-    frame = pd.DataFrame(sticks()[:, ::8]).rename(columns="t{}".format)
+    frame = pd.DataFrame(sticks()[:, 1::8]).rename(columns="t{}".format)
     loaded = check_round_trip(MIMOSA().fit(frame), tmp_path / "frame", frame)
     with pytest.raises(ValueError, match="feature names"):
         loaded.predict(frame.rename(columns={"t0": "other"}))

@@ -28,10 +28,11 @@ class Parts:
         return KDTree(self.rows)
 
     def share(self, Z: Float[np.ndarray, "n D"], part: int) -> Float[np.ndarray, " n"]:
-        """The probability of a part, for each row: half a vote more keeps that of others above 0."""
+        """The probability of a part, for each row: one row of all votes for every part."""
         k = min(DENSITY.votes, len(self.rows))
         nearest = np.asarray(self._tree.query(Z @ self.axes, k)[1]).reshape(len(Z), k)
-        return ((self.labels[nearest] == part).sum(axis=1) + 0.5 / (self.labels.max() + 1)) / (k + 0.5)
+        one = 1 / len(self.rows)
+        return ((self.labels[nearest] == part).sum(axis=1) + one / (self.labels.max() + 1)) / (k + one)
 
 
 @dataclass(frozen=True)

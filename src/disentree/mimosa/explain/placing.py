@@ -84,7 +84,7 @@ class Placing:
         >>> from disentree.datasets import load_dataset
         >>> iris = load_dataset("iris").X
         >>> print(MIMOSA(random_state=0).fit(iris).why(iris.head(1)).iloc[0].partition(",")[0])
-        petal length (cm) ≤ 2 (nearly all)
+        petal length (cm) ≤ 2 (99.9 %)
         """
         import pandas as pd
 

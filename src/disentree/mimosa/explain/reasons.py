@@ -61,7 +61,7 @@ def explain_tree(
     >>> x[:150, 1] = x[:150, 0]
     >>> found = explain_tree(x, Hierarchy.flat(1, (2,)), [0] * 150 + [1] * 150, ["a", "b"])
     >>> found.splits[0]["text"]
-    'a = b in all of these, none elsewhere.'
+    'a = b: all of this group, and no other row.'
     """
     labels = np.asarray(labels)
     if X is None:

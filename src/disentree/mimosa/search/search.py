@@ -150,7 +150,8 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
     )
     if interrupted or best.is_product:
         return outcome
-    if best.n_leaves == 1 and dependent:
+    # density varies along a thin leaf by how it is curved, so that only a gap divides it
+    if dependent and (best.is_plain or best.n_leaves == 1 < best.n_connected):
         with step("groups"):
             began = time.perf_counter()
             grouped = _groups(found, scores, best, rows, np.random.default_rng(seed_of("groups", seed)))
@@ -198,10 +199,10 @@ def _that_comes_back(
         if decision.chosen.is_plain or not _may_be_chance(found[name], rows):
             return decision
         parts = parts_of(len(rows.Z), rng, least=3)
-        if name not in refits:
-            refits[name] = []
-            for part in parts:
-                _refitted(found_by[name], rows, rng, [], refits, rows.Z[part])
+        if name not in refits or isinstance(found_by[name], Mixtures):  # which refits densities, not leaves
+            rigor = rows.rigor * float(np.sqrt(len(parts[0]) / len(rows.Z)))
+            new = [found_by[name].propose(replace(rows, Z=rows.Z[part], rigor=rigor), rng) for part in parts]
+            refits[name] = [one for own in new for one in own if one.finder == name]
         back = brought_back(found[name], refits[name], len(parts), rows.Z)
         if back is not None:
             found[name] = back
@@ -239,7 +240,8 @@ def _groups(
     found: dict[str, Candidate], scores: dict[str, Score], best: Score, rows: Rows, rng: np.random.Generator
 ) -> tuple[LeafCandidate, Score] | None:
     """One leaf, thin or not, in groups with valleys between them, and the score of its density."""
-    densities = [s for s in scores.values() if s.is_density]
+    # a mixture cuts a thin leaf that is curved
+    densities = [s for s in scores.values() if s.is_density and best.is_plain]
     groups = divide(rows, [found[s.finder] for s in densities], rng)
     if groups is None:
         return None
@@ -268,9 +270,14 @@ def _scored(candidate: Candidate, bits: np.ndarray, rows: Rows) -> Score:
         is_plain=is_plain,
         is_cloud=dimensions == [rows.Z.shape[1]],
         is_exact=candidate.is_exact,
-        is_density=isinstance(candidate, MixtureCandidate),
+        is_density=isinstance(candidate, MixtureCandidate) and not _is_thin_in_part(candidate),
         n_options=0 if candidate.product is None else candidate.product.n_options,
     )
+
+
+def _is_thin_in_part(candidate: MixtureCandidate) -> bool:
+    """Whether leaves of a mixture are all of different dimensions, as a line in a plane."""
+    return 1 < len(candidate.dimensions) == len(set(candidate.dimensions))
 
 
 def _needless(new: Sequence[Candidate], scores: dict[str, Score], rigor: float) -> set[str]:
