@@ -23,7 +23,7 @@ from disentree.mimosa.finders.modes.climbing import find_modes
 from disentree.mimosa.finders.modes.constants import MODES
 from disentree.mimosa.finders.modes.finder import Mixtures
 from disentree.mimosa.finders.protocol import Rows
-from disentree.mimosa.search.replication import coarsened, joined_leaves, parts_of, told
+from disentree.mimosa.search.replication import coarsened, parts_of, told
 
 
 @dataclass(frozen=True)
@@ -123,18 +123,9 @@ def _units(Z: Float[np.ndarray, "n D"], rows: Rows) -> list[Float[np.ndarray, "D
     return axes
 
 
-def as_leaves(
-    groups: Groups,
-    candidate: Candidate,
-    density: Leaf | None,
-    Z: Float[np.ndarray, "n D"],
-) -> LeafCandidate:
-    """Groups as leaves: parts of a density that describes all rows, of its dimension; without one, joined leaves
-    of the candidate."""
-    division = groups.division
-    if density is None:
-        return joined_leaves(candidate, groups.group)
-    labels = groups.labels
+def as_parts(groups: Groups, density: Leaf, Z: Float[np.ndarray, "n D"]) -> LeafCandidate:
+    """Groups as leaves: parts of a density that describes all rows, of its dimension."""
+    division, labels = groups.division, groups.labels
     shares = np.bincount(labels) / len(labels)
     some = thinned(np.arange(len(Z)), FINDERS.looked_at)
     parts = Parts(Z[some] @ division.axes, labels[some], division.axes)

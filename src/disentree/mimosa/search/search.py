@@ -33,10 +33,10 @@ from disentree.mimosa.finders.switches.finder import Switches
 from disentree.mimosa.search.choose import Decision, Score, best_plain, choose, has_structure, saving
 from disentree.mimosa.search.constants import SEARCH
 from disentree.mimosa.search.dependence import exceeds_margins
-from disentree.mimosa.search.groups import as_leaves, divide
+from disentree.mimosa.search.groups import as_parts, divide
 from disentree.mimosa.search.judge import STRUCTURELESS, held_out_bits, splits, structureless
 from disentree.mimosa.search.regions import look_again
-from disentree.mimosa.search.replication import brought_back, parts_of
+from disentree.mimosa.search.replication import brought_back, joined_leaves, parts_of
 from disentree.utils.interrupts import plain_interrupts
 
 Step = Callable[
@@ -193,16 +193,21 @@ def _that_comes_back(
     rng: np.random.Generator,
 ) -> Decision:
     """The decision among candidates that parts of the rows bring back, with the leaves that they bring back."""
+    parts = parts_of(len(rows.Z), rng, least=3)
+    asked: list[Finder] = []
     while True:
         decision = choose(list(scores.values()), rows.rigor)
         name = decision.chosen.finder
         if decision.chosen.is_plain or not _may_be_chance(found[name], rows):
             return decision
-        parts = parts_of(len(rows.Z), rng, least=3)
-        if name not in refits or isinstance(found_by[name], Mixtures):  # which refits densities, not leaves
+        finder = found_by[name]
+        refits_leaves = name in refits and not isinstance(finder, Mixtures)  # which refits densities
+        if finder not in asked and not refits_leaves:
+            asked.append(finder)
             rigor = rows.rigor * float(np.sqrt(len(parts[0]) / len(rows.Z)))
-            new = [found_by[name].propose(replace(rows, Z=rows.Z[part], rigor=rigor), rng) for part in parts]
-            refits[name] = [one for own in new for one in own if one.finder == name]
+            new = [finder.propose(replace(rows, Z=rows.Z[part], rigor=rigor), rng) for part in parts]
+            names = [other for other, by in found_by.items() if by is finder]
+            refits |= {other: [one for own in new for one in own if one.finder == other] for other in names}
         back = brought_back(found[name], refits[name], len(parts), rows.Z)
         if back is not None:
             found[name] = back
@@ -247,11 +252,11 @@ def _groups(
         return None
     own = scores.get(groups.division.name)
     if own is not None and own.mean < min(s.mean for s in scores.values() if s.is_plain):
-        return as_leaves(groups, found[own.finder], None, rows.Z), own
+        return joined_leaves(found[own.finder], groups.group), own
     # a mixture that describes rows worse than one cloud tells groups apart all the same
     score = best if not best.is_plain else min(scores.values(), key=lambda s: (not _is_cloud(s), s.mean))
     one = found[score.finder]
-    return as_leaves(groups, one, joined(one.components, one.shares), rows.Z), score
+    return as_parts(groups, joined(one.components, one.shares), rows.Z), score
 
 
 def _is_cloud(score: Score) -> bool:
