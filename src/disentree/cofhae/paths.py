@@ -41,7 +41,7 @@ class PathEstimator(AutoencoderEstimator):
             return super().transform(X)
         chosen = None if paths is None else np.asarray(paths, dtype=np.int64)
         if self._judge is not None and (chosen is None or (chosen < 0).any()):
-            found = self.predict_proba(X).argmax(axis=1)
+            found = self._judged(X, "predict")
             chosen = found if chosen is None else np.where(chosen < 0, found, chosen)
         return self._codes(X, chosen)
 
@@ -49,6 +49,11 @@ class PathEstimator(AutoencoderEstimator):
     def _judge(self) -> Any:
         """The MIMOSA that says which path a row is on. The paper's assigns rows by the encoder."""
         return self.mimosa_ if hasattr(self.mimosa_, "predict_proba") else None
+
+    def _judged(self, X: Any, method: str) -> Any:
+        """What a method of `mimosa_` says about rows."""
+        blocks = X if is_blocks(X) else [self.preprocessor_.to_searched(X)]
+        return np.concatenate([getattr(self._judge, method)(block) for block in blocks])
 
     @torch.no_grad()
     def predict_proba(self, X: Any) -> Float[np.ndarray, "n paths"]:
@@ -66,8 +71,7 @@ class PathEstimator(AutoencoderEstimator):
         """
         check_is_fitted(self, "autoencoder_")
         if self._judge is not None:
-            blocks = X if is_blocks(X) else [self.preprocessor_.to_searched(X)]
-            return np.concatenate([self._judge.predict_proba(block) for block in blocks])
+            return self._judged(X, "predict_proba")
         self.autoencoder_.eval()
         choices = self.autoencoder_.mask.path_options().T
         out = []

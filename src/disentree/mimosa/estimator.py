@@ -23,6 +23,7 @@ from disentree.mimosa.explain.verdict import what_it_saves
 from disentree.mimosa.fit import Fit, fit
 from disentree.mimosa.inputs import (
     check_common_settings,
+    check_leaves,
     check_one_of,
     check_whole,
     columns_in_use,
@@ -36,6 +37,7 @@ from disentree.mimosa.search.structure import Settings
 from disentree.mimosa.stability.comparing import Found
 from disentree.mimosa.stability.resampling import resample
 from disentree.mimosa.stability.stability import Stability, product_summary, table_summary
+from disentree.mimosa.steering import Steered
 from disentree.mimosa.tree.codes import LeafMaps
 from disentree.tables import Codec
 from disentree.tables.frames import as_pandas
@@ -44,7 +46,7 @@ from disentree.utils.dask import is_dask, over_blocks
 SAVED_APART = ("hierarchy", "plain_hierarchy", "components", "representation")  # of the fields of a fit
 
 
-class MIMOSA(Placing, TransformerMixin, TreeEstimator):
+class MIMOSA(Placing, Steered, TransformerMixin, TreeEstimator):
     """Find the tree of manifolds in a data set.
 
     Several finders propose decompositions into leaves: mixtures of Gaussians, an atlas of charts for flat or
@@ -64,6 +66,8 @@ class MIMOSA(Placing, TransformerMixin, TreeEstimator):
         None: 20,000 of a table and 200,000 of the latent of an autoencoder.
     placement : {"auto", "down"}, default="auto"
         A variable that does the same on all branches of a choice stands above them ("auto") or on each ("down").
+    n_leaves : int or None, default=None
+        At most so many leaves: `cut` after the fit. None for as many as are found.
     random_state : int or None, default=0
         Seed; None for a different result every time.
     n_jobs : int or None, default=None
@@ -131,6 +135,7 @@ class MIMOSA(Placing, TransformerMixin, TreeEstimator):
         representation: str = "auto",
         max_landmarks: int | None = None,
         placement: str = "auto",
+        n_leaves: int | None = None,
         random_state: int | None = 0,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -139,6 +144,7 @@ class MIMOSA(Placing, TransformerMixin, TreeEstimator):
         self.representation = representation
         self.max_landmarks = max_landmarks
         self.placement = placement
+        self.n_leaves = n_leaves
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -160,7 +166,7 @@ class MIMOSA(Placing, TransformerMixin, TreeEstimator):
 
     _saved = (
         *(f"{one.name}_" for one in fields(Fit) if one.name not in SAVED_APART),
-        *("local_dimensions_", "stability_"),
+        *("local_dimensions_", "stability_", "steering_"),
     )
     candidate_: Candidate
     candidates_: list[dict[str, Any]]
@@ -203,7 +209,10 @@ class MIMOSA(Placing, TransformerMixin, TreeEstimator):
         for field in fields(found):
             setattr(self, f"{field.name}_", getattr(found, field.name))
         self.local_dimensions_ = found.local_dimensions
-        self.stability_, self._rows = None, X
+        self.stability_, self.steering_, self.split_models_, self._rows = None, None, (), X
+        self.__dict__.pop("_levels", None)
+        if self.n_leaves is not None and self.n_leaves < len(self.hierarchy_.paths):
+            self.__dict__.update(self._completed().cut(self.n_leaves).__dict__)
         return self._completed()
 
     def _completed(self) -> MIMOSA:
@@ -229,8 +238,10 @@ class MIMOSA(Placing, TransformerMixin, TreeEstimator):
         array of shape (n,)
             Indices into `hierarchy_.paths`; a dask array of them for a dask array.
         """
-        lazy = is_dask(X)
-        return over_blocks(X, self.predict, None, np.int64) if lazy else self.predict_proba(X).argmax(axis=1)
+        if is_dask(X):
+            return over_blocks(X, self.predict, None, np.int64)
+        finest = self._finest(X).argmax(axis=1)
+        return finest if self.steering_ is None else self.steering_.paths(finest)
 
     def predict_proba(self, X: Any) -> Float[np.ndarray, "n paths"]:
         """The probability of each path for new rows.
@@ -242,14 +253,21 @@ class MIMOSA(Placing, TransformerMixin, TreeEstimator):
         Returns
         -------
         array of shape (n, n_paths)
-            Rows sum to 1.
+            Rows sum to 1. Of leaves that were merged, the sum.
         """
+        finest = self._finest(X)
+        return finest if self.steering_ is None else self.steering_.probabilities(finest)
+
+    def _finest(self, X: Any) -> Float[np.ndarray, "n finest"]:
+        """The probability of each path of the tree before leaves were merged."""
         check_is_fitted(self)
         if self.table_ is None:
-            return self.candidate_.posteriors(self._transform(X))
-        cells = self.table_.codec.read(X)
-        Z = self.table_.embed(cells, self.representation_)
-        return self.table_.posteriors(self.candidate_, self.hierarchy_, cells, Z)
+            found = self.candidate_.posteriors(self._transform(X))
+        else:
+            cells = self.table_.codec.read(X)
+            Z = self.table_.embed(cells, self.representation_)
+            found = self.table_.posteriors(self.candidate_, self._found_hierarchy, cells, Z)
+        return found if self.steering_ is None else self._finest_probabilities(found, X)
 
     def outlier_score(self, X: Any) -> Float[np.ndarray, " n"]:
         """How strange new rows are: the bits that each takes more than training rows do on average.
@@ -282,7 +300,7 @@ class MIMOSA(Placing, TransformerMixin, TreeEstimator):
             deviation 1 over the training rows, but for those that share zero and unit with one on another branch
             (`matches_`). `COFHAE` learns curved maps where those are better.
         """
-        paths = self.predict_proba(X).argmax(axis=1)
+        paths = self.predict(X)
         if self.table_ is None:
             return self._maps.encode(self._transform(X), paths)
         codec = self.table_.codec
@@ -388,6 +406,8 @@ class MIMOSA(Placing, TransformerMixin, TreeEstimator):
         check_whole(self, "n_neighbors", 2)
         check_one_of(self, "representation", REPRESENTATIONS)
         check_one_of(self, "placement", ("auto", "down"))
+        if self.n_leaves is not None:
+            check_leaves(self.n_leaves)
         if self.max_landmarks is not None:
             check_whole(self, "max_landmarks", 2)
 

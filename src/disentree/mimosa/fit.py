@@ -17,7 +17,7 @@ from disentree.mimosa.explain.reasons import tree_names
 from disentree.mimosa.mixed.fit import fit_table
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.search.steps import Steps
-from disentree.mimosa.search.structure import Settings, find_structure
+from disentree.mimosa.search.structure import Settings, Structure, find_structure
 from disentree.mimosa.tree.codes import LeafMaps, find_matches, find_same
 from disentree.mimosa.tree.component import Component, components_of
 from disentree.mimosa.tree.lost_enclosures import lost_enclosures
@@ -44,6 +44,7 @@ class Fit:
     embedding: Float[np.ndarray, "n D"]
     table: TableModel | None
     features: Float[np.ndarray, "n f"] | None  # of the rows of a table, for the maps of its leaves
+    again: list[Int[np.ndarray, "k _"]]  # how parts of the rows bring each leaf back, if that was asked
     silent: list[str]  # finders that proposed nothing
     interrupted: bool
     timings: dict[str, float]
@@ -117,7 +118,14 @@ def fit(
         embedding=found.embedding,
         table=table,
         features=features,
+        again=_by_paths(found),
         silent=list(outcome.silent),
         interrupted=outcome.interrupted,
         timings=step.timings,
     )
+
+
+def _by_paths(found: Structure) -> list[Int[np.ndarray, "k _"]]:
+    """How parts of the rows bring leaves back, in the order of the paths."""
+    again, order = found.outcome.again, found.arrangement.order
+    return [both[list(order)] for both in again if len(both) == len(order)]

@@ -104,6 +104,12 @@ def check_whole(estimator: Any, name: str, least: int) -> None:
         raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")
 
 
+def check_leaves(n_leaves: Any) -> None:
+    """Raise a ValueError unless it is a number of leaves."""
+    if not _is_whole(n_leaves) or n_leaves < 1:
+        raise ValueError(f"n_leaves must be a whole number, 1 or more, got {n_leaves!r}")
+
+
 def check_between(estimator: Any, name: str, low: float, high: float = np.inf) -> None:
     """Raise a ValueError unless a parameter is a number from `low` to `high`."""
     value = getattr(estimator, name)

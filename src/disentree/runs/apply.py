@@ -249,7 +249,7 @@ def _assigned(model: Any, block: Block, source: Path) -> Assigned:
             found = in_features.transform(some)
         else:
             proba = model.predict_proba(own)
-            found = in_features.transform(some, paths=proba.argmax(axis=1))
+            found = in_features.transform(some, paths=model.mimosa_.predict(model.preprocessor_.to_searched(own)))
         encoded = (np.isfinite(found) | ~hierarchy.active(found)).all(axis=1)
         rows = np.flatnonzero(usable)[encoded]
         codes[rows], paths[rows] = found[encoded], hierarchy.path_of(found[encoded])

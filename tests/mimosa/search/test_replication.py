@@ -7,7 +7,19 @@ import pytest
 
 from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.structureless import Gaussian
-from disentree.mimosa.search.replication import brought_back, coarsened, found_again, parts_of, support, told
+from disentree.mimosa.search.replication import (
+    brought_back,
+    brought_overlap,
+    coarsened,
+    found_again,
+    parts_of,
+    shared_rows,
+    told,
+)
+
+
+def groups_of(labels, others, k):
+    return coarsened([shared_rows(labels, other, k) for other in others])
 
 
 @pytest.mark.parametrize(("n", "count", "share"), [(300, 5, 0.8), (999, 5, 0.8), (1200, 3, 2 / 3), (5000, 2, 0.5)])
@@ -21,7 +33,7 @@ def test_fewer_rows_are_divided_in_larger_parts(n, count, share):
 def test_overlap_with_what_a_part_says():
     labels = np.repeat([0, 1, 2], 10)
     other = np.repeat([0, 1, 2, 2], [10, 8, 2, 10])  # two rows of the second leaf are with the third
-    overlap, mixed = found_again(labels, other, 3)
+    overlap, mixed = found_again(shared_rows(labels, other, 3))
     assert overlap.tolist() == pytest.approx([1.0, 0.8, 10 / 12])
     assert mixed[1] == 2
     assert mixed[2] == 1
@@ -29,7 +41,7 @@ def test_overlap_with_what_a_part_says():
 
 def test_a_leaf_that_a_part_divides_is_found_again():
     labels = np.repeat([0, 1], 10)
-    assert found_again(labels, np.repeat([0, 1, 2], [10, 5, 5]), 2)[0].tolist() == [1.0, 1.0]
+    assert found_again(shared_rows(labels, np.repeat([0, 1, 2], [10, 5, 5]), 2))[0].tolist() == [1.0, 1.0]
 
 
 def test_slices_are_joined_and_kinds_are_not():
@@ -38,22 +50,22 @@ def test_slices_are_joined_and_kinds_are_not():
     kind, place = np.arange(n) < 100, np.linspace(0, 1, n)
     cut = np.where(kind, 0, 1 + np.digitize(place, [0.55, 0.75]))
     others = [np.where(kind, 0, 1 + np.digitize(place, at)) for at in ([0.45, 0.9], [0.66, 0.85])]
-    assert coarsened(cut, others, 4).tolist() == [0, 1, 1, 1]
+    assert groups_of(cut, others, 4).tolist() == [0, 1, 1, 1]
 
 
 def test_one_of_several_folds_may_be_unlucky():
     labels, nothing = np.repeat([0, 1], 10), np.zeros(20, int)
-    assert coarsened(labels, [labels, nothing], 2).tolist() == [0, 0]
-    assert coarsened(labels, [labels, labels, nothing], 2).tolist() == [0, 1]
-    assert support(labels, [labels, nothing], 2).min() == 0
+    assert groups_of(labels, [labels, nothing], 2).tolist() == [0, 0]
+    assert groups_of(labels, [labels, labels, nothing], 2).tolist() == [0, 1]
+    assert brought_overlap([shared_rows(labels, other, 2) for other in (labels, nothing)]).min() == 0
 
 
 def test_the_order_of_leaves_does_not_matter():
     rng = np.random.default_rng(0)
     labels, others = rng.integers(0, 4, 200), [rng.integers(0, 3, 200) for _ in range(2)]
     swap = np.array([2, 0, 3, 1])
-    a = coarsened(labels, others, 4)[labels]
-    b = coarsened(swap[labels], others, 4)[swap[labels]]
+    a = groups_of(labels, others, 4)[labels]
+    b = groups_of(swap[labels], others, 4)[swap[labels]]
     assert told(a) == pytest.approx(told(b))
 
 

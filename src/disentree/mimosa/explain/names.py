@@ -16,7 +16,8 @@ from disentree.mimosa.explain.columns import Columns
 from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.rules import Rule
 
-GENERIC = re.compile(r"(branch\d+|stop|\d+)")  # options that only have a number
+_NUMBERED = r"(branch\d+|stop|\d+)"
+GENERIC = re.compile(rf"{_NUMBERED}( or {_NUMBERED})*")  # options that only have a number
 GENERIC_VARIABLE = re.compile(r"[czx]\d+")
 
 

@@ -24,6 +24,10 @@ class Placing:
     _rows: Any  # that it was fitted to, None if it was loaded
 
     @abstractmethod
+    def predict(self, X: Any) -> Any:
+        """The likeliest path of new rows."""
+
+    @abstractmethod
     def predict_proba(self, X: Any) -> Float[np.ndarray, "n paths"]:
         """The probability of each path for new rows."""
 
@@ -56,9 +60,9 @@ class Placing:
 
         X = as_pandas(X)
         proba = self.predict_proba(X)
-        paths = proba.argmax(axis=1)
+        paths = self.predict(X)
         names = np.array([leaf_name(self.hierarchy_, path.index) for path in self.hierarchy_.paths], dtype=object)
-        told = {"path": paths, "leaf": names[paths], "probability": proba.max(axis=1)}
+        told = {"path": paths, "leaf": names[paths], "probability": proba[np.arange(len(proba)), paths]}
         return pd.DataFrame({**told, "strange": self.outlier_score(X)}, index=_index_of(X))
 
     def why(self, X: Any) -> Any:

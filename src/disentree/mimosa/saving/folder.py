@@ -34,6 +34,7 @@ from disentree.mimosa.saving.model_card import write_card
 from disentree.mimosa.saving.state import from_state, to_state
 from disentree.mimosa.stability.stability import Stability
 from disentree.mimosa.tree.component import Component
+from disentree.mimosa.tree.steering import Split, Steering
 from disentree.tables import Codec
 from disentree.utils.files import atomic_path, json_text, sha256_of
 from disentree.utils.versions import build_commit
@@ -49,7 +50,7 @@ PARTS = {
         *(Parts, PartLeaf, JoinedLeaf),
         *(Columns, Gaussian, MarginsGaussian, SheetLeaf, Sheet, Frame, InnerLeaf),
         *(NoLeaf, ProductCandidate, ProductSpace, Cell, Product, Choice),
-        *(TableModel, Codec, Hierarchy, Imputation, Presence, Switch, Branch, Names, Stability),
+        *(TableModel, Codec, Hierarchy, Imputation, Presence, Switch, Branch, Names, Stability, Steering, Split),
     )
 }
 
@@ -89,7 +90,14 @@ def save_mimosa(model: Any, folder: Path) -> None:
         model.representation_.save(representation)
         about["sha256"] = {NUMBERS: sha256_of(numbers), REPRESENTATION: sha256_of(representation)}
         text.write_text(json_text(about), encoding="utf-8")
+    for k, inside in enumerate(getattr(model, "split_models_", [])):
+        save_mimosa(inside, folder / inside_folder(k))
     write_card(model, folder)
+
+
+def inside_folder(k: int) -> str:
+    """Of the model that was fitted to the rows of a leaf that was split."""
+    return f"split{k + 1}"
 
 
 def load_mimosa(folder: Path, classes: Sequence[type[Any]]) -> Any:
@@ -116,11 +124,17 @@ def load_mimosa(folder: Path, classes: Sequence[type[Any]]) -> Any:
             raise ValueError(f"{folder} holds a {about['class']}, not a {classes[0].__name__}")
         arrays = load_file(folder / NUMBERS)
         components, fitted = (from_state(about[name], arrays, PARTS) for name in ("components", "fitted"))
-        return _restore(by_name[about["class"]], about, components, fitted, folder / REPRESENTATION)
+        model = _restore(by_name[about["class"]], about, components, fitted, folder / REPRESENTATION)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{folder / ABOUT} is cut short or damaged ({error})") from None
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{folder / ABOUT} is cut short or damaged ({error!r})") from None
+    steering = getattr(model, "steering_", None)
+    if steering is not None:
+        model.split_models_ = [
+            load_mimosa(folder / inside_folder(k), classes) for k in range(len(steering.splits))
+        ]
+    return model
 
 
 def _about(model: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:

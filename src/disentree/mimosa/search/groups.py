@@ -23,7 +23,7 @@ from disentree.mimosa.finders.modes.climbing import find_modes
 from disentree.mimosa.finders.modes.constants import MODES
 from disentree.mimosa.finders.modes.finder import Mixtures
 from disentree.mimosa.finders.protocol import Rows
-from disentree.mimosa.search.replication import coarsened, parts_of, told
+from disentree.mimosa.search.replication import coarsened, in_groups, parts_of, shared_rows, told
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Groups:
 
     division: Division
     group: Int[np.ndarray, " k"]  # of each label
-    others: Sequence[Int[np.ndarray, " n"]]  # what parts of the rows say
+    again: Sequence[Int[np.ndarray, "g _"]]  # rows that each group shares with those of each part of the rows
 
     @property
     def labels(self) -> Int[np.ndarray, " n"]:
@@ -60,8 +60,10 @@ def divide(rows: Rows, mixtures: Sequence[Candidate], rng: np.random.Generator) 
     for division in sorted(divisions, key=lambda one: -told(one.labels)):
         if told(division.labels) <= bits:
             break
-        others = [division.again(part) for part in range(len(parts))]
-        groups = Groups(division, coarsened(division.labels, others, int(division.labels.max()) + 1), others)
+        k = int(division.labels.max()) + 1
+        again = [shared_rows(division.labels, division.again(part), k) for part in range(len(parts))]
+        group = coarsened(again)
+        groups = Groups(division, group, in_groups(again, group))
         if told(groups.labels) > bits:
             best, bits = groups, told(groups.labels)
     return best

@@ -55,6 +55,8 @@ class Outcome:
     doubt: float  # its standard error
     silent: tuple[str, ...] = ()  # finders that were asked and proposed nothing
     interrupted: bool = False  # Ctrl-C ended the search, which chose among what there was
+    # rows that each leaf shares with the leaves that a part of the rows has by itself, for each part, if asked
+    again: Sequence[Int[np.ndarray, "k _"]] = ()
 
 
 def finders_for(rows: Rows) -> list[Finder]:
@@ -136,17 +138,25 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
             warnings.warn(f"interrupted: {finder.name} was not finished", RuntimeWarning, stacklevel=2)
             interrupted = True
             break
+    again: Sequence[Int[np.ndarray, "k _"]] = ()
     if interrupted:
         decision = choose(list(scores.values()), rows.rigor)
     else:
         with step("replication"):
             rng = np.random.default_rng(seed_of("replication", seed))
-            decision = _that_comes_back(found, scores, found_by, refits, rows, rng)
+            decision, again = _that_comes_back(found, scores, found_by, refits, rows, rng)
     best = decision.chosen
     order = sorted(scores.values(), key=lambda s: (s is not best, s.mean))
     table = [_row(found[s.finder], s.mean, seconds[s.finder], decision.why_not.get(s.finder, "")) for s in order]
     outcome = Outcome(
-        found[best.finder], table, best.mean, decision.saved_bits, decision.doubt, tuple(silent), interrupted
+        found[best.finder],
+        table,
+        best.mean,
+        decision.saved_bits,
+        decision.doubt,
+        tuple(silent),
+        interrupted,
+        again,
     )
     if interrupted or best.is_product:
         return outcome
@@ -156,11 +166,13 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
             began = time.perf_counter()
             grouped = _groups(found, scores, best, rows, np.random.default_rng(seed_of("groups", seed)))
             if grouped is not None:
-                candidate, own = grouped
+                candidate, own, again = grouped
                 row = _row(candidate, own.mean, time.perf_counter() - began)
                 others = [one for one in table if one["finder"] != row["finder"]]
                 saved, doubt = saving(own.bits, decision.plain.bits)
-                outcome = Outcome(candidate, led_by(row, others), own.mean, saved, doubt, tuple(silent))
+                outcome = Outcome(
+                    candidate, led_by(row, others), own.mean, saved, doubt, tuple(silent), again=again
+                )
     if rows.columns is None or not outcome.saved_bits:
         return outcome
     with step("looking again"):
@@ -191,15 +203,16 @@ def _that_comes_back(
     refits: dict[str, list[Candidate]],
     rows: Rows,
     rng: np.random.Generator,
-) -> Decision:
-    """The decision among candidates that parts of the rows bring back, with the leaves that they bring back."""
+) -> tuple[Decision, Sequence[Int[np.ndarray, "k _"]]]:
+    """The decision among candidates that parts of the rows bring back, with the leaves that they bring back, and
+    the rows that these share with those of the parts."""
     parts = parts_of(len(rows.Z), rng, least=3)
     asked: list[Finder] = []
     while True:
         decision = choose(list(scores.values()), rows.rigor)
         name = decision.chosen.finder
         if decision.chosen.is_plain or not _may_be_chance(found[name], rows):
-            return decision
+            return decision, ()
         finder = found_by[name]
         refits_leaves = name in refits and not isinstance(finder, Mixtures)  # which refits densities
         if finder not in asked and not refits_leaves:
@@ -210,9 +223,9 @@ def _that_comes_back(
             refits |= {other: [one for own in new for one in own if one.finder == other] for other in names}
         back = brought_back(found[name], refits[name], len(parts), rows.Z)
         if back is not None:
-            found[name] = back
-            scores[name] = replace(decision.chosen, n_leaves=len(back.components))
-            return replace(decision, chosen=scores[name])
+            found[name], again = back
+            scores[name] = replace(decision.chosen, n_leaves=len(found[name].components))
+            return replace(decision, chosen=scores[name]), again
         del scores[name]
 
 
@@ -243,8 +256,9 @@ def look_inside(
 
 def _groups(
     found: dict[str, Candidate], scores: dict[str, Score], best: Score, rows: Rows, rng: np.random.Generator
-) -> tuple[LeafCandidate, Score] | None:
-    """One leaf, thin or not, in groups with valleys between them, and the score of its density."""
+) -> tuple[LeafCandidate, Score, Sequence[Int[np.ndarray, "k _"]]] | None:
+    """One leaf, thin or not, in groups with valleys between them, the score of its density, and how parts of the
+    rows bring the groups back."""
     # a mixture cuts a thin leaf that is curved
     densities = [s for s in scores.values() if s.is_density and best.is_plain]
     groups = divide(rows, [found[s.finder] for s in densities], rng)
@@ -252,11 +266,11 @@ def _groups(
         return None
     own = scores.get(groups.division.name)
     if own is not None and own.mean < min(s.mean for s in scores.values() if s.is_plain):
-        return joined_leaves(found[own.finder], groups.group), own
+        return joined_leaves(found[own.finder], groups.group), own, groups.again
     # a mixture that describes rows worse than one cloud tells groups apart all the same
     score = best if not best.is_plain else min(scores.values(), key=lambda s: (not _is_cloud(s), s.mean))
     one = found[score.finder]
-    return as_parts(groups, joined(one.components, one.shares), rows.Z), score
+    return as_parts(groups, joined(one.components, one.shares), rows.Z), score, groups.again
 
 
 def _is_cloud(score: Score) -> bool:

@@ -3,6 +3,7 @@ which."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,7 @@ class Arrangement:
     candidate: Candidate  # its arrays lie in memory as those of a loaded model, which predicts the same to the bit
     parents: list[int | None]  # for each leaf the one that it encloses and is a child of
     enclosed: list[tuple[int, ...]]  # for each leaf all that it encloses with no other between
+    order: Sequence[int] = ()  # of the leaves as they were found; none for a product
 
 
 def arrange_leaves(found: Candidate, Z: Float[np.ndarray, "n D"]) -> Arrangement:
@@ -46,7 +48,7 @@ def arrange_leaves(found: Candidate, Z: Float[np.ndarray, "n D"]) -> Arrangement
     parents = fewest_lost(dimensions, direct)
     hierarchy, order = tree_from_parents(dimensions, parents)
     chosen = LeafCandidate(found.finder, [found.components[c] for c in order], found.shares[order])
-    return Arrangement(hierarchy, contiguous(chosen), *in_order(order, parents, direct))
+    return Arrangement(hierarchy, contiguous(chosen), *in_order(order, parents, direct), order)
 
 
 def _as_product(hierarchy: Hierarchy, found: Candidate) -> Arrangement:

@@ -1,0 +1,221 @@
+"""A fitted tree made coarser or finer: levels, cut, merge and split."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from disentree.hierarchy import Hierarchy
+from disentree.hierarchy.renaming import with_names
+from disentree.mimosa.explain.names import leaf_name
+from disentree.mimosa.explain.reasons import tree_names
+from disentree.mimosa.inputs import check_leaves, is_frame
+from disentree.mimosa.tree.component import Component, components_of
+from disentree.mimosa.tree.levels import Levels
+from disentree.mimosa.tree.steering import Steering
+
+
+class Steered:
+    """The part of an estimator by which its tree is made coarser and finer."""
+
+    hierarchy_: Hierarchy
+    plain_hierarchy_: Hierarchy
+    labels_: Int[np.ndarray, " n"]
+    core_labels_: Int[np.ndarray, " n"]
+    components_: list[Component]
+    matches_: list[list[int]]
+    embedding_: Float[np.ndarray, "n D"]
+    features_: Float[np.ndarray, "n f"] | None
+    again_: list[Int[np.ndarray, "k _"]]
+    steering_: Steering | None  # what was merged and split since the fit
+    split_models_: Sequence[Any] = ()  # of the leaves that were split, each fitted to the rows of one
+    _rows: Any
+
+    @cached_property
+    def _levels(self) -> Levels:
+        check_is_fitted(self)
+        Z = self.embedding_ if self.features_ is None else self.features_
+        again = self.again_ if self.steering_ is None else []
+        return Levels(self.hierarchy_, Z, self.labels_, again)
+
+    @property
+    def levels_(self) -> list[dict[str, Any]]:
+        """The tree at each number of leaves, from one leaf to all.
+
+        Two leaves that differ least are merged again and again. `cut` gives the tree of a level.
+
+        Returns
+        -------
+        list of dict
+            The coarsest first: `n_leaves`; `bits`, which one Gaussian for each leaf saves over one for all rows,
+            per row that was held out; and `support`, how far parts of the rows that are searched by themselves
+            bring the least certain leaf back (Jaccard overlap; None where the tree was not asked for that).
+
+        Examples
+        --------
+        >>> from disentree import MIMOSA
+        >>> from disentree.datasets import load_dataset
+        >>> m = MIMOSA(random_state=0).fit(load_dataset("iris").X)
+        >>> [level["n_leaves"] for level in m.levels_]
+        [1, 2]
+        """
+        return self._levels.table
+
+    @property
+    def linkage_(self) -> Float[np.ndarray, "m 4"]:
+        """The levels as `scipy.cluster.hierarchy` has them: two clusters that are merged, the bits per row lost by
+        then, and the number of paths in both.
+
+        Returns
+        -------
+        array of shape (n_paths - 1, 4)
+        """
+        return self._levels.linkage()
+
+    def cut(self, n_leaves: int) -> Any:
+        """The tree with at most so many leaves: the finest of `levels_` that has no more.
+
+        Parameters
+        ----------
+        n_leaves : int
+
+        Returns
+        -------
+        MIMOSA
+            Another fitted estimator, on which all methods work. Rows are on the leaf that theirs was merged into:
+            levels are nested.
+
+        Examples
+        --------
+        >>> from disentree import MIMOSA
+        >>> from disentree.datasets import load_dataset
+        >>> blobs = load_dataset("blobs", n_samples=300, seed=0)
+        >>> len(MIMOSA(random_state=0).fit(blobs.X).cut(n_leaves=1).hierarchy_.paths)
+        1
+        """
+        check_is_fitted(self)
+        check_leaves(n_leaves)
+        steering = self._steering
+        for step in self._levels.steps:
+            if len(steering.tree.paths) <= n_leaves:
+                break
+            steering = steering.merging(*step.pairs[0])
+        return self._steered(steering, self.split_models_)
+
+    def merge(self, paths: Sequence[int]) -> Any:
+        """The tree with some leaves as one.
+
+        Parameters
+        ----------
+        paths : list of int
+            Indices into `hierarchy_.paths`. Of leaves that are combinations of independent choices, two may differ
+            in one of them, whose options are then merged.
+
+        Returns
+        -------
+        MIMOSA
+            Another fitted estimator, on which all methods work.
+        """
+        check_is_fitted(self)
+        count, some = len(self.hierarchy_.paths), list(dict.fromkeys(paths))
+        if len(some) < 2 or not all(_is_path(path, count) for path in some):
+            raise ValueError(f"paths must be two or more different paths of 0 to {count - 1}, got {list(paths)}")
+        steering = self._steering
+        first, *others = (int(np.flatnonzero(steering.path_of == path)[0]) for path in some)
+        for other in others:
+            a, b = steering.path_of[first], steering.path_of[other]
+            steering = steering if a == b else steering.merging(a, b)
+        return self._steered(steering, self.split_models_)
+
+    def split(self, path: int) -> Any:
+        """The tree with one leaf in several: in the two that were merged into it, or else in those that are found
+        when its rows are fitted by themselves.
+
+        Parameters
+        ----------
+        path : int
+            Index into `hierarchy_.paths`.
+
+        Returns
+        -------
+        MIMOSA
+            Another fitted estimator, on which all methods work. `merge` undoes it.
+        """
+        check_is_fitted(self)
+        if not _is_path(path, count := len(self.hierarchy_.paths)):
+            raise ValueError(f"path must be a path of 0 to {count - 1}, got {path!r}")
+        before = self._steering.unmerging(path)
+        if before is not None:
+            return self._steered(before, self.split_models_)
+        name, own = leaf_name(self.hierarchy_, path), self.labels_ == path
+        inside = self._fit_to(own, name)
+        if len(inside.hierarchy_.paths) < 2:
+            raise ValueError(f"nothing was found inside {name} ({int(own.sum())} rows): it is one leaf")
+        names = [leaf_name(inside.hierarchy_, part.index) for part in inside.hierarchy_.paths]
+        dimensions = [part.dimension for part in inside.hierarchy_.paths]
+        steering = self._steering.splitting(path, names, dimensions, inside.labels_, inside.core_labels_)
+        return self._steered(steering, [*self.split_models_, inside])
+
+    # ---------------------------------------------------------------- inside
+
+    @property
+    def _steering(self) -> Steering:
+        if self.steering_ is not None:
+            return self.steering_
+        enclosed = [list(component.parents) for component in self.components_]
+        return Steering(self.plain_hierarchy_, self.hierarchy_, enclosed, self.labels_, self.core_labels_)
+
+    @property
+    def _found_hierarchy(self) -> Hierarchy:
+        """The tree that the search found, before it was steered."""
+        return self.plain_hierarchy_ if self.steering_ is None else self.steering_.found
+
+    def _finest_probabilities(self, found: Float[np.ndarray, "n k"], X: Any) -> Float[np.ndarray, "n finest"]:
+        parts = [model.predict_proba(X) for model in self.split_models_]
+        return self._steering.finest_probabilities(found, parts)
+
+    def _fit_to(self, own: Bool[np.ndarray, " n"], name: str) -> Any:
+        """Another estimator, fitted to some of the rows alone."""
+        if self._rows is None:
+            raise ValueError(f"a model that was loaded has no rows, and cannot look inside {name}: fit it again")
+        if own.sum() < 2:
+            raise ValueError(f"{name} has {int(own.sum())} rows: nothing can be found inside")
+        rows = self._rows.loc[own] if is_frame(self._rows) else self._rows[own]
+        estimator: Any = self
+        fresh: Any = clone(estimator)
+        return fresh.set_params(n_leaves=None).fit(rows)
+
+    def _steered(self, steering: Steering, models: Sequence[Any]) -> Any:
+        """Another estimator with this tree."""
+        out: Any = copy.copy(self)
+        out.__dict__.pop("_levels", None)
+        is_found = not (steering.splits or steering.merges)
+        out.steering_, out.split_models_ = None if is_found else steering, models
+        labels, core = steering.paths(steering.labels), steering.paths(steering.core_labels)
+        tree, enclosed = steering.tree, steering.tree_enclosed()
+        dimensions = [path.dimension for path in tree.paths]
+        parents = [own[0] if own else None for own in enclosed]
+        out.labels_, out.core_labels_ = labels, core
+        out.hierarchy_, out.plain_hierarchy_ = steering.named_tree, tree
+        out.components_ = components_of(self.embedding_, labels, core, dimensions, parents, enclosed)
+        out.local_dimensions_ = np.array(dimensions)[labels]
+        out.matches_, out.stability_, out._rows = [], None, self._rows
+        out._completed()
+        if is_frame(self._rows) and not is_found:
+            codec, Z = None if out.table_ is None else out.table_.codec, out._maps.Z
+            encode = out._maps.encode
+            names = tree_names(self._rows, tree, labels, codec, lambda some: encode(Z[some], labels[some]))
+            out.hierarchy_ = with_names(tree, names)
+        return out
+
+
+def _is_path(path: Any, count: int) -> bool:
+    whole = isinstance(path, int | np.integer) and not isinstance(path, bool)
+    return bool(whole and 0 <= path < count)
