@@ -62,7 +62,8 @@ def merge_paths(hierarchy: Hierarchy, a: int, b: int) -> Merging:
 
 
 def mergers(hierarchy: Hierarchy) -> list[list[tuple[int, int]]]:
-    """What can be merged in one step: for each way, the pairs of paths that become one.
+    """What can be merged in one step along the tree: for each two options of a choice below which there is no
+    other choice, the pairs of paths that become one.
 
     Examples
     --------
@@ -70,36 +71,18 @@ def mergers(hierarchy: Hierarchy) -> list[list[tuple[int, int]]]:
     [[(0, 2), (1, 3)], [(0, 1), (2, 3)]]
     """
     marked = _Marked(hierarchy)
-    path_of = {frozenset(marked.chain(path)): path.index for path in hierarchy.paths}
-    through: dict[str, list[frozenset[str]]] = {}
-    for marks in path_of:
-        for mark in marks:
-            through.setdefault(mark, []).append(marks)
+    chains = [(frozenset(marked.chain(path)), path.index) for path in hierarchy.paths]
+    path_of = dict(chains)
     out: list[list[tuple[int, int]]] = []
-
-    def visit(group: Group) -> None:
+    todo = [marked.root]
+    while todo:
+        group = todo.pop()
         for choice in group.categoricals:
-            below = [_chains(option) for option in choice.options]
-            for i, j in itertools.combinations(range(len(below)), 2):
-                for first, second in itertools.product(below[i] or (), below[j] or ()):
-                    own, other = frozenset(first), frozenset(second)
-                    here = (marks for marks in through[first[-1]] if own <= marks)
-                    out.append([(path_of[marks], path_of[(marks - own) | other]) for marks in here])
-            for option in choice.options:
-                visit(option)
-
-    visit(marked.root)
+            ends = [option.name for option in choice.options if not option.categoricals]
+            for a, b in itertools.combinations(ends, 2):
+                out.append([(path_of[c], path_of[c - {a} | {b}]) for c, _ in chains if a in c])
+            todo += choice.options
     return out
-
-
-def _chains(option: Group) -> list[Chain] | None:
-    """The ways from an option to the leaves below it; None if choices below it are independent of each other."""
-    if not option.categoricals:
-        return [(option.name,)]
-    below = [_chains(o) for o in option.categoricals[0].options]
-    if len(option.categoricals) > 1 or any(own is None for own in below):
-        return None
-    return [(option.name, *chain) for own in below for chain in own or ()]
 
 
 def split_path(hierarchy: Hierarchy, path: int, names: Sequence[str], dimensions: Sequence[int]) -> Merging:
@@ -227,9 +210,10 @@ class _Marked:
         """The options of a path from one on; None if choices below it are independent of each other."""
         group, out = self._groups[option], [option]
         while group.categoricals:
-            if len(group.categoricals) > 1:
+            choice, *others = group.categoricals
+            if others:
                 return None
-            group = next(o for o in group.categoricals[0].options if o.name in marks)
+            group = next(o for o in choice.options if o.name in marks)
             out.append(group.name)
         return tuple(out)
 
@@ -259,7 +243,7 @@ class _Marked:
             """A group without the leaf that a chain leads to."""
             if len(chain) == 1:
                 return None
-            (choice,) = group.categoricals
+            choice = group.categoricals[0]
             options = [without(o, chain[1:]) if o.name == chain[1] else o for o in choice.options]
             return self._with_options(group, choice, [o for o in options if o is not None], dropped)
 

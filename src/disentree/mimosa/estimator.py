@@ -41,12 +41,11 @@ from disentree.mimosa.steering import Steered
 from disentree.mimosa.tree.codes import LeafMaps
 from disentree.tables import Codec
 from disentree.tables.frames import as_pandas
-from disentree.utils.dask import is_dask, over_blocks
 
 SAVED_APART = ("hierarchy", "plain_hierarchy", "components", "representation")  # of the fields of a fit
 
 
-class MIMOSA(Placing, Steered, TransformerMixin, TreeEstimator):
+class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator):
     """Find the tree of manifolds in a data set.
 
     Several finders propose decompositions into leaves: mixtures of Gaussians, an atlas of charts for flat or
@@ -226,48 +225,13 @@ class MIMOSA(Placing, Steered, TransformerMixin, TreeEstimator):
         given = {name: getattr(self, name) for name in names}
         return Settings(**given, n_jobs=self._workers, verbose=bool(self.verbose))
 
-    def predict(self, X: Any) -> Any:
-        """The likeliest path of new rows.
-
-        Parameters
-        ----------
-        X : as for `fit`, or a dask array
-
-        Returns
-        -------
-        array of shape (n,)
-            Indices into `hierarchy_.paths`; a dask array of them for a dask array.
-        """
-        if is_dask(X):
-            return over_blocks(X, self.predict, None, np.int64)
-        finest = self._finest(X).argmax(axis=1)
-        return finest if self.steering_ is None else self.steering_.paths(finest)
-
-    def predict_proba(self, X: Any) -> Float[np.ndarray, "n paths"]:
-        """The probability of each path for new rows.
-
-        Parameters
-        ----------
-        X : as for `fit`
-
-        Returns
-        -------
-        array of shape (n, n_paths)
-            Rows sum to 1. Of leaves that were merged, the sum.
-        """
-        finest = self._finest(X)
-        return finest if self.steering_ is None else self.steering_.probabilities(finest)
-
-    def _finest(self, X: Any) -> Float[np.ndarray, "n finest"]:
-        """The probability of each path of the tree before leaves were merged."""
+    def _found_proba(self, X: Any) -> Float[np.ndarray, "n found"]:
         check_is_fitted(self)
         if self.table_ is None:
-            found = self.candidate_.posteriors(self._transform(X))
-        else:
-            cells = self.table_.codec.read(X)
-            Z = self.table_.embed(cells, self.representation_)
-            found = self.table_.posteriors(self.candidate_, self._found_hierarchy, cells, Z)
-        return found if self.steering_ is None else self._finest_probabilities(found, X)
+            return self.candidate_.posteriors(self._transform(X))
+        cells = self.table_.codec.read(X)
+        Z = self.table_.embed(cells, self.representation_)
+        return self.table_.posteriors(self.candidate_, self._found_hierarchy, cells, Z)
 
     def outlier_score(self, X: Any) -> Float[np.ndarray, " n"]:
         """How strange new rows are: the bits that each takes more than training rows do on average.

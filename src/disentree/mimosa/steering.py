@@ -1,8 +1,9 @@
-"""A fitted tree made coarser or finer: levels, cut, merge and split."""
+"""Paths of rows in a fitted tree, and that tree made coarser or finer: levels, cut, merge and split."""
 
 from __future__ import annotations
 
 import copy
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -20,10 +21,11 @@ from disentree.mimosa.inputs import check_leaves, is_frame
 from disentree.mimosa.tree.component import Component, components_of
 from disentree.mimosa.tree.levels import Levels
 from disentree.mimosa.tree.steering import Steering
+from disentree.utils.dask import is_dask, over_blocks
 
 
 class Steered:
-    """The part of an estimator by which its tree is made coarser and finer."""
+    """The part of an estimator that puts rows on paths, and makes its tree coarser and finer."""
 
     hierarchy_: Hierarchy
     plain_hierarchy_: Hierarchy
@@ -37,6 +39,47 @@ class Steered:
     steering_: Steering | None  # what was merged and split since the fit
     split_models_: Sequence[Any] = ()  # of the leaves that were split, each fitted to the rows of one
     _rows: Any
+
+    @abstractmethod
+    def _found_proba(self, X: Any) -> Float[np.ndarray, "n found"]:
+        """The probability of each path of the tree that was found."""
+
+    def predict(self, X: Any) -> Any:
+        """The likeliest path of new rows.
+
+        Parameters
+        ----------
+        X : as for `fit`, or a dask array
+
+        Returns
+        -------
+        array of shape (n,)
+            Indices into `hierarchy_.paths`; a dask array of them for a dask array.
+        """
+        if is_dask(X):
+            return over_blocks(X, self.predict, None, np.int64)
+        finest = self._finest(X).argmax(axis=1)
+        return finest if self.steering_ is None else self.steering_.paths(finest)
+
+    def predict_proba(self, X: Any) -> Float[np.ndarray, "n paths"]:
+        """The probability of each path for new rows.
+
+        Parameters
+        ----------
+        X : as for `fit`
+
+        Returns
+        -------
+        array of shape (n, n_paths)
+            Rows sum to 1. Of leaves that were merged, the sum.
+        """
+        finest = self._finest(X)
+        return finest if self.steering_ is None else self.steering_.probabilities(finest)
+
+    def _finest(self, X: Any) -> Float[np.ndarray, "n finest"]:
+        """The probability of each path of the tree before leaves were merged."""
+        found = self._found_proba(X)
+        return found if self.steering_ is None else self._finest_probabilities(found, X)
 
     @cached_property
     def _levels(self) -> Levels:
