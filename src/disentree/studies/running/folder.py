@@ -25,7 +25,7 @@ from typing import Any
 from disentree._version import __version__
 from disentree.errors import UserError
 from disentree.studies import STUDIES
-from disentree.studies.running.options import FIRST_SEED, Options, at_scale
+from disentree.studies.running.options import FIRST_SEED, Options
 from disentree.studies.running.results import Results
 from disentree.studies.running.task import Study
 from disentree.utils.files import write_json
@@ -53,12 +53,13 @@ def read_study(folder: Path) -> dict[str, Any]:
         raise UserError(f"{path} is damaged ({error}): delete it and give the study's options again") from None
 
 
-def resumed_options(study: Study, folder: Path) -> Options:
-    """The options that the study in a folder was started with."""
+def resumed_options(study: Study, folder: Path, data: Path | None = None) -> Options:
+    """The options that the study in a folder was started with, but for the folder of its data."""
     about = read_study(folder)
     if about["study"] != study.name:
         raise UserError(f"{folder} holds the study {about['study']}, not {study.name}")
-    return Options(about["scale"], tuple(about["seeds"]), tuple(about["datasets"]))
+    study.usual_datasets(about["scale"], data)  # fails if there is no such folder
+    return Options(about["scale"], tuple(about["seeds"]), tuple(about["datasets"]), data)
 
 
 def command_of(study: Study, options: Options) -> str:
@@ -66,7 +67,9 @@ def command_of(study: Study, options: Options) -> str:
     words = ["disentree", "study", study.name, "--scale", options.scale, "--seeds", str(len(options.seeds))]
     if options.seeds[0] != FIRST_SEED:
         words += ["--first-seed", str(options.seeds[0])]
-    if options.datasets != tuple(at_scale(study.datasets, options.scale)):
+    if options.data is not None:
+        words += ["--data", "DIR"]  # where it lies on this machine concerns no reader
+    if options.datasets != study.usual_datasets(options.scale, options.data):
         words += ["--datasets", ",".join(options.datasets)]
     return shlex.join(words)
 

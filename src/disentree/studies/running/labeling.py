@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import zlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,20 @@ from disentree.datasets import load_dataset
 from disentree.hierarchy import Hierarchy
 from disentree.metrics import evaluate, h_error, purity_score
 from disentree.mimosa import MIMOSA
+from disentree.studies.running.battery_data import read_set
 from disentree.studies.running.constants import changed_constants
-from disentree.studies.running.rivals import cluster
+from disentree.studies.running.readability import readability
+from disentree.studies.running.rivals import OPTIONAL, RIVALS, cluster, run_rival
 from disentree.studies.running.task import Task
 
 
 def label_rows(task: Task) -> tuple[dict[str, Any], float]:
     """What the table shows of a task that labels rows, and the seconds of processor time that it took."""
     config = task.config
+    if config.kind == "file":
+        return _label_set(task)
+    if task.method == "mimosa-table":
+        return readability(config.source, config.seed)
     ds = load_dataset(config.source, config.n_samples, seed=config.seed, **config.options)
     X, true = _numbers(ds.X), ds.paths
     assert task.method is not None
@@ -42,6 +49,33 @@ def label_rows(task: Task) -> tuple[dict[str, Any], float]:
         values = {"components": len(np.unique(labels[labels >= 0]))}
     seconds = time.process_time() - start
     return {"n_rows": len(X), "true_components": int(true.max()) + 1, **values, **agreement(true, labels)}, seconds
+
+
+def _label_set(task: Task) -> tuple[dict[str, Any], float]:
+    """The same for a set of the battery: the best agreement with one of its reference labelings. Rivals that are
+    told the number of clusters are told that of each."""
+    assert task.method is not None
+    folder, seed = Path(task.config.options["folder"]), task.config.seed
+    X, references = read_set(folder, task.config.source)
+    start = time.process_time()
+    about: dict[str, Any] = {}
+    if task.method == "mimosa":
+        m = MIMOSA(random_state=seed, n_jobs=1).fit(X)
+        found = {0: m.labels_}
+        about = {"finder": m.candidates_[0]["finder"], "saved_bits": round(m.saved_bits_, 4)}
+    else:
+        told = {**RIVALS, **OPTIONAL}[task.method].told
+        numbers = sorted({int(true.max()) for true in references}) if told else [0]
+        found = {k: run_rival(task.method, X, k, seed) for k in numbers}
+    seconds = time.process_time() - start
+    scored = []
+    for true in references:
+        labels, kept = found.get(int(true.max()), found[min(found)]), true > 0  # 0 is noise
+        scored.append((agreement(true[kept], labels[kept])["ari"], int(true.max()), len(np.unique(labels))))
+    ari, true_components, components = max(scored)
+    values = {"n_rows": len(X), "n_columns": X.shape[1], "references": len(references)}
+    values |= {"true_components": true_components, "components": components, "ari": ari}
+    return {**values, **about}, seconds
 
 
 def _numbers(X: Any) -> Any:

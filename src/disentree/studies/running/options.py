@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, TypeVar
 
 T = TypeVar("T")
@@ -23,6 +24,7 @@ class Options:
     scale: Scale  # how much is computed
     seeds: tuple[int, ...]  # every run is repeated with each of them
     datasets: tuple[str, ...]
+    data: Path | None = None  # the folder of a study whose data sets are files
 
     @property
     def preset(self) -> str:

@@ -1,13 +1,14 @@
 """What people use instead of MIMOSA to find groups in a table: clusterings that give labels and nothing else.
 
-Columns are standardized first, as their documentation advises. Methods that need the number of clusters are told
-the true one, which no user has; the others have their defaults.
+Columns are standardized first, as their documentation advises, unless they share a unit. Methods that need the
+number of clusters are told the true one, which no user has; the others have their defaults.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ class Rival:
     title: str
     run: Callable[[Rows, int, int], Labels]
     most_rows: int | None = None
+    told: bool = False  # the number of clusters
 
 
 def cluster(name: str, X: Rows, true_k: int, seed: int) -> Labels | None:
@@ -37,8 +39,12 @@ def cluster(name: str, X: Rows, true_k: int, seed: int) -> Labels | None:
     if rival.most_rows is not None and len(X) > rival.most_rows:
         return None
     scale = X.std(axis=0)
-    X = (X - X.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
-    return np.asarray(rival.run(X, true_k, seed), dtype=np.int64)
+    return run_rival(name, (X - X.mean(axis=0)) / np.where(scale > 0, scale, 1.0), true_k, seed)
+
+
+def run_rival(name: str, X: Rows, true_k: int, seed: int) -> Labels:
+    """Labels of a rival by its name, for rows as they are."""
+    return np.asarray({**RIVALS, **OPTIONAL}[name].run(X, true_k, seed), dtype=np.int64)
 
 
 def _sklearn(name: str, X: Rows, **parameters: Any) -> Labels:
@@ -73,11 +79,13 @@ RIVALS = {
     "k-means": Rival(
         "k-means, told the number",
         lambda X, k, seed: _sklearn("KMeans", X, n_clusters=k, n_init=10, random_state=seed),
+        told=True,
     ),
     "ward": Rival(
         "Ward, told the number",
         lambda X, k, seed: _sklearn("AgglomerativeClustering", X, n_clusters=k),
         QUADRATIC_ROWS,
+        told=True,
     ),
     "gmm": Rival("Gaussian mixture, BIC", _gaussian_mixture, 2 * QUADRATIC_ROWS),
     "hdbscan": Rival(
@@ -87,5 +95,13 @@ RIVALS = {
     ),
     "optics": Rival(
         "OPTICS", lambda X, k, seed: _sklearn("OPTICS", X, min_samples=_fewest(X)), QUADRATIC_ROWS // 2
+    ),
+}
+# Of packages that are used where they are installed: under licenses that a dependency must not have.
+OPTIONAL = {
+    "genie": Rival(
+        "Genie, told the number",
+        lambda X, k, seed: import_module("genieclust").Genie(n_clusters=k).fit_predict(X),
+        told=True,
     ),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict
@@ -65,6 +66,8 @@ class Study:
     plan: Callable[[Options], list[Task]]
     report: Callable[[Results], list[Section]]
     derive: Callable[[list[Row]], list[Row]] = list  # adds columns that documents quote to rows of its table
+    check_name: Callable[[str], object] = dataset_info  # fails if there is no data set of a name
+    names_in: Callable[[Path], Sequence[str]] | None = None  # data sets in the folder of --data, if it reads one
 
     def options(
         self,
@@ -72,6 +75,7 @@ class Study:
         seeds: int | None = None,
         datasets: Sequence[str] | None = None,
         first_seed: int | None = None,
+        data: Path | None = None,
     ) -> Options:
         """Check choices from the command line (`seeds` is their number) and fill in the others."""
         if scale not in SCALES:
@@ -81,16 +85,30 @@ class Study:
         first = FIRST_SEED if first_seed is None else first_seed
         if first < 0:
             raise UserError(f"--first-seed must be 0 or more, got {first}")
-        for name in datasets or ():
-            dataset_info(name)
         known = cast(Scale, scale)
-        chosen = tuple(dict.fromkeys(datasets or at_scale(self.datasets, known)))
-        return Options(known, tuple(range(first, first + (seeds or at_scale(self.seeds, known)))), chosen)
+        usual = self.usual_datasets(known, data)
+        for name in datasets or ():
+            if self.names_in is None:
+                self.check_name(name)
+            elif name not in usual:
+                raise UserError(f"there is no data set {name!r} in {data}; there are {', '.join(usual)}")
+        chosen = tuple(dict.fromkeys(datasets or usual))
+        return Options(known, tuple(range(first, first + (seeds or at_scale(self.seeds, known)))), chosen, data)
+
+    def usual_datasets(self, scale: Scale, data: Path | None) -> tuple[str, ...]:
+        """The data sets of a scale, or those in the folder of a study that reads one."""
+        if self.names_in is None:
+            if data is not None:
+                raise UserError(f"the study {self.name} reads no folder: leave --data out")
+            return tuple(at_scale(self.datasets, scale))
+        if data is None:
+            raise UserError(f"the study {self.name} needs --data, the folder of its data sets")
+        return tuple(self.names_in(data))
 
     def scale_means(self, options: Options) -> str:
         """What is computed with these options, in a sentence."""
         said = at_scale(self.scale_descriptions, options.scale)
-        return said.replace("{samples}", options.describe_samples())
+        return said.replace("{samples}", options.describe_samples()) if "{samples}" in said else said
 
 
 def make_task(
