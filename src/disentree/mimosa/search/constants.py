@@ -11,6 +11,9 @@ class SearchConstants:
     folds: int = 5  # of few rows; of many one part is held out, whose own doubt is small
     held_out: float = 0.3  # share of that part
     doubt: float = 2.0  # standard errors of the paired difference that a saving must exceed
+    # values that many rows of one column share
+    piled: float = 0.01  # share of rows, at least
+    coarse: float = 10.0  # steps of the grid that as many rows take before an end, if it is no count of few values
     # whether columns depend on each other by more than margins and correlations tell
     drawn: int = 2000  # rows that are compared with drawn ones
     draws: int = 8
