@@ -86,7 +86,7 @@ def heaps_of(x: Float[np.ndarray, " n"], precision: float) -> list[Heap]:
     step = np.diff(values) < 1.5 * precision  # next to each other on the grid
     next_to = np.concatenate([[0], counts[:-1] * step]) + np.concatenate([counts[1:] * step, [0]])
     inner = np.arange(len(values)) % max(len(values) - 1, 1) > 0
-    is_heap = (counts >= SEARCH.piled * n) & ((counts > next_to) | ~inner)
+    is_heap = (counts >= FINDERS.least_share * n) & ((counts > next_to) | ~inner)
     single = ~np.repeat(is_heap, counts)
     found = []
     heaps = values[is_heap]
