@@ -18,8 +18,8 @@ from disentree.hierarchy.renaming import with_names
 from disentree.mimosa.explain.names import leaf_name
 from disentree.mimosa.explain.reasons import tree_names
 from disentree.mimosa.inputs import check_leaves, is_frame
-from disentree.mimosa.levels import Levels
 from disentree.mimosa.tree.component import Component, components_of
+from disentree.mimosa.tree.levels import Levels
 from disentree.mimosa.tree.steering import Steering
 from disentree.utils.dask import is_dask, over_blocks
 
