@@ -16,10 +16,10 @@ class FinderConstants:
     # cannot be inverted in double precision, and exact manifolds are found by the atlas.
     thinnest: float = 1e-5
     looked_at: int = 4000  # rows that tell whether leaves fall apart, and that a region is searched in, at most
-    searched: int = 6000  # rows that mixtures are grown on, that equations are fitted to, and half of those that the atlas searches
-    least_share: float = (
-        0.01  # of rows, for a leaf of the atlas, a heap, and those that an equation does not hold in
-    )
+    # rows that mixtures are grown on, that equations are fitted to, and half of those that the atlas searches
+    searched: int = 6000
+    # of rows, for a leaf of the atlas, a heap, and those that an equation does not hold in
+    least_share: float = 0.01
     # What is tried before giving up: tolerances, rounds of anchors without a chart or a flat, bridges over a
     # border; rounds of assigning rows to charts and fitting charts to rows, and half of those of flats and sheets.
     rounds: int = 4

@@ -8,7 +8,7 @@ from typing import Any
 
 from disentree.errors import UserError
 from disentree.mimosa import MIMOSA
-from disentree.mimosa.search.replication import brought_overlap
+from disentree.mimosa.tree.parts import brought_overlap
 from disentree.studies.running.r_tables import read_table
 
 NAMELESS = re.compile(r"[cxz]\d+")  # a variable
