@@ -216,8 +216,20 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator):
 
     def _completed(self) -> MIMOSA:
         fitted = self.embedding_ if self.features_ is None else self.features_
-        self._maps = LeafMaps(fitted, self.hierarchy_, self.labels_, self.matches_)
+        has_presence = self.table_ is not None and bool(self.table_.branches)
+        self._maps = LeafMaps(fitted, self.hierarchy_, self.labels_, self.matches_, has_presence)
         return self
+
+    @property
+    def codes_(self) -> Float[np.ndarray, "n v"]:
+        """Codes of the training rows, as `transform` gives them.
+
+        Returns
+        -------
+        array of shape (n, n_variables)
+        """
+        check_is_fitted(self)
+        return self._maps.encode(self._maps.Z, self.labels_)
 
     @property
     def _settings(self) -> Settings:
