@@ -216,8 +216,7 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator):
 
     def _completed(self) -> MIMOSA:
         fitted = self.embedding_ if self.features_ is None else self.features_
-        has_presence = self.table_ is not None and bool(self.table_.branches)
-        self._maps = LeafMaps(fitted, self.hierarchy_, self.labels_, self.matches_, has_presence)
+        self._maps = LeafMaps(fitted, self.hierarchy_, self.labels_, self.matches_)
         return self
 
     @property

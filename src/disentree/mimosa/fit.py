@@ -99,7 +99,7 @@ def fit(
     if frame is not None:
         with step("names"):
             rows = found.embedding if features is None else features
-            maps = LeafMaps(rows, hierarchy, labels, matches, table is not None and bool(table.branches))
+            maps = LeafMaps(rows, hierarchy, labels, matches)
             names = tree_names(frame, hierarchy, labels, codec, lambda some: maps.encode(rows[some], labels[some]))
             named = with_names(hierarchy, names)
     return Fit(

@@ -31,11 +31,9 @@ def fit_codes(
     paths: Int[np.ndarray, " n"],
     rng: np.random.Generator,
     matches: Sequence[Sequence[int]] = (),
-    *,
-    has_presence: bool = False,
 ) -> LinearMaps | AdditiveMaps:
     """The maps that are chosen, for rows that all have a path: `encode(rows, paths)` gives codes of mean 0 and
     deviation 1, but for variables that share zero and unit with another (`matches`)."""
-    if len(Y) and choose_map(hierarchy, Y.shape[1], has_presence=has_presence) == "additive":
+    if len(Y) and choose_map(hierarchy, Y.shape[1]) == "additive":
         return fit_additive_maps(Y, hierarchy, paths, rng).standardized(Y, paths)
     return aligned(fit_linear_maps(Y, hierarchy, paths, rng)[0], matches)

@@ -61,13 +61,17 @@ def name_variables(
     hierarchy: Hierarchy, codes: Float[np.ndarray, "n v"], columns: Columns, taken: set[str]
 ) -> dict[str, str]:
     """Names for the continuous variables of a table, by name: the columns that each moves most, in their
-    deviations, on the path that most of its rows are on. None is one of `taken`, names of categoricals."""
+    deviations, where it is active; if some of these vary only there, those. None is one of `taken`, names of
+    categoricals."""
     names, used = {}, set(taken)
     for v in hierarchy.variables:
         if v.kind != "continuous":
             continue
-        rows = np.flatnonzero(np.isfinite(codes[:, v.index]))
+        active = np.isfinite(codes[:, v.index])
+        rows, elsewhere = np.flatnonzero(active), _varying(columns.take(np.flatnonzero(~active)))
         moved = _moved(columns.take(rows), columns, codes[rows, v.index])
+        if v.parent is not None:
+            moved = [one for one in moved if one[1] not in elsewhere] or moved
         # Those that it moves about as far as the first, with more of them if that name is used.
         ends = [sum(size >= part * moved[0][0] for size, _ in moved) for part in (EXPLAIN.alike, EXPLAIN.beside)]
         tried = [
@@ -101,6 +105,13 @@ def _moved(here: Columns, table: Columns, z: Float[np.ndarray, " n"]) -> list[tu
             out.append((float(np.sqrt(max(0.0, 1 - left) * _variety(counts) / variety)), name))
     found = [(size, name) for size, name in out if size >= EXPLAIN.moved]
     return sorted(found, key=lambda one: (-round(one[0], 6), one[1]))
+
+
+def _varying(columns: Columns) -> set[str]:
+    """Columns with more than one value."""
+    numbers = [len(np.unique(x[~np.isnan(x)])) > 1 for x in columns.numbers.T]
+    categories = [len(np.unique(x[x >= 0])) > 1 for x in columns.categories.T]
+    return {name for name, varies in zip(columns.names, [*numbers, *categories], strict=True) if varies}
 
 
 def _variety(counts: np.ndarray) -> float:

@@ -125,11 +125,9 @@ class Question:
 def _is_empty(table: Columns, questions: Sequence[Question], leaves: Sequence[Sequence[Condition]]) -> bool:
     """Whether a rule asks for empty cells: of a number, whether it is below all values."""
     asked = [(questions[i], limit) for leaf in leaves for i, _, limit in leaf]
-    least = (
-        np.inf if q.number is None else np.nanmin(table.numbers[:, q.number], initial=np.inf) for q, _ in asked
-    )
-    below = (q.number is not None and limit < low for (q, limit), low in zip(asked, least, strict=True))
-    return any(below) or any(q.kind in ("empty", "filled") for q, _ in asked)
+    numbers = ((table.numbers[:, q.number], limit) for q, limit in asked if q.number is not None)
+    below = any(limit < np.nanmin(x, initial=np.inf) for x, limit in numbers)
+    return below or any(q.kind in ("empty", "filled") for q, _ in asked)
 
 
 def _ask_column(table: Columns, name: str) -> list[Question]:

@@ -30,13 +30,11 @@ class LeafMaps:
     hierarchy: Hierarchy
     labels: Int[np.ndarray, " n"]
     matches: Sequence[Sequence[int]]
-    has_presence: bool = False  # whether cells of a table that are there or not tell options
 
     @cached_property
     def encode(self) -> Encode:
         rows, rng = _some_rows(self.labels)
-        tree, presence = (self.hierarchy, self.labels[rows], rng, self.matches), self.has_presence
-        return fit_codes(self.Z[rows], *tree, has_presence=presence).encode
+        return fit_codes(self.Z[rows], self.hierarchy, self.labels[rows], rng, self.matches).encode
 
 
 def find_matches(
