@@ -9,13 +9,10 @@ from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.structureless import Gaussian
 from disentree.mimosa.search.replication import (
     brought_back,
-    brought_overlap,
     coarsened,
-    found_again,
-    parts_of,
-    shared_rows,
     told,
 )
+from disentree.mimosa.tree.parts import brought_overlap, found_again, parts_of, shared_rows
 
 
 def groups_of(labels, others, k):
@@ -83,9 +80,12 @@ def gaussians(centers) -> LeafCandidate:
 def test_leaves_of_a_candidate_come_back_or_are_joined():
     Z = np.repeat([0.0, 20.0, 26.0], 50)[:, None] + np.random.default_rng(0).normal(size=(150, 1))
     three, two, one = gaussians([0, 20, 26]), gaussians([0, 23]), gaussians([10])
-    assert brought_back(three, [three, three], 2, Z) is three
-    joined = brought_back(three, [three, two], 2, Z)
-    assert joined is not None
+    whole = brought_back(three, [three, three], 2, Z)
+    assert whole is not None
+    assert whole[0] is three
+    some = brought_back(three, [three, two], 2, Z)
+    assert some is not None
+    joined = some[0]
     assert np.bincount(joined.posteriors(Z).argmax(axis=1)).tolist() == [50, 100]
     np.testing.assert_allclose(joined.log_density(Z), three.log_density(Z))  # the density is the same
     assert brought_back(three, [three, one], 2, Z) is None

@@ -29,13 +29,6 @@ class CoordinatesConstants:
     noise_directions: int = 4  # of a table of few columns, at least, to call their variance noise
     factor_iterations: int = 60  # of the factor analysis that measures the noise of columns, at most
 
-    # values that pile up at an end of a column's range
-    piled: float = 0.01  # share of rows, at least
-    coarse: float = (
-        10.0  # steps of the grid that as many rows before the end take, if it is no count of few values
-    )
-    shared: float = 0.5  # overlap of the rows in which two columns have them, if something is absent there
-
 
 @dataclass(frozen=True)
 class AutoencoderConstants:

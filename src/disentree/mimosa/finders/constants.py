@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FinderConstants:
-    whole_below: int = 1000  # rows below which structure is found on all, and judged by folds
-    mixture_whole_below: int = 5000  # the same for mixtures, which are quick
+    mixture_whole_below: int = 5000  # rows below which mixtures, which are quick, are found on all
     # Bits per row that curved leaves must save for mixtures not to be asked, and that leaves which rows lie on
     # exactly may lose: those are no chance, one more exact direction saves far more, and the rest is density
     # along leaves.
@@ -17,8 +16,10 @@ class FinderConstants:
     # cannot be inverted in double precision, and exact manifolds are found by the atlas.
     thinnest: float = 1e-5
     looked_at: int = 4000  # rows that tell whether leaves fall apart, and that a region is searched in, at most
-    searched: int = 6000  # rows that equations are fitted to, and half of those that the atlas searches
-    least_share: float = 0.01  # of rows, for a leaf of the atlas, and for those that an equation does not hold in
+    searched: int = 6000  # rows that mixtures are grown on, that equations are fitted to, and half of those that the atlas searches
+    least_share: float = (
+        0.01  # of rows, for a leaf of the atlas, a heap, and those that an equation does not hold in
+    )
     # What is tried before giving up: tolerances, rounds of anchors without a chart or a flat, bridges over a
     # border; rounds of assigning rows to charts and fitting charts to rows, and half of those of flats and sheets.
     rounds: int = 4

@@ -9,10 +9,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.columns import Columns, precision_of_coordinates
 from disentree.mimosa.coordinates.noise import WhiteNoise
 from disentree.mimosa.density.candidate import Candidate
-from disentree.mimosa.finders.constants import FINDERS
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class FindsAgain:
 
     @property
     def whole_below(self) -> int:
-        return FINDERS.whole_below
+        return FIT.few
 
     def propose(self, rows: Rows, rng: np.random.Generator) -> Sequence[Candidate]:
         raise NotImplementedError

@@ -13,10 +13,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from disentree.mimosa.constants import FIT
-from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.mixed.category_models import Answers, Classes, Network, fit_classes, fit_network, fit_traits
 from disentree.mimosa.mixed.constants import MIXED
-from disentree.mimosa.search.constants import SEARCH
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ def find_classes(
         return None
     answers = Answers.of(columns, n_levels)
     some = answers.take(np.sort(rng.permutation(len(answers))[: MIXED.sample]))
-    parts = rng.permutation(len(some)) % (SEARCH.folds if len(some) < FINDERS.whole_below else 2)
+    parts = rng.permutation(len(some)) % (FIT.folds if len(some) < FIT.few else 2)
     without = _held_out(some, parts, fit_network)
     k, bits = _best_number(some, parts, rng)
     saved, doubt = _saving(without, bits)

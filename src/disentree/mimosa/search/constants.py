@@ -8,17 +8,13 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class SearchConstants:
     fewest: int = 30  # rows, to look for structure in
-    folds: int = 5  # of few rows; of many one part is held out, whose own doubt is small
-    held_out: float = 0.3  # share of that part
     doubt: float = 2.0  # standard errors of the paired difference that a saving must exceed
+    coarse: float = 10.0  # steps of the grid that as many rows take before a heap at an end as are in it, at least
     # whether columns depend on each other by more than margins and correlations tell
     drawn: int = 2000  # rows that are compared with drawn ones
     draws: int = 8
     nearest: int = 3  # neighbors: thin structure shows in the nearest, groups in more of them
     drawn_doubt: float = 4.0  # deviations among draws that rows must exceed: few draws tell them roughly
-    # what parts of the rows bring back: folds that are left out one by one below so many rows, halves above
-    # (digits, 1,797 rows: halves bring back 7 of 13 leaves, two thirds all of them)
-    parts: tuple[tuple[int, int], ...] = ((5, 1000), (3, 5000))
     rounding: float = 1e-6  # precision relative to deviations, below which it is that of the machine
     found: float = 0.5  # overlap with what a part of the rows brings back, above which a leaf is found again
     # A candidate with more leaves must save this many times the bits of one with fewer: cutting a leaf in pieces

@@ -23,7 +23,8 @@ from disentree.mimosa.finders.modes.climbing import find_modes
 from disentree.mimosa.finders.modes.constants import MODES
 from disentree.mimosa.finders.modes.finder import Mixtures
 from disentree.mimosa.finders.protocol import Rows
-from disentree.mimosa.search.replication import coarsened, in_groups, parts_of, shared_rows, told
+from disentree.mimosa.search.replication import coarsened, in_groups, told
+from disentree.mimosa.tree.parts import parts_of, shared_rows
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from disentree.mimosa.coordinates.precision import precision_of, rotated
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate, Leaf, LeafCandidate
 from disentree.mimosa.density.structureless import Background, fit_gaussian, fit_margins, fit_ppca
-from disentree.mimosa.finders.constants import FINDERS
-from disentree.mimosa.search.constants import SEARCH
+from disentree.mimosa.tree.parts import splits
 
 STRUCTURELESS = frozenset({"gaussian", "ppca", "margins"})  # the models that `structureless` makes
 
@@ -26,18 +25,6 @@ class HeldOut:
 
     bits: Float[np.ndarray, " n"]
     seconds: float = 0.0
-
-
-def splits(Z: Float[np.ndarray, "n D"], rng: np.random.Generator) -> list[Int[np.ndarray, " _"]]:
-    """Rows to hold out: folds for few rows, one part for many. Equal rows are held out together, since a row is
-    no test of a model that was fitted to its copy."""
-    copies = np.unique(Z, axis=0, return_inverse=True)[1].reshape(-1)
-    place = rng.permutation(copies.max(initial=-1) + 1)[copies]
-    n, distinct = len(Z), copies.max(initial=-1) + 1
-    if n < FINDERS.whole_below:
-        return [np.flatnonzero(place % SEARCH.folds == f) for f in range(min(SEARCH.folds, distinct))]
-    last = np.sort(place)[int(SEARCH.held_out * n) - 1]
-    return [np.flatnonzero(place <= last)]
 
 
 def held_out_bits(

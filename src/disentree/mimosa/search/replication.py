@@ -11,13 +11,7 @@ from jaxtyping import Float, Int
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
 from disentree.mimosa.density.parts import joined
 from disentree.mimosa.search.constants import SEARCH
-
-
-def parts_of(n: int, rng: np.random.Generator, least: int = 2) -> list[Int[np.ndarray, " _"]]:
-    """Rows of each part: what is left without one of several folds, fewer of more rows, in the end halves."""
-    order = rng.permutation(n)
-    folds = max(next((k for k, most in SEARCH.parts if n < most), 2), least)
-    return [np.sort(np.delete(order, np.s_[fold::folds])) for fold in range(folds)]
+from disentree.mimosa.tree.parts import brought_overlap, found_again, shared_rows
 
 
 def brought_back(
@@ -40,36 +34,6 @@ def joined_leaves(candidate: Candidate, group: Int[np.ndarray, " k"]) -> LeafCan
     members = [np.flatnonzero(group == g) for g in range(group.max() + 1)]
     leaves = [joined([candidate.components[int(c)] for c in own], candidate.shares[own]) for own in members]
     return LeafCandidate(candidate.finder, leaves, np.array([candidate.shares[own].sum() for own in members]))
-
-
-def shared_rows(labels: Int[np.ndarray, " n"], other: Int[np.ndarray, " n"], k: int) -> Int[np.ndarray, "k _"]:
-    """How many rows each of k leaves shares with each of another division of the rows."""
-    both = np.zeros((k, other.max() + 1), np.int64)
-    np.add.at(both, (labels, other), 1)
-    return both
-
-
-def found_again(both: Int[np.ndarray, "k m"]) -> tuple[Float[np.ndarray, " k"], Int[np.ndarray, " k"]]:
-    """How far another division of the rows brings each leaf back: the Jaccard overlap with the union of those
-    leaves of it that are mostly in this one. And the leaf that each one shares most rows of those with."""
-    k, owner = len(both), both.argmax(axis=0)
-    overlap, mixed = np.ones(k), np.zeros(k, int)
-    for leaf in range(k):
-        own = owner == leaf
-        inside = both[leaf, own].sum()
-        overlap[leaf] = inside / max(both[leaf].sum() + both[:, own].sum() - inside, 1)
-        shared = both[:, own].sum(axis=1)
-        np.add.at(shared, owner[~own], both[leaf, ~own])
-        shared[leaf] = -1
-        mixed[leaf] = shared.argmax()
-    return overlap, mixed
-
-
-def brought_overlap(again: Sequence[Int[np.ndarray, "k _"]]) -> Float[np.ndarray, " k"]:
-    """How far parts of the rows bring each leaf back: the least overlap, but for one of several folds, which may
-    be unlucky."""
-    overlaps = np.sort([found_again(both)[0] for both in again], axis=0)
-    return np.asarray(overlaps[int(len(again) > 2)])
 
 
 def coarsened(again: Sequence[Int[np.ndarray, "k _"]]) -> Int[np.ndarray, " k"]:

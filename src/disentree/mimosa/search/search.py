@@ -17,15 +17,14 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.choosing import is_far
-from disentree.mimosa.coordinates.ends import spread_ends
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
 from disentree.mimosa.density.mixture_leaf import MixtureCandidate
 from disentree.mimosa.density.parts import joined
 from disentree.mimosa.density.structureless import fit_gaussian
 from disentree.mimosa.finders.atlas.finder import Atlas
 from disentree.mimosa.finders.connected import connected_leaves
-from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.flats.finder import ExactSubspaces, NoisySubspaces, Sheets
 from disentree.mimosa.finders.modes.finder import Mixtures
 from disentree.mimosa.finders.protocol import Finder, Rows
@@ -34,9 +33,11 @@ from disentree.mimosa.search.choose import Decision, Score, best_plain, choose, 
 from disentree.mimosa.search.constants import SEARCH
 from disentree.mimosa.search.dependence import exceeds_margins
 from disentree.mimosa.search.groups import as_parts, divide
-from disentree.mimosa.search.judge import STRUCTURELESS, held_out_bits, splits, structureless
+from disentree.mimosa.search.heaps import spread_heaps
+from disentree.mimosa.search.judge import STRUCTURELESS, held_out_bits, structureless
 from disentree.mimosa.search.regions import look_again
-from disentree.mimosa.search.replication import brought_back, joined_leaves, parts_of
+from disentree.mimosa.search.replication import brought_back, joined_leaves
+from disentree.mimosa.tree.parts import parts_of, splits
 from disentree.utils.interrupts import plain_interrupts
 
 Step = Callable[
@@ -83,9 +84,9 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
         one = LeafCandidate("gaussian", [fit_gaussian(Z, floor)], np.ones(1))
         return Outcome(one, [_row(one, 0.0, 0.0)], 0.0, 0.0, 0.0)
     if rows.columns is not None:
-        Z = spread_ends(Z, rows.columns, np.random.default_rng(seed_of("ends", seed)))
+        Z = spread_heaps(Z, rows.columns, np.random.default_rng(seed_of("ends", seed)))
     held = splits(Z, np.random.default_rng(seed_of("split", seed)))
-    few = len(Z) < FINDERS.whole_below
+    few = len(Z) < FIT.few
     rows, fitted = replace(rows, Z=Z), replace(rows, Z=Z if few else np.delete(Z, held[0], axis=0))
     found: dict[str, Candidate] = {}
     scores: dict[str, Score] = {}

@@ -61,7 +61,7 @@ def find_structure(
         represent = coordinates.representation.transform
         embedding = represent(X)
     columns, floor = coordinates.columns, coordinates.floor
-    usual = FIT.latent_landmarks if columns is None else FIT.landmarks
+    usual = FIT.landmarks * (10 if columns is None else 1)
     most = usual if settings.max_landmarks is None else int(settings.max_landmarks)
     Z = embedding if seen is X else represent(seen)
     Z = Z[landmarks(Z, most, seeds[1])]

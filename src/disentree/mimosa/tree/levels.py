@@ -19,9 +19,8 @@ from disentree.geometry.neighbors import thinned
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.merging import Merging, merge_paths, mergers
 from disentree.mimosa.density.structureless import fit_gaussian
-from disentree.mimosa.search.judge import splits
-from disentree.mimosa.search.replication import brought_overlap
 from disentree.mimosa.tree.constants import TREE
+from disentree.mimosa.tree.parts import brought_overlap, splits
 
 Leaves = frozenset[int]  # of the tree that was found
 

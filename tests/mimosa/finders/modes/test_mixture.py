@@ -23,7 +23,7 @@ from disentree.mimosa.finders.modes import mixture
 from disentree.mimosa.finders.modes.constants import MODES
 from disentree.mimosa.finders.modes.growth import grow, two_means
 from disentree.mimosa.finders.modes.valleys import deepest, depth, different_manifolds, is_valley, merge_pieces
-from disentree.mimosa.search.judge import splits
+from disentree.mimosa.tree.parts import splits
 
 # ------------------------------------------------------------------ Gaussians
 

@@ -17,7 +17,6 @@ class ModesConstants:
     scales: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0)
 
     # ---- growing a mixture
-    searched: int = 6000  # rows that mixtures are grown on; all rows are used in the end
     # principal components that a mixture is looked for in, at most: in more, few odd rows decide splits (digits:
     # 20 gives ARI .77, 50 gives .18); free covariances are fitted to twice as many columns with normal margins
     leading: int = 20

@@ -20,6 +20,7 @@ from disentree.mimosa.density.gaussians import Mixture, expectation_maximization
 from disentree.mimosa.density.margins import Margins
 from disentree.mimosa.density.mixture_leaf import GatedLeaf, MixtureCandidate, MixtureLeaf, Space, leaf_dimension
 from disentree.mimosa.density.structureless import fit_gaussian, fit_margins
+from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.modes.constants import MODES
 from disentree.mimosa.finders.modes.growth import grow
 from disentree.mimosa.finders.modes.valleys import merge_pieces
@@ -145,7 +146,7 @@ def fitted(name, Z, space, floor, rng, families, most, merged, rigor) -> Mixture
     """The mixture of the family with the best BIC, as leaves."""
     Y, _ = space(Z)
     n = len(Y)
-    searched = Y if n <= MODES.searched else Y[np.sort(rng.permutation(n)[: MODES.searched])]
+    searched = Y if n <= FINDERS.searched else Y[np.sort(rng.permutation(n)[: FINDERS.searched])]
     normal = space.margins is not None and "full" in families
     grown = [(*grow(searched, floor, family, most or MODES.first_pieces), family) for family in families]
     mixture, _, R, family = max(grown, key=lambda one: one[1])
@@ -155,7 +156,7 @@ def fitted(name, Z, space, floor, rng, families, most, merged, rigor) -> Mixture
     if merged and not most and len(mixture) >= MODES.first_pieces and 2 * (groups.max() + 1) >= len(mixture):
         mixture, _, R = grow(searched, floor, family, MODES.most_pieces, R)
         groups = merge_pieces(searched, mixture, R, floor, family, normal, rigor)
-    if n > MODES.searched:
+    if n > FINDERS.searched:
         mixture, _, R = expectation_maximization(Y, mixture.posteriors(Y), floor, family, steps=MODES.steps)
     leaves, shares = [], []
     for g in range(groups.max() + 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from disentree.mimosa.coordinates.columns import Columns
-from disentree.mimosa.coordinates.ends import spread_ends
+from disentree.mimosa.search.heaps import spread_heaps
 
 X = np.random.default_rng(0).normal(size=(1000, 3))
 
@@ -13,7 +13,7 @@ X = np.random.default_rng(0).normal(size=(1000, 3))
 def spread(Y, basis=None):
     basis = np.eye(Y.shape[1]) if basis is None else basis
     columns = Columns(np.zeros(Y.shape[1]), basis, np.full(Y.shape[1], 1e-9))
-    return spread_ends(Y @ basis.T, columns, np.random.default_rng(1)) @ basis
+    return spread_heaps(Y @ basis.T, columns, np.random.default_rng(1)) @ basis
 
 
 def test_values_above_a_limit_are_spread_beyond_it():
@@ -51,4 +51,29 @@ def test_nothing_piles_up_in_plain_numbers():
     np.testing.assert_array_equal(spread(X), X)
     counts = np.random.default_rng(0).poisson(1.0, (1000, 3)).astype(float)
     columns = Columns(np.zeros(3), np.eye(3), np.ones(3))
-    np.testing.assert_array_equal(spread_ends(counts, columns, np.random.default_rng(1)), counts)
+    np.testing.assert_array_equal(spread_heaps(counts, columns, np.random.default_rng(1)), counts)
+
+
+def test_values_that_are_rounded_in_some_rows_are_spread_between_their_neighbors():
+    Y = X.copy()
+    some = np.random.default_rng(1).random(len(Y)) < 0.7
+    Y[some, 1] = np.round(Y[some, 1])
+    Z = spread(Y)
+    np.testing.assert_allclose(Z[~some], Y[~some], atol=1e-9)
+    inner = some & (np.abs(Y[:, 1]) < 1.5)
+    assert len(np.unique(Z[inner, 1])) == inner.sum()
+    np.testing.assert_array_less(np.abs(Z[inner, 1] - Y[inner, 1]), 0.5 + 1e-9)
+
+
+def test_a_value_is_kept_where_other_columns_change_with_it():
+    Y, own = X.copy(), X[:, 2] > 0.5
+    Y[own, 0] = 0.2
+    thin = Y.copy()
+    thin[own, 1] = 2 * X[own, 2]  # on a line there
+    np.testing.assert_array_equal(spread(thin), thin)
+    together = Y.copy()
+    together[own, 1] = 0.3  # heaps of two columns in the same rows
+    np.testing.assert_array_equal(spread(together), together)
+    alone = X.copy()
+    alone[np.random.default_rng(1).random(len(X)) < 0.3, 0] = 0.2
+    assert (spread(alone) != alone).any()

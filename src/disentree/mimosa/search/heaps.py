@@ -1,0 +1,132 @@
+"""Values that many rows of one column share: incomes above a limit, widths that are rounded to whole numbers.
+
+Such rows lie on a plane, which is a fact about one column and not a leaf: structure is in the dependence between
+columns. They are spread as densely as rows lie beside them. Where other columns are thinner or wider in these rows
+than in those beside them, or nothing is near, the value stands for something that is absent or fixed there, and
+they stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+from sklearn.neighbors import NearestNeighbors
+
+from disentree.geometry.neighbors import thinned
+from disentree.mimosa.coordinates.columns import Columns
+from disentree.mimosa.finders.constants import FINDERS
+from disentree.mimosa.search.constants import SEARCH
+
+
+@dataclass(frozen=True)
+class Heap:
+    """Rows that share a value, those beside them, and how far they are spread on either side."""
+
+    rows: Int[np.ndarray, " a"]
+    beside: Int[np.ndarray, " b"]
+    below: float
+    above: float
+    at_end: bool  # of the range, where density falls off as it may: a tail has no other end
+    is_near: bool  # to those beside it: else it is apart, or one of few values
+
+
+def spread_heaps(
+    Z: Float[np.ndarray, "n D"], columns: Columns, rng: np.random.Generator
+) -> Float[np.ndarray, "n D"]:
+    """Rows with the heaps of each column spread; not where columns follow from others."""
+    if columns.basis.shape[0] != columns.basis.shape[1]:
+        return Z
+    X = columns.of(Z)
+    units = np.maximum(X.std(axis=0), columns.precision)
+    placed = (X + rng.uniform(-0.5, 0.5, X.shape) * columns.precision) / units
+    found = [(j, heap) for j in range(X.shape[1]) for heap in heaps_of(X[:, j], columns.precision[j])]
+    moved = np.zeros_like(X)
+    for j in range(X.shape[1]):
+        others = np.delete(placed, j, axis=1)
+        heaped = np.stack(
+            [np.isin(np.arange(len(X)), heap.rows) for i, heap in found if i != j] or [np.zeros(len(X), bool)]
+        )
+        for heap in [heap for i, heap in found if i == j and heap.is_near]:
+            together = heaped[:, heap.rows].mean(axis=1) - heaped[:, heap.beside].mean(axis=1)
+            if together.max() > SEARCH.found or _changes(others[heap.rows], others[heap.beside]):
+                continue
+            n = len(heap.rows)
+            if heap.at_end:
+                wide = (1.0 if heap.above else -1.0) * rng.exponential(heap.below + heap.above, n)
+            else:
+                wide = rng.uniform(-heap.below, heap.above, n)
+            moved[heap.rows[np.argsort(_expected(X[:, j], others, heap.rows, rng))], j] = np.sort(wide)
+    return Z + moved @ columns.basis.T if moved.any() else Z
+
+
+def _expected(
+    x: Float[np.ndarray, " n"],
+    others: Float[np.ndarray, "n q"],
+    rows: Int[np.ndarray, " a"],
+    rng: np.random.Generator,
+) -> Float[np.ndarray, " a"]:
+    """What rows of a heap might be by their other columns: spread without regard to these, they would depend on
+    each other less than rows beside them do."""
+    beside = np.delete(np.arange(len(x)), rows)
+    A = np.column_stack([others, np.ones(len(x))])
+    weights = np.linalg.lstsq(A[beside], x[beside], rcond=None)[0]
+    left = x[beside] - A[beside] @ weights
+    return A[rows] @ weights + rng.choice(left, len(rows))
+
+
+def heaps_of(x: Float[np.ndarray, " n"], precision: float) -> list[Heap]:
+    """The heaps of a column."""
+    n, order = len(x), np.argsort(x, kind="stable")
+    ordered = x[order]
+    first = np.flatnonzero(np.concatenate([[True], np.diff(ordered) > 0.5 * precision]))
+    counts = np.diff([*first, n])
+    values = ordered[first]
+    step = np.diff(values) < 1.5 * precision  # next to each other on the grid
+    next_to = np.concatenate([[0], counts[:-1] * step]) + np.concatenate([counts[1:] * step, [0]])
+    inner = np.arange(len(values)) % max(len(values) - 1, 1) > 0
+    is_heap = (counts >= FINDERS.least_share * n) & ((counts > next_to) | ~inner)
+    single = ~np.repeat(is_heap, counts)
+    found = []
+    heaps = values[is_heap]
+    for g in np.flatnonzero(is_heap):
+        away = ordered - values[g]
+        many = min(counts[g], n - counts[g])
+        near = np.argsort(np.where(single, np.abs(away), np.inf), kind="stable")[: min(many, single.sum())]
+        # as wide as as many rows beside it take, no farther than to the middle before the next heap
+        wide = float(np.sort(np.abs(away))[counts[g] + many - 1])
+        if inner[g]:
+            below = np.min((values[g] - heaps[heaps < values[g]]) / 2, initial=min(wide, values[g] - values[0]))
+            above = np.min((heaps[heaps > values[g]] - values[g]) / 2, initial=min(wide, values[-1] - values[g]))
+            is_near = _is_near(away[single & (away < 0)], below) and _is_near(away[single & (away > 0)], above)
+        else:
+            below, above = (0.0, wide) if g else (wide, 0.0)
+            is_near = _is_near(away[single], wide) and wide >= SEARCH.coarse * precision
+        is_near = bool(is_near and 2 * counts[g] <= n and len(near) >= SEARCH.fewest)
+        rows = order[first[g] : first[g] + counts[g]]
+        found.append(Heap(rows, order[near], float(below), float(above), not inner[g], is_near))
+    return found
+
+
+def _is_near(away: Float[np.ndarray, " b"], width: float) -> bool:
+    """Whether some row on a side is as near as the middle of where rows are spread."""
+    return bool(np.min(np.abs(away), initial=np.inf) <= width / 2)
+
+
+def _changes(own: Float[np.ndarray, "a q"], beside: Float[np.ndarray, "b q"]) -> bool:
+    """Whether other columns are thinner in the rows of a heap than beside it, or wider, by the bits of an exact
+    direction."""
+    n = min(len(own), len(beside), SEARCH.drawn // 2)
+    if not own.shape[1]:
+        return False
+    return (
+        abs(_bits(own[thinned(np.arange(len(own)), n)]) - _bits(beside[thinned(np.arange(len(beside)), n)]))
+        > FINDERS.thin
+    )
+
+
+def _bits(Y: Float[np.ndarray, "n q"]) -> float:
+    """The entropy of rows, up to what depends on their number alone: the volume that near neighbors take."""
+    reach = NearestNeighbors(n_neighbors=SEARCH.nearest + 1, n_jobs=1).fit(Y).kneighbors(Y)[0][:, -1]
+    return float(Y.shape[1] * np.log2(np.maximum(reach, np.finfo(float).tiny)).mean())
