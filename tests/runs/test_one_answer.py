@@ -114,3 +114,13 @@ def test_codes_on_a_path_that_is_given():
     back = model.inverse_transform(codes)
     off = np.abs(back[["width", "height", "depth"]].to_numpy() - frame[["width", "height", "depth"]].to_numpy())
     assert off.mean() < 1e-3  # leaves are as wide as the table: a row can be told on any of them
+
+
+def test_the_variables_of_a_model_are_those_that_the_tree_names(answers):
+    _, frame, run, m = answers
+    codes = run.encode(run.model("cpu"), np.arange(len(frame)))
+    for path in range(len(m.hierarchy_.paths)):
+        on = m.labels_ == path
+        for column in m.hierarchy_.paths[path].continuous if on.sum() > 50 else ():
+            mine, theirs = codes[on, column], m.codes_[on, column]
+            assert theirs.std() == 0 or np.corrcoef(mine, theirs)[0, 1] > 0.8, m.hierarchy_.variables[column].name

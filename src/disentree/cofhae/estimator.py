@@ -17,7 +17,7 @@ from torch import nn
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
 from disentree.cofhae.base import paper_training
 from disentree.cofhae.checks import check_codes, check_matches, check_parameters, check_structure
-from disentree.cofhae.explain import explain_variables, named_by_moves
+from disentree.cofhae.explain import explain_variables
 from disentree.cofhae.fitting.losses import discriminator
 from disentree.cofhae.fitting.stages import Fitting
 from disentree.cofhae.fitting.structure import Structure
@@ -256,7 +256,8 @@ class COFHAE(PathEstimator):
         paths : array-like of int of shape (n,), default=None
             The path of every row: an index into ``hierarchy.paths``, -1 for none.
         codes : array-like of shape (n, n_variables), default=None
-            With ``targets="codes"``, the code that every row should get. `paths` may then be left out.
+            With ``targets="codes"``, the code that every row should get. `paths` may then be left out. With
+            `mimosa`, its codes of the rows: this model's variables are then those that they name.
         representation : Representation, default=None
             A fitted MIMOSA's `representation_`. With ``input="embedding"`` it saves the time of training one; that
             MIMOSA took the principal components of many images says that the latter should be the input.
@@ -282,10 +283,12 @@ class COFHAE(PathEstimator):
         self._rows = X if is_as_given else None
         prepared = preprocessor or Preprocessor.of(X)
         source = self._read(X if preprocessor else prepared.to_features(X))
+        wanted, codes = (None, codes) if mimosa is None or self.targets == "codes" else (codes, None)
         codes, paths = check_codes(self.targets, hierarchy, paths, codes, source.n_rows)
         structure = check_structure(hierarchy, paths, source.n_rows)
         matched = check_matches(matches, structure[0] if structure else None)
-        given = Structure(*structure, prepared, matched, mimosa) if structure else None
+        wanted = None if wanted is None or structure is None else structure[0].validate(wanted)
+        given = Structure(*structure, prepared, matched, mimosa, codes=wanted) if structure else None
         if mimosa is not None and (given is None or len(mimosa.hierarchy_.paths) != len(given.hierarchy.paths)):
             raise ValueError("mimosa must be the estimator that found the hierarchy, which must be given too")
 
@@ -296,8 +299,6 @@ class COFHAE(PathEstimator):
             fitting.train()
             fitting.sharpen()
             fitting.compare()
-        if is_frame(X) and self.mimosa_ is not None:
-            self._name_variables(X)
         return self
 
     def explain(self, X: Any = None) -> Explanation:
@@ -312,7 +313,7 @@ class COFHAE(PathEstimator):
         Returns
         -------
         Explanation
-            `print` shows it as sentences; `.variables` is a list of dicts: name, label, group, text, and moves,
+            `print` shows it as sentences; `.variables` is a list of dicts: name, group, text, and moves,
             the columns that a variable moves from its 10th to its 90th percentile while the others are at their
             medians. Of images only the share of pixels is told.
         """
@@ -324,10 +325,7 @@ class COFHAE(PathEstimator):
         columns = None if not is_frame(X) and np.ndim(X) > 2 else read(X)
         codes = self.transform(X)
         found = explain_tree(columns, self.hierarchy_, self.hierarchy_.path_of(codes))
-        tree = self.hierarchy_
-        named = tree if columns is None else named_by_moves(tree, tree, codes, columns)
-        labels = {v.name: own.name for v, own in zip(tree.variables, named.variables, strict=True)}
-        variables = explain_variables(tree, codes, self.inverse_transform, columns, read, labels)
+        variables = explain_variables(self.hierarchy_, codes, self.inverse_transform, columns, read)
         return replace(found, variables=variables)
 
     def rename(self, names: Mapping[str, str]) -> COFHAE:

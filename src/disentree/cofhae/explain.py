@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,28 +11,9 @@ from jaxtyping import Float, Num
 from disentree.cofhae import constants
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.hierarchy import Variable
-from disentree.hierarchy.renaming import relabeled, with_names
 from disentree.mimosa.explain.columns import Columns
 from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.formatting import category_text, listed, number_text
-from disentree.mimosa.explain.names import GENERIC_VARIABLE, name_variables
-
-
-@np.errstate(over="ignore", invalid="ignore")  # numbers of 1e300 have no variance
-def named_by_moves(
-    hierarchy: Hierarchy, plain: Hierarchy, codes: Float[np.ndarray, "n v"], columns: Columns
-) -> Hierarchy:
-    """The tree with names of its variables by the columns that their codes move, where nothing but their number is
-    known (`plain`, the tree before it got names)."""
-    if not columns.are_named:
-        return hierarchy
-    variables = [
-        old.name if v.kind == "continuous" and GENERIC_VARIABLE.fullmatch(old.name) else v.name
-        for v, old in zip(hierarchy.variables, plain.variables, strict=True)
-    ]
-    numbered = relabeled(hierarchy, variables, [v.options for v in hierarchy.variables])
-    taken = {name for name in variables if not GENERIC_VARIABLE.fullmatch(name)}
-    return with_names(numbered, {"variables": name_variables(numbered, codes, columns, taken)})
 
 
 @np.errstate(over="ignore", invalid="ignore")  # numbers of 1e300 have no variance
@@ -42,15 +23,13 @@ def explain_variables(
     decode: Callable[[Float[np.ndarray, "m v"]], Any],
     columns: Columns | None,
     read: Callable[[Any], Columns],
-    labels: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]]:
     """What each continuous variable does from its 10th to its 90th percentile, the others at their medians.
 
     `codes` are those of some rows, of which `columns` give the spread of each column (None for images); `decode`
-    gives rows for codes, `read` their columns; `labels` are shown names, by name. A variable has `name`, `label`,
-    `group` (the options that lead to it), `text` and `moves` (`column`, `from`, `to`, the largest first) on the
-    path that most of its rows are on; and `on`, if rows of several paths of a table have it: `path`, `text` and
-    `moves` for each of them.
+    gives rows for codes, `read` their columns. A variable has `name`, `group` (the options that lead to it),
+    `text` and `moves` (`column`, `from`, `to`, the largest first) on the path that most of its rows are on; and
+    `on`, if rows of several paths of a table have it: `path`, `text` and `moves` for each of them.
     """
     paths = hierarchy.path_of(codes)
     found = [v for v in hierarchy.variables if v.kind == "continuous"]
@@ -58,15 +37,9 @@ def explain_variables(
     pairs = [_ends(hierarchy, codes, paths, v, path) for v, own in zip(found, places, strict=True) for path in own]
     decoded = decode(np.concatenate(pairs)) if pairs else None
     seen = None if decoded is None or columns is None else read(decoded)
-    labels = labels or {}
     out, done = [], 0
     for v, own in zip(found, places, strict=True):
-        about: dict[str, Any] = {
-            "name": v.name,
-            "label": labels.get(v.name, v.name),
-            "group": _group(hierarchy, v),
-            "moves": [],
-        }
+        about: dict[str, Any] = {"name": v.name, "group": _group(hierarchy, v), "moves": []}
         if not own:
             about["text"] = f"{v.name}: no row has it"
         elif columns is None or seen is None:
@@ -76,11 +49,10 @@ def explain_variables(
             by_path = [_moves(columns, seen.take(pair)) for pair in ends]
             moves = by_path[0]
             about["moves"] = [move for _, move in moves]
-            title = about["label"]
-            about["text"] = f"{title}: {_sentence(moves)}"
+            about["text"] = f"{v.name}: {_sentence(moves)}"
             if len(own) > 1:
                 about["on"] = [
-                    {"path": path, "text": f"{title}: {_sentence(there)}", "moves": [move for _, move in there]}
+                    {"path": path, "text": f"{v.name}: {_sentence(there)}", "moves": [move for _, move in there]}
                     for path, there in zip(own, by_path, strict=True)
                 ]
         done += len(own)

@@ -19,6 +19,7 @@ from disentree.cofhae import constants
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
 from disentree.cofhae.inputs import InputLayer
 from disentree.geometry.maps.additive_maps import AdditiveMaps, fit_additive_maps
+from disentree.geometry.maps.given import additive_with_codes, with_codes
 from disentree.geometry.maps.linear_maps import HeldOut, LinearMaps, fit_linear_maps
 from disentree.geometry.maps.matched import aligned
 from disentree.hierarchy import Hierarchy
@@ -206,12 +207,20 @@ class AdditiveForm:
 
 
 def fit_additive_form(
-    layer: InputLayer, source: Source, hierarchy: Hierarchy, paths: Int[np.ndarray, " n"], rng: np.random.Generator
+    layer: InputLayer,
+    source: Source,
+    hierarchy: Hierarchy,
+    paths: Int[np.ndarray, " n"],
+    rng: np.random.Generator,
+    wanted: Float[np.ndarray, "n v"] | None = None,
 ) -> AdditiveForm:
-    """Additive maps of the rows of a source that have a path."""
+    """Additive maps of the rows of a source that have a path, with the variables of some codes of theirs."""
     X = np.concatenate([np.asarray(block, np.float64) for block in source.blocks()])
     known = paths >= 0
-    return AdditiveForm(fit_additive_maps(X[known], hierarchy, paths[known], rng), layer)
+    maps = fit_additive_maps(X[known], hierarchy, paths[known], rng)
+    if wanted is not None:
+        maps = additive_with_codes(maps, X[known], paths[known], wanted[known])
+    return AdditiveForm(maps, layer)
 
 
 @dataclass(frozen=True)
@@ -259,10 +268,12 @@ def fit_closed_form(
     rng: np.random.Generator,
     held: Int[np.ndarray, " m"] | None = None,
     matches: Sequence[Sequence[int]] = (),
+    wanted: Float[np.ndarray, "n v"] | None = None,
 ) -> ClosedForm | None:
     """Maps of the rows of a source, or of a sample of them; None if no row has a path.
 
-    `held`: rows to measure them on. `matches`: columns that are the same variable on different branches.
+    `held`: rows to measure them on. `matches`: columns that are the same variable on different branches. `wanted`:
+    codes of the rows whose variables the maps get.
     """
     most = max(constants.FEWEST_MAP_ROWS, int(constants.MAP_NUMBERS / max(1, layer.n_features)))
     chosen = np.arange(source.n_rows)
@@ -276,8 +287,13 @@ def fit_closed_form(
     own = (
         None if held is None else np.intersect1d(np.searchsorted(chosen, held), np.flatnonzero(paths[chosen] >= 0))
     )
-    maps, measured = fit_linear_maps(features @ coordinates.to, hierarchy, paths[chosen], rng, own)
-    return ClosedForm(aligned(maps, matches), measured, coordinates)
+    Y, on = features @ coordinates.to, paths[chosen]
+    maps, measured = fit_linear_maps(Y, hierarchy, on, rng, own)
+    maps = aligned(maps, matches)
+    if wanted is not None:
+        known = on >= 0
+        maps = with_codes(maps, Y[known], on[known], wanted[chosen][known])
+    return ClosedForm(maps, measured, coordinates)
 
 
 def are_enough(found: HeldOut, n_rows: int) -> bool:

@@ -10,10 +10,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from disentree.cofhae import constants
 from disentree.cofhae.base import AutoencoderEstimator
-from disentree.cofhae.explain import named_by_moves
-from disentree.mimosa.explain.columns import read_columns
 from disentree.training.data import is_blocks
 from disentree.utils.dask import is_dask
 
@@ -80,10 +77,3 @@ class PathEstimator(AutoencoderEstimator):
             joint = (code.log_p.cpu().double() @ choices.double()).exp()
             out.append((joint / joint.sum(dim=1, keepdim=True)).numpy())
         return np.concatenate(out)
-
-    def _name_variables(self, frame: Any) -> None:
-        """Call variables of `hierarchy_` without a name by the columns that their codes move in some rows."""
-        some = frame.iloc[: constants.STATISTICS_ROWS]
-        plain = getattr(self.mimosa_, "plain_hierarchy_", self.hierarchy_)
-        columns = read_columns(some, codec=self.preprocessor_.frame_codec)
-        self.hierarchy_ = named_by_moves(self.hierarchy_, plain, self.transform(some), columns)

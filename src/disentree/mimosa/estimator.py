@@ -220,6 +220,17 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator):
         return self
 
     @property
+    def codes_(self) -> Float[np.ndarray, "n v"]:
+        """Codes of the training rows, as `transform` gives them.
+
+        Returns
+        -------
+        array of shape (n, n_variables)
+        """
+        check_is_fitted(self)
+        return self._maps.encode(self._maps.Z, self.labels_)
+
+    @property
     def _settings(self) -> Settings:
         names = ("n_neighbors", "representation", "max_landmarks", "placement")
         given = {name: getattr(self, name) for name in names}

@@ -28,11 +28,11 @@ def test_whole_words_where_there_are_words():
         (["DaysOfWork", "HoursOfWork"], "Work"),  # not OfWork
         (["garagearea", "garagetype"], "garage"),
         (["Pool1", "Pool2"], "Pool"),
-        (["AgeWhenFirstToldYouHadDiabetes", "WhatWasYourLastA1CLevel"], "AgeWhenFirstToldYouHadDiabetes"),
-        (["DoYouSmoke", "DoYouDrink"], "DoYouSmoke"),  # a question is no name
-        (["Whatever", "Whatsoever"], "Whatever"),  # not What
-        (["Level.A", "Leverage.B"], "Level.A"),
-        (["a", "b"], "a"),
+        (["AgeWhenFirstToldYouHadDiabetes", "WhatWasYourLastA1CLevel"], "AgeWhenFirstTold and 1 more"),
+        (["DoYouSmoke", "DoYouDrink"], "DoYouSmoke and 1 more"),  # a question is no name
+        (["Whatever", "Whatsoever"], "Whatever and 1 more"),  # not What
+        (["Level.A", "Leverage.B"], "Level.A and 1 more"),
+        (["a", "b"], "a and 1 more"),
         (["alone"], "alone"),
     ],
 )

@@ -104,7 +104,7 @@ class TestOfVariables:
         frame = pd.DataFrame({"length": x, "noise": rng.normal(size=400)})
         codes = np.stack([x, -x, np.zeros(400)], axis=1)
         names = name_variables(Hierarchy.flat(3), codes, read_columns(frame), {"length"})
-        assert list(names.values()) == ["length (2)", "length (3)", "other"]
+        assert list(names.values()) == ["value of length", "value of length (2)", "other"]
 
     def test_a_category_that_is_one_in_the_leaf_moves_nothing(self):
         rng = np.random.default_rng(0)

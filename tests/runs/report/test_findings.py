@@ -77,7 +77,7 @@ def told(table):
             ],
             "leaves": [{"path": 1, "text": "Free here: area."}],
             "variables": [
-                {"name": "z1", "label": "size", "group": [], "text": "Moves area.",
+                {"name": "z1", "group": [], "text": "Moves area.",
                  "moves": [{"column": "area", "from": 70.0, "to": 140.0},
                            {"column": "kind", "from": "flat", "to": "house"},
                            *({"column": EVIL, "from": 0.1, "to": 0.2} for _ in range(6))],
@@ -85,6 +85,7 @@ def told(table):
                          "moves": [{"column": "area", "from": 120.0, "to": 133.0}]}]}
             ],
         },
+        "names.json": {"variables": {"z1": "size"}, "options": {}},
         "stability.json": {
             "n_resamples": 20, "tree": 0.9, "verdict": "A tree is well supported",
             "components": [{"path": 0, "support": 0.45}, {"path": 1, "support": 0.95}],

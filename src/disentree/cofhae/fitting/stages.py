@@ -70,6 +70,7 @@ class Fitting:
     seeds: Seeds
     held: Int[np.ndarray, " m"] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     closed: ClosedForm | None = None  # maps that networks are compared with
+    wanted: Float[np.ndarray, "n v"] | None = None  # codes of MIMOSA, whose variables those of the model are
 
     @classmethod
     def start(
@@ -116,6 +117,7 @@ class Fitting:
         model.hierarchy_, model.paths_, model.matches_ = found.hierarchy, found.paths, found.matches
         model.preprocessor_, model.mimosa_ = found.preprocessor, found.mimosa
         self.representation = self.representation or found.representation
+        self.wanted = found.codes
 
     def fit_input(self) -> None:
         """The fixed first layer."""
@@ -146,14 +148,14 @@ class Fitting:
         """Maps without networks, where they can be had. Whether the model has them now and needs no training."""
         model, source, rng = self.model, self.source, np.random.default_rng(self.seeds.closed_form)
         if adds_up(model, source):
-            self._take(fit_additive_form(model.input_, source, model.hierarchy_, model.paths_, rng))
+            self._take(fit_additive_form(model.input_, source, model.hierarchy_, model.paths_, rng, self.wanted))
             return True
         self.held = held_out_rows(model, source.n_rows, np.random.default_rng(self.seeds.held_out))
         if not wants_closed_form(model):
             return False
         held = self.held if len(self.held) else None
         tree = model.hierarchy_, model.paths_
-        self.closed = fit_closed_form(model.input_, source, *tree, rng, held, model.matches_)
+        self.closed = fit_closed_form(model.input_, source, *tree, rng, held, model.matches_, self.wanted)
         if self.closed is None:
             return False
         # Of images there may be few rows, and still more than a plane can tell.
@@ -182,6 +184,8 @@ class Fitting:
             # Compared by the errors of columns, in which noise weighs what it is.
             layer.weigh(self.closed.coordinates.squares)
         targets = find_targets(model, source, np.random.default_rng(self.seeds.targets), self.codes)
+        if self.wanted is not None:
+            targets = targets.with_codes(self.wanted, model.hierarchy_)
         model.trust_ = targets.trust
         settings = settings_of(model, guided=targets.has_guides)
         first, second = (int(number) for number in self.seeds.networks.generate_state(2))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from sklearn.base import clone
 
 from disentree.cofhae import constants
@@ -34,6 +34,7 @@ class Structure:
     matches: list[list[int]]  # columns that are the same variable on different branches
     mimosa: Any = None  # the estimator that found it
     representation: Any = None  # its coordinates
+    codes: Float[np.ndarray, "n v"] | None = None  # of the rows, whose variables the names of the tree are of
 
 
 def ask_mimosa(model: Any, X: Any, source: Source, preprocessor: Preprocessor, seed: int) -> Structure:
@@ -53,6 +54,7 @@ def ask_mimosa(model: Any, X: Any, source: Source, preprocessor: Preprocessor, s
         list(getattr(mimosa, "matches_", [])),
         mimosa,
         getattr(mimosa, "representation_", None) if table is None else None,
+        getattr(mimosa, "codes_", None) if is_frame(X) else None,
     )
 
 

@@ -36,6 +36,12 @@ class Targets(NamedTuple):
         """Whether some curved path has coordinates to begin with or to keep."""
         return bool(self.guided.any() or self.kept[self.trust == 0].any())
 
+    def with_codes(self, codes: Float[np.ndarray, "n v"], hierarchy: Hierarchy) -> Targets:
+        """With the values of some codes, where there are targets."""
+        return self._replace(
+            values=np.where(np.isnan(self.values), np.nan, given_targets(codes, hierarchy).values)
+        )
+
     @classmethod
     def trusted(cls, values: Float[np.ndarray, "n v"], trust: Float[np.ndarray, " paths"]) -> Targets:
         """Targets that count as much as they are trusted."""

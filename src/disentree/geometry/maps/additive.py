@@ -125,7 +125,7 @@ def fit_additive(
     """Alternating least squares, from variables to begin with (0 where not active) or from principal directions of
     the groups. Every row has a path."""
     total = float(np.square(Y - Y.mean(axis=0)).sum())
-    found = _principal_start(Y, paths, items) if variables is None else _regress(Y, paths, items, variables)
+    found = _principal_start(Y, paths, items) if variables is None else regress(Y, paths, items, variables)
     before = np.inf
     for _ in range(ROUNDS):
         z = solve_variables(Y, paths, found.means(items), found.directions, items)
@@ -133,11 +133,11 @@ def fit_additive(
         if error <= EXACT * total or error > (1 - SETTLED) * before:
             break
         before = error
-        found = _regress(Y, paths, items, z)
+        found = regress(Y, paths, items, z)
     return found
 
 
-def _regress(
+def regress(
     Y: Float[np.ndarray, "n r"], paths: Int[np.ndarray, " n"], items: Items, variables: Float[np.ndarray, "n k"]
 ) -> AdditiveMap:
     """The map that gives Y from the variables with the least squared error."""
@@ -154,7 +154,7 @@ def _regress(
 def _principal_start(Y: Float[np.ndarray, "n r"], paths: Int[np.ndarray, " n"], items: Items) -> AdditiveMap:
     """Principal directions of each group, in what those above it leave of the rows of its simplest paths."""
     n_continuous, r = len(items.columns), Y.shape[1]
-    found = _regress(Y, paths, items, np.zeros((len(Y), n_continuous)))
+    found = regress(Y, paths, items, np.zeros((len(Y), n_continuous)))
     residual = Y - found.means(items)[paths]
     directions = np.zeros((n_continuous, r))
     dimensions = items.continuous.sum(axis=1)

@@ -30,7 +30,7 @@ class Explanation:
         The largest leaves: `path` (its number), `name`, `share`, `rows`, `dimension`, `columns`, `relations` and
         `text`.
     variables : list of dict
-        Of a COFHAE: `name`, `label`, `group`, `text`, and `moves` by column.
+        Of a COFHAE: `name`, `group`, `text`, and `moves` by column.
     names : dict
         Names for the tree: `variables` by name, `options` by categorical and name.
     held_out : int
@@ -114,7 +114,7 @@ class Explanation:
         for leaf in self.leaves[: 2 * EXPLAIN.printed_leaves]:
             rows.append(_html_row(f"<i>{escape(leaf['name'])}</i>", f"{leaf['share']:.1%}", escape(leaf["text"])))
         for variable in self.variables:
-            rows.append(_html_row(f"<i>{escape(variable['label'])}</i>", "", escape(variable["text"])))
+            rows.append(_html_row(f"<i>{escape(variable['name'])}</i>", "", escape(variable["text"])))
         more = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.lost)
         return f"<div><small>{held_out_sentence(self.held_out)}</small><table>{''.join(rows)}</table>{more}</div>"
 

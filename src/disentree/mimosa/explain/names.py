@@ -18,6 +18,7 @@ from disentree.mimosa.explain.rules import Rule
 
 _NUMBERED = r"(branch\d+|stop|\d+)"
 GENERIC = re.compile(rf"{_NUMBERED}( or {_NUMBERED})*")  # options that only have a number
+_AND_MORE = re.compile(r" and \d+ more$")
 GENERIC_VARIABLE = re.compile(r"[czx]\d+")
 
 
@@ -29,9 +30,12 @@ def name_options(
     out: list[str] = []
     for k, (option, rule, share) in enumerate(zip(options, rules, shares, strict=True)):
         name = option
-        if option in ("no", "yes") and not GENERIC_VARIABLE.fullmatch(categorical):
-            word = "no" if option == "no" else "with"
-            name = f"{word} {shortened(categorical, EXPLAIN.longest_name - len('with '))}"
+        if option in ("no", "yes") and rule is not None and rule.is_value and rule.is_name and rule.is_exact:
+            name = rule.text  # a column tells what the empty cells are about
+        elif option in ("no", "yes") and not GENERIC_VARIABLE.fullmatch(categorical):
+            several = _AND_MORE.search(categorical) is not None
+            word = "with" if option == "yes" else "without" if several else "no"
+            name = f"{word} {categorical if several else shortened(categorical, EXPLAIN.longest_name - 5)}"
         elif GENERIC.fullmatch(option) or (option in ("off", "on") and _is_unnamed(categorical)):
             group = f"group {k + 1} ({100 * share:.1f} %)"
             name = rule.text if rule is not None and rule.is_name and rule.text not in out else group
@@ -56,25 +60,27 @@ def name_categorical(name: str, columns: Sequence[Sequence[str]]) -> str:
 def name_variables(
     hierarchy: Hierarchy, codes: Float[np.ndarray, "n v"], columns: Columns, taken: set[str]
 ) -> dict[str, str]:
-    """Names for the continuous variables of a table that have none, by name: the columns that each moves most, in
-    their deviations, on the path that most of its rows are on."""
-    names = {}
+    """Names for the continuous variables of a table, by name: the columns that each moves most, in their
+    deviations, where it is active; if some of these vary only there, those. None is one of `taken`, names of
+    categoricals."""
+    names, used = {}, set(taken)
     for v in hierarchy.variables:
-        if v.kind == "continuous" and GENERIC_VARIABLE.fullmatch(v.name):
-            rows = np.flatnonzero(np.isfinite(codes[:, v.index]))
-            moved = _moved(columns.take(rows), columns, codes[rows, v.index])
-            # Those that it moves about as far as the first, with more of them if that name is taken.
-            ends = [
-                sum(size >= part * moved[0][0] for size, _ in moved) for part in (EXPLAIN.alike, EXPLAIN.beside)
-            ]
-            tried = [
-                together([column for _, column in moved[:n]], 2 * EXPLAIN.longest_name)
-                for n in range(ends[0], ends[1] + 1)
-                if n
-            ]
-            names[v.name] = unique(
-                next((name for name in tried if name not in taken), (*tried, "other")[0]), taken
-            )
+        if v.kind != "continuous":
+            continue
+        active = np.isfinite(codes[:, v.index])
+        rows, elsewhere = np.flatnonzero(active), _varying(columns.take(np.flatnonzero(~active)))
+        moved = _moved(columns.take(rows), columns, codes[rows, v.index])
+        if v.parent is not None:
+            moved = [one for one in moved if one[1] not in elsewhere] or moved
+        # Those that it moves about as far as the first, with more of them if that name is used.
+        ends = [sum(size >= part * moved[0][0] for size, _ in moved) for part in (EXPLAIN.alike, EXPLAIN.beside)]
+        tried = [
+            together([column for _, column in moved[:n]], 2 * EXPLAIN.longest_name)
+            for n in range(ends[0], ends[1] + 1)
+            if n
+        ]
+        tried = [f"value of {name}" if name in taken else name for name in tried] or ["other"]
+        names[v.name] = unique(next((name for name in tried if name not in used), tried[0]), used)
     return names
 
 
@@ -99,6 +105,13 @@ def _moved(here: Columns, table: Columns, z: Float[np.ndarray, " n"]) -> list[tu
             out.append((float(np.sqrt(max(0.0, 1 - left) * _variety(counts) / variety)), name))
     found = [(size, name) for size, name in out if size >= EXPLAIN.moved]
     return sorted(found, key=lambda one: (-round(one[0], 6), one[1]))
+
+
+def _varying(columns: Columns) -> set[str]:
+    """Columns with more than one value."""
+    numbers = [len(np.unique(x[~np.isnan(x)])) > 1 for x in columns.numbers.T]
+    categories = [len(np.unique(x[x >= 0])) > 1 for x in columns.categories.T]
+    return {name for name, varies in zip(columns.names, [*numbers, *categories], strict=True) if varies}
 
 
 def _variety(counts: np.ndarray) -> float:

@@ -21,7 +21,6 @@ from disentree.mimosa.explain.factors import describe_factors
 from disentree.mimosa.explain.facts import Measured, Side, find_facts
 from disentree.mimosa.explain.leaves import describe_leaf
 from disentree.mimosa.explain.names import (
-    GENERIC_VARIABLE,
     leaf_name,
     name_categorical,
     name_options,
@@ -91,8 +90,8 @@ def tree_names(
     explainer = _Explainer(cells, hierarchy, np.asarray(labels))
     explainer.explain_splits()
     if encode is not None and not hierarchy.is_categorical.all():
-        taken = {v.name for v in hierarchy.variables if not GENERIC_VARIABLE.fullmatch(v.name)}
-        taken |= {*explainer.names["variables"].values()}
+        new = explainer.names["variables"]
+        taken = {new.get(v.name, v.name) for v in hierarchy.variables if v.kind == "categorical"}
         explainer.names["variables"] |= name_variables(hierarchy, encode(explainer.rows), explainer.columns, taken)
     return explainer.names
 

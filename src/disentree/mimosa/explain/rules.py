@@ -27,6 +27,12 @@ class Rule:
     precision: float  # share of the rows that it holds for which are of the branch
     rows: int  # held-out ones
     is_short: bool  # whether all of its conditions must hold: only such a one can be a name
+    is_value: bool = False  # whether it says which value a category has
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it holds for nearly all of the branch and for nearly nothing else."""
+        return min(self.recall, self.precision) >= EXPLAIN.nearly_exact
 
     @property
     def is_name(self) -> bool:
@@ -46,13 +52,16 @@ def find_rule(columns: Columns, side: Side, facts: Sequence[Fact]) -> Rule | Non
     """The rule for a branch; None if none holds on held-out rows.
 
     A rule is one of the facts that tell the branch from its siblings, or it asks for their columns. Of those that
-    are exact or nearly so it is the shortest; else the one that is right about most rows, by the harmonic mean of
-    precision and recall.
+    are exact or nearly so it is the shortest, and rather about a value than about an empty cell; else the one that
+    is right about most rows, by the harmonic mean of precision and recall.
     """
     if min(len(side.held_here), len(side.held_there)) < EXPLAIN.fewest_rows or not facts:
         return None
     names = dict.fromkeys(name for fact in facts for name in fact.columns)
-    told = [Question(fact.holds.astype(float), fact.columns, (fact.text, fact.denied)) for fact in facts]
+    told = [
+        Question(fact.holds.astype(float), fact.columns, (fact.text, fact.denied), kind=fact.kind)
+        for fact in facts
+    ]
     exact = [question for question, fact in zip(told, facts, strict=True) if fact.is_exact]
     asked = [question for name in sorted(names) for question in _ask_column(columns, name)]
     questions = [*exact, *asked, *(question for question in told if question not in exact)]
@@ -75,7 +84,15 @@ def find_rule(columns: Columns, side: Side, facts: Sequence[Fact]) -> Rule | Non
     shares = [shares_of(_holds(one, X), y, w) for one in candidates]
     exactly = [i for i, both in enumerate(shares) if min(both) >= EXPLAIN.nearly_exact]
     if exactly:
-        best = min(exactly, key=lambda i: (len(candidates[i]), len(texts[i]), texts[i]))
+        best = min(
+            exactly,
+            key=lambda i: (
+                len(candidates[i]),
+                _is_empty(columns, questions, candidates[i]),
+                len(texts[i]),
+                texts[i],
+            ),
+        )
     else:
         # More conditions must be worth it.
         best = max(range(len(texts)), key=lambda i: _f1(*shares[i]) - EXPLAIN.condition * _size(candidates[i]))
@@ -84,7 +101,10 @@ def find_rule(columns: Columns, side: Side, facts: Sequence[Fact]) -> Rule | Non
     if not differ(holds[y], holds[~y]):
         return None
     named = dict.fromkeys(name for leaf in candidates[best] for i, _, _ in leaf for name in questions[i].columns)
-    return Rule(texts[best], tuple(named), *shares_of(holds, y, w), len(rows), len(candidates[best]) == 1)
+    is_value = all(questions[i].kind == "level" for leaf in candidates[best] for i, _, _ in leaf)
+    return Rule(
+        texts[best], tuple(named), *shares_of(holds, y, w), len(rows), len(candidates[best]) == 1, is_value
+    )
 
 
 # -------------------------------------------------------------------- questions
@@ -99,6 +119,15 @@ class Question:
     columns: tuple[str, ...]
     said: tuple[str, str] = ("", "")
     number: int | None = None  # the column of numbers, if it is one
+    kind: str = ""  # of the fact that it asks for; "level" for the value of a category
+
+
+def _is_empty(table: Columns, questions: Sequence[Question], leaves: Sequence[Sequence[Condition]]) -> bool:
+    """Whether a rule asks for empty cells: of a number, whether it is below all values."""
+    asked = [(questions[i], limit) for leaf in leaves for i, _, limit in leaf]
+    numbers = ((table.numbers[:, q.number], limit) for q, limit in asked if q.number is not None)
+    below = any(limit < np.nanmin(x, initial=np.inf) for x, limit in numbers)
+    return below or any(q.kind in ("empty", "filled") for q, _ in asked)
 
 
 def _ask_column(table: Columns, name: str) -> list[Question]:
@@ -115,9 +144,10 @@ def _ask_column(table: Columns, name: str) -> list[Question]:
     for k in np.argsort(-counts, kind="stable"):
         shown = category_text(levels[k])
         said = f"{name} is {shown}", f"{name} is not {shown}"
-        out.append(Question((values == k).astype(float), (name,), said))
+        out.append(Question((values == k).astype(float), (name,), said, kind="level"))
     if (values < 0).any():
-        out.append(Question((values < 0).astype(float), (name,), (f"{name} is empty", f"{name} has a value")))
+        said = f"{name} is empty", f"{name} has a value"
+        out.append(Question((values < 0).astype(float), (name,), said, kind="empty"))
     return out
 
 

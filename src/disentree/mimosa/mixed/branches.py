@@ -52,7 +52,7 @@ def make_branches(
             continue  # its values are more than what exists
         out.append(Branch(j, switches, list(levels), exists))
         left -= set(switches)
-    names = thing_names(presence, (*schema.numeric, *schema.categorical))
+    names = thing_names(presence, (*schema.numeric, *schema.categorical), schema.columns)
     for group in rivals(presence.switches):
         if switches := [s for s in group if s in left]:
             out.append(_of_things(switches, presence.switches[switches[0]].parent, names, present))
@@ -76,9 +76,12 @@ def _of_things(
     return Branch(-1, list(switches), [unique(name, taken) for name in options], exists, parent)
 
 
-def thing_names(presence: Presence, columns: Sequence[Column]) -> list[str]:
-    """What the columns that a thing owns have in common in their names."""
-    return [common_name([columns[j].name for j in switch.columns]) for switch in presence.switches]
+def thing_names(presence: Presence, columns: Sequence[Column], order: Sequence[Column]) -> list[str]:
+    """What the columns that a thing owns have in common in their names; else the first of them, in the `order` of
+    the table: columns that come first tell what a table is about."""
+    place = {column.name: i for i, column in enumerate(order)}
+    owned = ([columns[j].name for j in switch.columns] for switch in presence.switches)
+    return [common_name(sorted(names, key=place.__getitem__)) for names in owned]
 
 
 def _decided(

@@ -279,8 +279,9 @@ def _with_evidence(
 
 def _names(columns: Columns) -> Names:
     """Names from the columns that a thing owns."""
-    groups = thing_names(columns.presence, columns.codec.used)
-    categorical = columns.codec.schema.categorical
+    schema = columns.codec.schema
+    groups = thing_names(columns.presence, columns.codec.used, schema.columns)
+    categorical = schema.categorical
     branches = [
         categorical[b.column].name if b.column >= 0 else either([groups[s] for s in b.switches])
         for b in columns.branches

@@ -182,7 +182,6 @@ class _OnPath(_Schema):
 
 class _ExplainedVariable(_Schema):
     name: str
-    label: str = ""
     text: str = ""
     moves: list[_Move] = []
     on: list[_OnPath] = []  # if rows of several paths have it

@@ -129,9 +129,7 @@ def read_findings(run: Run, hierarchy: Hierarchy) -> Findings:
     _check_names(run, given, hierarchy)
     return Findings(
         hierarchy,
-        # a name that is the code itself tells nothing
-        {n: v["label"] for n, v in moves.items() if v["label"] not in ("", n)}
-        | {n: t for n, t in given["variables"].items() if t not in ("", n)},
+        {n: t for n, t in given["variables"].items() if t not in ("", n)},
         {key: s["name"] for key, s in reasons.items() if s["name"] not in ("", key[1])}
         | {(c, o): t for c, texts in given["options"].items() for o, t in texts.items() if t not in ("", o)},
         reasons,

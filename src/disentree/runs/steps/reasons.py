@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from disentree.cofhae.explain import explain_variables, named_by_moves
+from disentree.cofhae.explain import explain_variables
 from disentree.errors import UserError
 from disentree.mimosa.explain.columns import Columns, read_columns
 from disentree.mimosa.explain.explanation import Explanation
@@ -28,9 +28,6 @@ def explain_run(run: Run, options: StageOptions) -> str:
     """Write the reasons, and names if there are none yet."""
     found = explain_structure(run)
     variables = _variables(run, options)
-    for about in variables:
-        if about["label"] != about["name"]:
-            found.names["variables"][about["name"]] = about["label"]
     proposed = _names_in(run, EXPLANATION)
     own = run.read_json(NAMES) if (run.folder / NAMES).is_file() else None
     run.write_json(EXPLANATION, replace(found, variables=variables).to_dict())
@@ -61,14 +58,10 @@ def _variables(run: Run, options: StageOptions) -> list[dict[str, Any]]:
         return explain_variables(run.hierarchy, codes, in_features.inverse_transform, None, read_columns)
     decode = load_model(run.config.model, run.folder, options.device).inverse_transform
     columns = columns.take(rows)
-    # By what the codes of this model move: those of MIMOSA, whose names the tree has, may be in another order.
-    plain = getattr(run.mimosa, "plain_hierarchy_", run.hierarchy)
-    named = named_by_moves(run.hierarchy, plain, codes, columns)
-    labels = {v.name: own.name for v, own in zip(run.hierarchy.variables, named.variables, strict=True)}
     read = partial(read_columns, names=columns.number_names)
     if data.frame is not None:
         read = partial(read_columns, codec=data.codec or Codec(data.schema) if data.schema else None)
-    return explain_variables(run.hierarchy, codes, decode, columns, read, labels)
+    return explain_variables(run.hierarchy, codes, decode, columns, read)
 
 
 def data_columns(run: Run, codec: Codec | None = None) -> Columns | None:

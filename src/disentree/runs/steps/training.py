@@ -47,6 +47,8 @@ def train_model(run: Run, options: StageOptions) -> str:
         more |= {name: value for name, value in given.items() if value is not None}
         if hasattr(mimosa, "predict_proba") and mimosa.representation != "given":  # it knows rows as they come
             more["mimosa"] = mimosa
+            if data.schema is not None and not is_image and hasattr(mimosa, "codes_"):
+                more["codes"] = mimosa.codes_[rows["train"]]
         if (table := getattr(mimosa, "table_", None)) is not None:
             preprocessor = Preprocessor(table=table)
             X = preprocessor.to_features(data.frame.iloc[rows["train"]])
