@@ -81,7 +81,7 @@ def heaps_of(x: Float[np.ndarray, " n"], precision: float) -> list[Heap]:
     n, order = len(x), np.argsort(x, kind="stable")
     ordered = x[order]
     first = np.flatnonzero(np.concatenate([[True], np.diff(ordered) > 0.5 * precision]))
-    counts = np.diff([*first, n])
+    counts = np.diff(np.append(first, n))
     values = ordered[first]
     step = np.diff(values) < 1.5 * precision  # next to each other on the grid
     next_to = np.concatenate([[0], counts[:-1] * step]) + np.concatenate([counts[1:] * step, [0]])
