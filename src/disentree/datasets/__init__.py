@@ -3,7 +3,7 @@
 from disentree.datasets.base import Dataset
 from disentree.datasets.files.user_files import UserData, load_file
 from disentree.datasets.generated.chopsticks import Chopsticks
-from disentree.datasets.registry import DatasetInfo, dataset_info, list_datasets, load_dataset
+from disentree.datasets.registry import DatasetInfo, dataset_info, list_datasets, load_dataset, register_dataset
 from disentree.datasets.saving import save_dataset
 
 __all__ = [
@@ -15,5 +15,6 @@ __all__ = [
     "list_datasets",
     "load_dataset",
     "load_file",
+    "register_dataset",
     "save_dataset",
 ]

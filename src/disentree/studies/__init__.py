@@ -27,6 +27,7 @@ _ROOMS = {
     "activations": "mimosa",
     "conditioning": "mimosa",
     "paper-grid": "cofhae",
+    "paper-settings": "cofhae",
     "runtimes": "cofhae",
     "qualitative": "cofhae",
     "structure": "mimosa",
@@ -37,6 +38,7 @@ _ROOMS = {
     "mimosa-defaults": "mimosa",
     "battery": "mimosa",
     "tables": "mimosa",
+    "compare": "cofhae",
 }
 STUDIES = tuple(_ROOMS)
 

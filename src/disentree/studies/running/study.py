@@ -19,7 +19,7 @@ from disentree.studies.running.page import write_report
 from disentree.studies.running.progress import Progress, time_for
 from disentree.studies.running.results import Results, write_tables
 from disentree.studies.running.task import Study, Task
-from disentree.studies.running.worker import PATIENCE, execute, forget, read_result
+from disentree.studies.running.worker import PATIENCE, Registered, execute, forget, read_result
 from disentree.utils.files import locked, remove_temporaries
 from disentree.utils.jobs import run_jobs
 from disentree.utils.pools import open_pool
@@ -43,6 +43,7 @@ class Runs:
         self._tasks, self._folder, self._progress, self._patience = tasks, folder, progress, patience
         self._index_of = {task.name: i for i, task in enumerate(tasks)}
         self._waiting = sorted(todo, key=lambda i: (-progress.estimates[i], i))
+        self._registered = Registered.now()
         self.failures: dict[int, str] = {}
         self.started, self.done, self.retried, self.tick = (
             progress.started, progress.done, progress.retried, progress.tick,
@@ -62,7 +63,8 @@ class Runs:
         return ready
 
     def call_of(self, key: int) -> tuple[Callable[..., Any], Sequence[Any]]:
-        return execute, (str(self._folder), self._tasks[key].model_dump(mode="json"), self._patience)
+        described = self._tasks[key].model_dump(mode="json")
+        return execute, (str(self._folder), described, self._patience, self._registered)
 
     def problem_of(self, future: Future[dict[str, Any]]) -> str | None:
         try:
