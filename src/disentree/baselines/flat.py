@@ -102,8 +102,8 @@ class Minibatch:
 class FlatEstimator(AutoencoderEstimator):
     """Base of the baselines, and of those of your own: a baseline is its loss.
 
-    A subclass defines `terms`. Minibatches, networks, likelihoods, schedules, checkpoints, progress, saving, runs and
-    studies are there. Its own parameters are keywords of its `__init__`, which hands the others on.
+    A subclass defines `terms`. Minibatches, networks, likelihoods, schedules, checkpoints, progress, saving, runs
+    and studies are there. Its own parameters are keywords of its `__init__`, which hands the others on.
 
     Parameters
     ----------
@@ -119,7 +119,8 @@ class FlatEstimator(AutoencoderEstimator):
     ...     def terms(self, batch):
     ...         z = batch.code.mean
     ...         reconstruction, size = batch.reconstruction(z), z.abs().sum(1).mean()
-    ...         return {"loss": reconstruction + self.weight * size, "reconstruction": reconstruction, "size": size}
+    ...         loss = reconstruction + self.weight * size
+    ...         return {"loss": loss, "reconstruction": reconstruction, "size": size}
     >>> from disentree.datasets import load_dataset
     >>> X = load_dataset("chopsticks-depth2-slope", n_samples=300, seed=0).X
     >>> Sparse(n_continuous=2, epochs=1, hidden=(8,)).fit(X).transform(X).shape
@@ -195,8 +196,8 @@ class FlatEstimator(AutoencoderEstimator):
         ----------
         batch : Minibatch
             `code`, the posterior of the rows, with `mean`, `log_variance` and `kl()`; `sample()` of it;
-            `reconstruction(z)`, the mean loss of what is decoded; `x`, the rows, and `before`, those of the minibatch
-            before; `progress` of training from 0 to 1; `n_rows` of X; `state.generator` for random numbers.
+            `reconstruction(z)`, the mean loss of what is decoded; `x`, the rows, and `before`, those of the
+            minibatch before; `progress` of training from 0 to 1; `n_rows` of X; `state.generator` for randomness.
 
         Returns
         -------

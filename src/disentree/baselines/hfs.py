@@ -24,8 +24,8 @@ class HFS(FlatEstimator):
 
     Factors that depend on each other, but of which no combination is excluded, satisfy it, unlike a penalty on
     total correlation. For each pair of variables, of which at most 25 are drawn, values of two random rows are put
-    together a hundred times; the distance is that of the combination which is farthest from all rows. Variables are
-    measured in their standard deviations, so that shrinking them gains nothing.
+    together a hundred times; the distance is that of the combination which is farthest from all rows. Variables
+    are measured in their standard deviations, so that shrinking them gains nothing.
 
     Parameters
     ----------

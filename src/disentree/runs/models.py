@@ -65,9 +65,9 @@ MODELS: dict[str, Model] = {
 }
 
 
-def names_of(kind: Kind) -> tuple[str, ...]:
-    """Names of the models of a kind, in the order of the paper."""
-    return tuple(name for name, model in MODELS.items() if model.kind == kind)
+def names_of(*kinds: Kind) -> tuple[str, ...]:
+    """Names of the models of these kinds, in the order of the paper."""
+    return tuple(name for name, model in MODELS.items() if model.kind in kinds)
 
 
 def register_model(name: str, cls: Any, *, title: str | None = None) -> None:

@@ -113,11 +113,32 @@ def run_study(
     only: Sequence[int] | None = None,
     force: bool = False,
 ) -> Results:
-    """Run what is left of a study, `jobs` runs at a time, and write its report.
+    """Run what is left of a study and write its report.
 
-    `engine` and `address` are those of `open_pool`. With `only`, these runs are made and no report is written:
-    many processes can each run some, and one that needs a run that another process is at waits for it. With
-    `force`, finished runs are repeated.
+    Parameters
+    ----------
+    study : Study
+        That of `get_study`.
+    options : Options
+        What `study.options` gives: data sets, seeds, scale.
+    folder : path
+        Where runs, tables and figures go. Finished runs that are there are not repeated.
+    engine : {"local", "dask"}, default="local"
+        Processes of this machine, or of a Dask cluster.
+    jobs : int, default=1
+        Runs at a time, each in a process of its own; 0 for this process.
+    address : str, default=None
+        That of a Dask scheduler; None starts one.
+    only : sequence of int, default=None
+        Make these runs of the list alone, and write no report: many processes can each run some, and one that
+        needs a run that another process is at waits for it.
+    force : bool, default=False
+        Repeat finished runs.
+
+    Returns
+    -------
+    Results
+        `rows` has a dict for each finished run, `mean` and `spread` those that match; `failed` the errors.
     """
     tasks = planned(study, options)
     if only is not None and (beyond := [i for i in only if i >= len(tasks)]):
