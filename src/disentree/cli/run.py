@@ -45,8 +45,8 @@ def run(
     model: Annotated[
         str,
         typer.Option(
-            help=f"The model to train: cofhae; a baseline: {', '.join(names_of('baseline', 'other'))}; an ablation "
-            f"of cofhae: {', '.join(names_of('ablation'))}; or one of your own, as package.module:Class."
+            help=f"The model to train: cofhae; a baseline: {', '.join(names_of('baseline', 'other'))}; an "
+            f"ablation of cofhae: {', '.join(names_of('ablation'))}; or one of your own, as package.module:Class."
         ),
     ] = "cofhae",
     device: Device = "auto",
