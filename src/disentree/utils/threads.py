@@ -41,9 +41,11 @@ def over_rows(kernel: Callable[..., None], n: int, *arguments: Any) -> None:
     The kernel is compiled with ``nogil=True``, and writes to the rows `start` to `stop` of arrays that it is
     given, to no others: then the number of threads changes nothing.
     """
-    import numba
+    from numba.core import config
 
-    count = min(_most.get() or numba.config.NUMBA_NUM_THREADS, numba.config.NUMBA_NUM_THREADS)
+    settings: Any = config
+    there = int(settings.NUMBA_NUM_THREADS)
+    count = min(_most.get() or there, there)
     if count == 1 or n < FEWEST_ROWS:
         kernel(0, n, *arguments)
         return
