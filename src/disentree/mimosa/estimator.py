@@ -41,6 +41,7 @@ from disentree.mimosa.steering import Steered
 from disentree.mimosa.tree.codes import LeafMaps
 from disentree.tables import Codec
 from disentree.tables.frames import as_pandas
+from disentree.utils.threads import threads
 
 SAVED_APART = ("hierarchy", "plain_hierarchy", "components", "representation")  # of the fields of a fit
 
@@ -204,7 +205,8 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator):
             frame = X
         is_table = frame is not None and codec is not None and not codec.schema.is_plain
         rows = remember_columns(self, frame) if is_table else self._check(X)
-        found = fit(rows, self._settings, self.random_state, codec, frame)
+        with threads(self._workers):
+            found = fit(rows, self._settings, self.random_state, codec, frame)
         for field in fields(found):
             setattr(self, f"{field.name}_", getattr(found, field.name))
         self.local_dimensions_ = found.local_dimensions
