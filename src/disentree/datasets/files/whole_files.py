@@ -50,7 +50,7 @@ def _read_sheet(path: Path, name: str | None, skip_rows: int | None) -> tuple[An
         if name is not None:
             _check_known(path, "sheet", name, names)
         wanted = names if name is None else [name]
-        sheets = {sheet: book.parse(sheet, header=None) for sheet in wanted}
+        sheets: dict[str, Any] = {sheet: book.parse(sheet, header=None) for sheet in wanted}
     if name is None:
         full = [sheet for sheet in names if not sheets[sheet].empty]
         if not full:
@@ -162,7 +162,7 @@ def _selected(path: Path, connection: Any, table: str | None) -> Any:
         name = _only(path, "tables", names) if table is None else table
         query = 'SELECT * FROM "{}"'.format(name.replace('"', '""'))
     cursor = connection.execute(query)
-    return pandas.DataFrame(cursor.fetchall(), columns=[column[0] for column in cursor.description])
+    return pandas.DataFrame(cursor.fetchall(), columns=pandas.Index([column[0] for column in cursor.description]))
 
 
 def _only(path: Path, what: str, names: Sequence[str]) -> str:
