@@ -24,6 +24,7 @@ from disentree.runs import models
 from disentree.runs.plain import is_plain, score_plain
 from disentree.studies.running.task import Task
 from disentree.utils.files import locked, write_json
+from disentree.utils.threads import threads
 from disentree.utils.versions import build_versions
 
 log = logging.getLogger(__name__)
@@ -264,17 +265,14 @@ def _keep_mimosa(run: Any, mimosa: Any, task: Task) -> None:
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """One thread for everything: runs stand side by side, and sums come out the same everywhere."""
-    import numba
     import torch
     from joblib import parallel_config
     from threadpoolctl import threadpool_limits
 
-    torch_before, numba_before = torch.get_num_threads(), numba.get_num_threads()
+    torch_before = torch.get_num_threads()
     torch.set_num_threads(1)
-    numba.set_num_threads(1)
     try:
-        with threadpool_limits(1), parallel_config(backend="sequential"):
+        with threads(1), threadpool_limits(1), parallel_config(backend="sequential"):
             yield
     finally:
         torch.set_num_threads(torch_before)
-        numba.set_num_threads(numba_before)
