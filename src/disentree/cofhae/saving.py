@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from disentree._version import __version__
 from disentree.cofhae.inputs import InputLayer
@@ -93,7 +93,7 @@ def read_model(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     return about, load_tensors(folder / "model.safetensors")[0]
 
 
-def load_model(cls: Any, folder: Path, device: str, modules: Mapping[str, nn.Module | None]) -> Any:
+def load_model(cls: Any, folder: Path, device: str, modules: Mapping[str, Any]) -> Any:
     """The model of a class that `save_model` wrote. `modules`: the encoder and decoder of a user, if they are."""
     about, tensors = read_model(folder)
     if about["class"] != cls.__name__:
@@ -140,12 +140,13 @@ def _of_format_2(about: dict[str, Any]) -> dict[str, Any]:
 
 
 def plain_parameters(model: Any) -> dict[str, Any]:
-    """The parameters that make the model what it is, as JSON has them; None for the user's own modules."""
+    """The parameters that make the model what it is, as JSON has them; None for the user's own modules and
+    functions."""
     parameters = {}
     for name, value in model.get_params(deep=False).items():
         if name in _NOT_SAVED:
             continue
-        if isinstance(value, nn.Module | np.random.RandomState | np.random.Generator):
+        if callable(value) or isinstance(value, np.random.RandomState | np.random.Generator):
             value = None
         parameters[name] = value
     return json.loads(json.dumps(parameters, default=lambda number: number.item()))
