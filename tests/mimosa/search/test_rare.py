@@ -46,7 +46,8 @@ def test_few_rows_beside_a_cloud_are_a_leaf(seed):
 def test_rows_in_another_order_or_unit_give_the_same_leaf():
     Z = cloud_and_line(2)
     again = rare_in(100 * Z[::-1])
-    assert again is not None and again.candidate.dimensions == [4, 1]
+    assert again is not None
+    assert again.candidate.dimensions == [4, 1]
     assert sorted(len(Z) - 1 - again.rows) == list(range(100))
 
 

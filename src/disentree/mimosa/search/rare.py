@@ -1,7 +1,7 @@
 """Rare kinds of rows, which the landmarks do not show.
 
 The rows that the chosen leaves describe worst of all are divided in groups together with rows of the rest, each of
-which stands for many. A group of them that parts of these rows bring back is one or more leaves, since a valley lies
+which stands for many. A group of them that parts of these rows bring back is one leaf or more, since a valley lies
 between it and everything else: tails, however heavy, have none.
 """
 
@@ -11,9 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
-from disentree.geometry.neighbors import thinned
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
 from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.structureless import Background

@@ -251,9 +251,7 @@ def look_inside(
     return improved(outcome, looked.candidate, looked.saved_bits, looked.doubt, time.perf_counter() - began)
 
 
-def improved(
-    outcome: Outcome, candidate: Candidate, saved_bits: float, doubt: float, seconds: float
-) -> Outcome:
+def improved(outcome: Outcome, candidate: Candidate, saved_bits: float, doubt: float, seconds: float) -> Outcome:
     """The outcome with another candidate, which saves bits over the one that was chosen."""
     bits = outcome.description_length - saved_bits
     table = led_by(_row(candidate, bits, seconds), outcome.table)

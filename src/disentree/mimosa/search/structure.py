@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
 from disentree.mimosa.constants import FIT
-from disentree.mimosa.coordinates.choosing import Coordinates, choose_coordinates, landmarks
+from disentree.mimosa.coordinates.choosing import Coordinates, choose_coordinates, landmarks, some_of
 from disentree.mimosa.coordinates.noise import white_noise
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.finders.protocol import Finder, Rows
@@ -57,15 +57,17 @@ def find_structure(
     """Coordinates of rows, the decomposition that the judge chose, and its tree. Where rows are marked as
     complete, those alone are searched, if they are not too few."""
     seen = X if complete is None or complete.sum() < FIT.fewest_complete else X[complete]
+    given, most = settings.coordinates, settings.max_landmarks or FIT.landmarks
+    # coordinates of a table are those of a part of the rows; a latent is learned from all of them
+    if seen.ndim == 2 and given is None and settings.representation != "autoencoder":
+        seen = seen[some_of(len(seen), max(10 * FIT.landmarks, most), seeds[1])]
     with step("representation"):
-        coordinates = settings.coordinates
-        if coordinates is None:
-            coordinates = choose_coordinates(seen, settings.representation, seeds[0], settings.verbose)
+        coordinates = given or choose_coordinates(seen, settings.representation, seeds[0], settings.verbose)
         represent = coordinates.representation.transform
         embedding = represent(X)
     columns, floor = coordinates.columns, coordinates.floor
-    usual = FIT.landmarks * (10 if columns is None else 1)
-    most = usual if settings.max_landmarks is None else int(settings.max_landmarks)
+    if columns is None and settings.max_landmarks is None:
+        most = 10 * FIT.landmarks
     Z = embedding if seen is X else represent(seen)
     Z = Z[landmarks(Z, most, seeds[1])]
     noise = None if columns is None else white_noise(seen, columns, coordinates.decomposed)
