@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from disentree.datasets import dataset_info
+from disentree.datasets.files.formats import suffix_of
 from disentree.datasets.files.user_files import ARRAYS, TABLES, digest_of, options_of
 from disentree.errors import UserError
 from disentree.runs.models import find_model
@@ -114,7 +115,7 @@ class RunConfig(BaseModel):
         model = settings.get("model", "cofhae")
         needs_codes = find_model(model).needs_codes
         path = Path(source)
-        is_file = path.exists() or path.suffix.lower() in TABLES + ARRAYS
+        is_file = path.exists() or suffix_of(path) in TABLES + ARRAYS
         given = {"source": source, "preset": preset, "n_samples": n_samples, **settings}
         if not is_file:
             dataset_info(source, **settings.get("options", {}))

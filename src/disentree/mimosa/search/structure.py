@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
@@ -13,6 +14,7 @@ from jaxtyping import Bool, Float, Shaped
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.choosing import Coordinates, choose_coordinates, landmarks, some_of
 from disentree.mimosa.coordinates.noise import white_noise
+from disentree.mimosa.coordinates.noise_columns import noise_columns
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.finders.protocol import Finder, Rows
 from disentree.mimosa.search.rare import find_rare
@@ -55,19 +57,49 @@ def find_structure(
     complete: Bool[np.ndarray, " n"] | None = None,
 ) -> Structure:
     """Coordinates of rows, the decomposition that the judge chose, and its tree. Where rows are marked as
-    complete, those alone are searched, if they are not too few."""
+    complete, those alone are searched, if they are not too few. Columns of pure noise are left out if there are
+    leaves that are thin among the others; where leaves are clouds, noise is what they vary by."""
     seen = X if complete is None or complete.sum() < FIT.fewest_complete else X[complete]
-    given, most = settings.coordinates, settings.max_landmarks or FIT.landmarks
     # coordinates of a table are those of a part of the rows; a latent is learned from all of them
-    if seen.ndim == 2 and given is None and settings.representation != "autoencoder":
-        seen = seen[some_of(len(seen), max(10 * FIT.landmarks, most), seeds[1])]
+    if seen.ndim == 2 and settings.coordinates is None and settings.representation != "autoencoder":
+        seen = seen[some_of(len(seen), max(10 * FIT.landmarks, settings.max_landmarks or 0), seeds[1])]
+    if settings.coordinates is not None:
+        return _structure(X, seen, settings.coordinates, settings, seeds, step)
+    choose = partial(choose_coordinates, seen, settings.representation, seeds[0], settings.verbose)
     with step("representation"):
-        coordinates = given or choose_coordinates(seen, settings.representation, seeds[0], settings.verbose)
-        represent = coordinates.representation.transform
+        noise = columns_of_noise(seen, seeds[1])
+    if noise.any():
+        with step("representation"):
+            coordinates = choose(noise=noise)
+        found = _structure(X, seen, coordinates, settings, seeds, step)
+        if min(found.outcome.candidate.dimensions) < found.embedding.shape[1]:
+            return found
+    with step("representation"):
+        coordinates = choose()
+    return _structure(X, seen, coordinates, settings, seeds, step)
+
+
+def columns_of_noise(X: Shaped[np.ndarray, "n ..."], seed: np.random.SeedSequence) -> Bool[np.ndarray, " p"]:
+    """Which columns of a table are pure noise; images have none."""
+    if X.ndim != 2:
+        return np.zeros(int(np.prod(X.shape[1:])), bool)
+    return noise_columns(X[landmarks(X, FIT.landmarks, seed)])
+
+
+def _structure(
+    X: Shaped[np.ndarray, "n ..."],
+    seen: Shaped[np.ndarray, "m ..."],
+    coordinates: Coordinates,
+    settings: Settings,
+    seeds: Sequence[np.random.SeedSequence],
+    step: Steps,
+) -> Structure:
+    represent = coordinates.representation.transform
+    with step("representation"):
         embedding = represent(X)
     columns, floor = coordinates.columns, coordinates.floor
-    if columns is None and settings.max_landmarks is None:
-        most = 10 * FIT.landmarks
+    usual = FIT.landmarks * (10 if columns is None else 1)
+    most = usual if settings.max_landmarks is None else int(settings.max_landmarks)
     Z = embedding if seen is X else represent(seen)
     Z = Z[landmarks(Z, most, seeds[1])]
     noise = None if columns is None else white_noise(seen, columns, coordinates.decomposed)
