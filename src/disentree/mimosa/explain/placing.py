@@ -21,6 +21,8 @@ class Placing:
     """The part of an estimator that tells about rows, one by one."""
 
     hierarchy_: Hierarchy
+    usual_bits_: float  # of a training row
+    strange_from_: float
     _rows: Any  # that it was fitted to, None if it was loaded
 
     @abstractmethod
@@ -32,8 +34,34 @@ class Placing:
         """The probability of each path for new rows."""
 
     @abstractmethod
+    def _placed(self, X: Any) -> tuple[Float[np.ndarray, "n found"], Float[np.ndarray, " n"]]:
+        """The probability of each path of the tree that was found, and the bits that each row takes."""
+
     def outlier_score(self, X: Any) -> Float[np.ndarray, " n"]:
-        """How strange new rows are, in bits."""
+        """How strange new rows are: the bits that each takes more than training rows do on average.
+
+        All columns in use count: numbers, by the density of the leaves; categories; what exists and its numbers;
+        and whether these contradict each other.
+
+        Parameters
+        ----------
+        X : as for `fit`
+
+        Returns
+        -------
+        array of shape (n,)
+            Higher is stranger; training rows are around 0, and one in a thousand is above `strange_from_`.
+
+        Examples
+        --------
+        >>> from disentree import MIMOSA
+        >>> from disentree.datasets import load_dataset
+        >>> penguins = load_dataset("penguins").X
+        >>> m = MIMOSA(random_state=0).fit(penguins)
+        >>> bool(m.outlier_score(penguins.head(1).assign(sex="unknown"))[0] > m.strange_from_)
+        True
+        """
+        return self._placed(X)[1] - self.usual_bits_
 
     def place(self, X: Any) -> Any:
         """Where rows are in the tree, beside their index.
@@ -46,7 +74,8 @@ class Placing:
         -------
         DataFrame
             A row for each of X: `path` (an index into `hierarchy_.paths`), `leaf` (its name), `probability` (of
-            the path) and `strange` (the bits that the row takes more than training rows do on average).
+            the path, given that the row is of one of them) and `strange` (whether it is: the bits that the row
+            takes more than training rows do on average).
 
         Examples
         --------

@@ -13,6 +13,7 @@ import numpy as np
 from disentree._version import __version__
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.coordinates.columns import Columns
+from disentree.mimosa.coordinates.reach import Reach
 from disentree.mimosa.density.candidate import Choice, LeafCandidate, NoLeaf, Product
 from disentree.mimosa.density.chart import Chart
 from disentree.mimosa.density.framed import Frame, InnerLeaf
@@ -26,6 +27,7 @@ from disentree.mimosa.density.structureless import Gaussian, MarginsGaussian
 from disentree.mimosa.density.tiles import Along, Leaf, Tile
 from disentree.mimosa.finders.flats.sheets import SheetLeaf
 from disentree.mimosa.mixed.branches import Branch, Names
+from disentree.mimosa.mixed.evidence import Existence, UsualCells
 from disentree.mimosa.mixed.imputation import Imputation
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.mixed.nesting import Switch
@@ -39,7 +41,7 @@ from disentree.tables import Codec
 from disentree.utils.files import atomic_path, json_text, sha256_of
 from disentree.utils.versions import build_commit
 
-FORMAT = 3  # of a saved MIMOSA
+FORMAT = 4  # of a saved MIMOSA
 CLASSES = ("MIMOSA", "PaperMIMOSA")  # that can be saved
 ABOUT, NUMBERS, REPRESENTATION = "mimosa.json", "mimosa.safetensors", "representation.safetensors"
 # What a fitted model is made of; nothing else is made from a file.
@@ -50,6 +52,7 @@ PARTS = {
         *(Parts, PartLeaf, JoinedLeaf),
         *(Columns, Gaussian, MarginsGaussian, SheetLeaf, Sheet, Frame, InnerLeaf),
         *(NoLeaf, ProductCandidate, ProductSpace, Cell, Product, Choice),
+        *(Reach, Existence, UsualCells),
         *(TableModel, Codec, Hierarchy, Imputation, Presence, Switch, Branch, Names, Stability, Steering, Split),
     )
 }
