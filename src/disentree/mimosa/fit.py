@@ -9,12 +9,13 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import logsumexp
 
+from disentree.geometry.neighbors import thinned
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.renaming import with_names
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.reach import Reach
 from disentree.mimosa.coordinates.representation import Representation
-from disentree.mimosa.density.candidate import Candidate, posteriors_of
+from disentree.mimosa.density.candidate import Candidate, likeliest, posteriors_of
 from disentree.mimosa.explain.reasons import tree_names
 from disentree.mimosa.mixed.fit import fit_table
 from disentree.mimosa.mixed.model import TableModel
@@ -91,28 +92,34 @@ def fit(
     step = Steps(settings.verbose)
     seeds = np.random.SeedSequence(random_state).spawn(4)
     if codec is None or codec.schema.is_plain:
-        found, table, features, rows = find_structure(X, settings, seeds, step), None, None, X
-    else:
-        found, table, rows = fit_table(X, codec, settings, seeds, step)
-        codec = table.codec
+        found, table, features, cells = find_structure(X, settings, seeds, step), None, None, X
+        hierarchy, candidate = found.arrangement.hierarchy, found.arrangement.candidate
         with step("assignment"):
-            features = codec.features(rows)
-    hierarchy, candidate = found.arrangement.hierarchy, found.arrangement.candidate
-    representation = found.coordinates.representation
+            labels, certain = likeliest(candidate, found.embedding)
+    else:
+        found, table, cells = fit_table(X, codec, settings, seeds, step)
+        hierarchy, candidate, codec = found.arrangement.hierarchy, found.arrangement.candidate, table.codec
+        with step("assignment"):
+            posteriors = table.placed(candidate, hierarchy, cells, found.embedding)[0]
+            features = codec.features(cells)
+            labels, certain = posteriors.argmax(axis=1), posteriors.max(axis=1)
     tree, outcome = found.arrangement, found.outcome
+    core_labels = np.where(certain >= FIT.core, labels, -1)
     with step("assignment"):
-        reach = Reach.of(representation, X if table is None else table.numbers(rows), found.embedding)
-        posteriors, bits = placed(candidate, table, hierarchy, reach, representation, rows)
-        labels = posteriors.argmax(axis=1)
-        core_labels = np.where(posteriors.max(axis=1) >= FIT.core, labels, -1)
-        # Held-out bits where they are known: an array has no other columns than numbers.
+        # Many rows would say the same.
+        some = thinned(np.arange(len(labels)), FIT.landmarks)
+        rows: Any = cells[some] if isinstance(cells, np.ndarray) else cells.take(some)
+        representation = found.coordinates.representation
+        reach = Reach.of(representation, rows if table is None else table.numbers(rows), found.embedding[some])
+        bits = placed(candidate, table, hierarchy, reach, representation, rows)[1]
+        # Held-out bits where they are all: an array has no other columns than numbers.
         usual_bits = outcome.description_length if table is None and not len(reach.off) else float(bits.mean())
         strange_from = float(np.quantile(bits, 0.999) - usual_bits)
     partly: list[list[int]] = []
     if settings.placement != "down":
         with step("placement"):
             core = hierarchy if table is None else table.core
-            leaves = labels if table is None else candidate.posteriors(found.embedding).argmax(axis=1)
+            leaves = labels if table is None else likeliest(candidate, found.embedding)[0]
             same, partly = find_same(core, found.embedding, leaves)
             if same:
                 place = moved(hierarchy, same)

@@ -133,7 +133,7 @@ class TableModel:
         exists = np.zeros((len(hierarchy.paths), len(self.presence.switches)), bool)
         for b, branch in enumerate(self.branches):
             on = np.flatnonzero(options[:, b] >= 0)
-            exists[np.ix_(on, branch.switches)] |= np.array(branch.exists)[options[on, b]]
+            exists[np.ix_(on, np.array(branch.switches))] |= np.array(branch.exists)[options[on, b]]
         for s, evidence in zip(self.tied, self.tied_evidence, strict=True):
             exists[:, s] = (evidence[1] > evidence[0])[of_path]
         return of_path, options, exists
