@@ -2,6 +2,7 @@
 
 from fuzz.files import Files
 from fuzz.folders import Damaged, Hostile
+from fuzz.models import Models
 from fuzz.requests import Requests
 
-TARGETS = {target.name: target for target in (Files, Damaged, Hostile, Requests)}
+TARGETS = {target.name: target for target in (Files, Damaged, Hostile, Models, Requests)}

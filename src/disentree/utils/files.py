@@ -89,6 +89,12 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise
 
 
+def check_is_file(path: str | os.PathLike[str]) -> None:
+    """Refuse what has no end, or waits for a writer: pipes, sockets, devices, and links to them."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise UserError(f"{os.fspath(path)} is not a file")
+
+
 def open_without_links(path: Path, flags: int) -> int:
     """Open a file, which is made if it does not exist, unless its name is that of a link or not of a file."""
     try:
@@ -139,7 +145,17 @@ def write_json(path: str | os.PathLike[str], value: Any) -> None:
 
 def json_text(value: Any) -> str:
     """A value as an indented JSON document; see `write_json`."""
-    return json.dumps(_without_nan(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return encodable_json(_without_nan(value), indent=2, allow_nan=False) + "\n"
+
+
+def encodable_json(value: Any, **how: Any) -> str:
+    """JSON that UTF-8 can encode: halves of characters, as in names of files that are no text, as escapes."""
+    text = json.dumps(value, ensure_ascii=False, **how)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, **how)
+    return text
 
 
 def _without_nan(value: Any) -> Any:
@@ -164,6 +180,7 @@ def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) ->
 
 def sha256_of(path: str | os.PathLike[str]) -> str:
     """The SHA-256 of a file's content, in hexadecimal."""
+    check_is_file(path)
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

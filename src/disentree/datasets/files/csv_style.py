@@ -17,7 +17,7 @@ from disentree.errors import UserError
 from disentree.tables.cells import EMPTY_WORDS, decimal_votes, read_cell
 
 HEAD = 1000  # records that decide
-LONGEST_FIELD = 2**24  # characters; csv's own limit of 131,072 is less than some tables hold
+LONGEST_FIELD = 2**20  # characters of a cell; csv's own limit of 131,072 is less than some tables hold
 SEPARATORS = "\t;|,"  # the comma last: numbers and sentences have commas too
 MOSTLY = 0.9  # of the cells of a column that must be numbers, for the cell above them to be a number or a name
 MANY_NAMES = 8  # as many increasing numbers are the names of columns, such as wavelengths, and no row of values
@@ -74,12 +74,12 @@ def _encoding_of(path: Path) -> tuple[str, list[str]]:
         start = file.read(4)
         for mark, name in _MARKS.items():
             if start.startswith(mark):
+                _check_characters(path, name)
                 return name, [] if name == "utf-8-sig" else ["the text is UTF-16"]
         file.seek(0)
         decoder = codecs.getincrementaldecoder("utf-8")()
-        is_utf8, is_text = True, True
+        is_utf8 = True
         while block := file.read(2**20):
-            is_text &= b"\0" not in block
             if is_utf8:
                 try:
                     decoder.decode(block)
@@ -90,19 +90,38 @@ def _encoding_of(path: Path) -> tuple[str, list[str]]:
                 decoder.decode(b"", final=True)
             except UnicodeDecodeError:
                 is_utf8 = False
-        if is_utf8:
-            return "utf-8", []
         file.seek(0)
-        if not is_text or any(byte < 32 and byte not in b"\t\n\r\f" for byte in file.read(2**16)):
+        if not is_utf8 and any(byte < 32 and byte not in b"\t\n\r\f" for byte in file.read(2**16)):
             raise UserError(f"{path} is not text: save it as UTF-8")
+    _check_characters(path, "utf-8" if is_utf8 else "latin-1")
+    if is_utf8:
+        return "utf-8", []
     return "latin-1", ["the text is not UTF-8 and was read as Latin-1: letters with accents may be wrong"]
+
+
+def _check_characters(path: Path, encoding: str) -> None:
+    """Refuse NUL characters, at which readers cut a number short, and cells that are longer than any text."""
+    n_lines, run = 1, 0  # `run`: characters since the last one that may end a cell
+    with path.open(encoding=encoding, newline="") as file:
+        while block := file.read(2**20):
+            if (at := block.find("\0")) >= 0:
+                line = n_lines + block.count("\n", 0, at)
+                raise UserError(f"{path}: line {line} has a NUL character, which is no text: remove it")
+            n_lines += block.count("\n")
+            ends = [block.rfind(mark) for mark in ("\n", "\r", *SEPARATORS)]
+            run = run + len(block) if max(ends) < 0 else len(block) - 1 - max(ends)
+            if run > LONGEST_FIELD:
+                raise UserError(f"{path}: line {n_lines} has a cell of more than {LONGEST_FIELD:,} characters")
 
 
 def _records(lines: Sequence[str], separator: str) -> list[tuple[str, ...]]:
     limit = csv.field_size_limit(LONGEST_FIELD)
     try:
         found = [tuple(record) for record in csv.reader(lines, delimiter=separator)]
-    except csv.Error:  # a quote that is never closed; pandas says what is wrong
+    except csv.Error as error:
+        if "field limit" in str(error):
+            raise UserError(f"a cell has more than {LONGEST_FIELD:,} characters") from None
+        # a quote that is never closed; pandas says what is wrong
         found = [tuple(line.rstrip("\r\n").split(separator)) for line in lines]
     finally:
         csv.field_size_limit(limit)

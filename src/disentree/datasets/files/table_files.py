@@ -17,7 +17,7 @@ from disentree.datasets.files.csv_style import CsvStyle, csv_style
 from disentree.datasets.files.wording import columns_in_words, first_line
 from disentree.errors import UserError
 from disentree.utils.extras import needing
-from disentree.utils.files import naming
+from disentree.utils.files import check_is_file, naming
 
 TABLES = (".csv", ".tsv", ".parquet")
 
@@ -75,6 +75,7 @@ class Table:
 def open_table(path: Path) -> Table:
     """The names of a table's columns, and what is to be said about it; an error if names and values disagree."""
     with _problems_of(path):
+        check_is_file(path)
         if path.suffix.lower() == ".parquet":
             return _open_parquet(path)
         return _open_csv(path)
