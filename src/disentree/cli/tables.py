@@ -20,9 +20,8 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: C
         for title in header:
             table.add_column(title, justify="right" if title in numbers else "left")
         for row in rows:
-            table.add_row(
-                *(Text(plain(cell, sys.stdout.encoding)) for cell in row)
-            )  # names may hold brackets, which are no markup
+            # Names may hold brackets, which are no markup.
+            table.add_row(*(Text(plain(cell, sys.stdout.encoding)) for cell in row))
         Console(file=getattr(sys.stdout, "terminal", sys.stdout)).print(table)
         return
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from typing import Any
 
-# Escape sequences begin with one of these, and the last ones turn the direction of all that follows. Line breaks and
+# Escape sequences begin with one of these, and the last ones turn the direction of what follows. Line breaks and
 # tabs stay.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 

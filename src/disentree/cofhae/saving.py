@@ -92,7 +92,7 @@ def read_model(folder: Path) -> tuple[About, dict[str, Tensor]]:
         if not (folder / name).exists():
             raise FileNotFoundError(f"{folder} holds no saved model: it has no {name}")
         check_is_file(folder / name)
-    value = read_document(folder / ABOUT, SEALED)
+    value = read_document(folder / ABOUT, range(SEALED, FORMAT + 1))
     if not 1 <= value["format"] <= FORMAT:
         by = f"was saved by disentree {value.get('version')}, in a format that this {__version__} does not know"
         raise ValueError(f"{folder} {by}: fit the model again")

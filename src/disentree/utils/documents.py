@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,17 +27,16 @@ def sealed(value: Mapping[str, Any], key: str = SEAL) -> dict[str, Any]:
     return {**value, key: checksum_of(value)}
 
 
-def read_document(path: Path, sealed_from: int) -> dict[str, Any]:
-    """The table that a JSON file holds, of a whole number as "format" and the keys of that format; a `DamagedFile`
-    if it is not one, or its seal, which formats have from `sealed_from` on, is missing or does not fit."""
+def read_document(path: Path, sealed_formats: Container[int]) -> dict[str, Any]:
+    """The table in a JSON file, with a whole number as "format"; a `DamagedFile` if it is not one. Those of
+    `sealed_formats` must have a seal, and it must fit; those of other formats are for the caller to refuse."""
     check_is_file(path)
     with damage_told(path):
         value = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(value, dict) or type(value.get("format")) is not int:
             raise ValueError("it does not say of which format it is")
-        if (seal := value.pop(SEAL, None)) is None and value["format"] < sealed_from:
-            return value
-        if seal != checksum_of(value):
+        seal = value.pop(SEAL, None)
+        if value["format"] in sealed_formats and seal != checksum_of(value):
             raise ValueError("its checksum differs")
         return value
 

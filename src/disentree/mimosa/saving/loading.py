@@ -59,7 +59,7 @@ def load_mimosa(folder: Path, classes: Sequence[type[Any]]) -> Any:
         if not (folder / name).exists():
             raise FileNotFoundError(f"{folder} holds no saved MIMOSA: it has no {name}")
         check_is_file(folder / name)
-    about = read_document(folder / ABOUT, SEALED)
+    about = read_document(folder / ABOUT, range(SEALED, FORMAT + 1))
     if not OLDEST <= about["format"] <= FORMAT:
         which = "is new to" if about["format"] > FORMAT else "was dropped before"
         by = f"was saved by disentree {about.get('version')}, in a format that {which} this {__version__}"
