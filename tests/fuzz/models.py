@@ -118,7 +118,9 @@ def use(model: Any, X: Any) -> None:
         if hasattr(model, "levels_"):
             model.cut(n_leaves=1), model.codes_
     else:
-        model.explain(X), model.evaluate(X), model.predict_path(X)
+        codes = model.transform(X)
+        if (np.isfinite(codes) | ~model.hierarchy_.active(codes)).all():  # else rows are too far out to be encoded
+            model.explain(X), model.evaluate(X), model.predict_path(X)
     model.get_feature_names_out(), model.verdict_ if hasattr(model, "verdict_") else None, repr(model)
 
 

@@ -208,8 +208,9 @@ def _try(model: Any) -> None:
         warnings.simplefilter("ignore")
         plain = model.in_features()
         shape = plain.inverse_transform(codes).shape
-        if shape != (len(codes), *layer.shape) or plain.transform(mean).shape != (1, hierarchy.n_variables):
+        if shape != (len(codes), *layer.shape):
             raise ValueError("it does not decode to rows such as it encodes")
+        hierarchy.validate(plain.transform(mean))
         rows = model.preprocessor_.from_features(mean, hierarchy, codes[:1])
         model.transform(rows)
 

@@ -111,6 +111,8 @@ def _restored(cls: type[Any], about: _About, arrays: Mapping[str, np.ndarray], r
         if name in fitted:
             setattr(model, name, fitted[name])
     check_fields(model, [name for name in cls._saved if name in fitted], "")
+    if getattr(model, "table_", None) is not None and len(model.shape_) != 1:
+        raise ValueError(f"a row of a table has no shape {model.shape_}")
     model.components_ = _components(model, components)
     return model._completed()
 
