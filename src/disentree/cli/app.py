@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import importlib
 import logging
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -45,6 +46,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
             stdout: Any = PlainStream(sys.stdout)
             with needing(f"`disentree {command.__name__}`"), plain_interrupts(), redirect_stdout(stdout):
                 command(*args, **kwargs)
+                stdout.flush()  # else Python finds out when it is too late for a sentence
         except (typer.Exit, BrokenPipeError):
             raise  # typer leaves quietly when the reader of our output has gone
         except KeyboardInterrupt:
@@ -162,4 +164,10 @@ def main() -> None:
     with suppress(ValueError, AttributeError):  # not in the main thread, or not on this system
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     keep_freed_memory()
-    app()
+    try:
+        app()
+    finally:
+        try:
+            sys.stdout.flush()
+        except OSError:  # that was told, and would be once more
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -99,6 +99,10 @@ def _encoding_of(path: Path) -> tuple[str, list[str]]:
     return "latin-1", ["the text is not UTF-8 and was read as Latin-1: letters with accents may be wrong"]
 
 
+class _LongCell(UserError):
+    """A cell that is longer than any text."""
+
+
 def _check_characters(path: Path, encoding: str) -> None:
     """Refuse NUL characters, at which readers cut a number short, and cells that are longer than any text."""
     n_lines, run = 1, 0  # `run`: characters since the last one that may end a cell
@@ -120,7 +124,7 @@ def _records(lines: Sequence[str], separator: str) -> list[tuple[str, ...]]:
         found = [tuple(record) for record in csv.reader(lines, delimiter=separator)]
     except csv.Error as error:
         if "field limit" in str(error):
-            raise UserError(f"a cell has more than {LONGEST_FIELD:,} characters") from None
+            raise _LongCell(f"a cell has more than {LONGEST_FIELD:,} characters") from None
         # a quote that is never closed; pandas says what is wrong
         found = [tuple(line.rstrip("\r\n").split(separator)) for line in lines]
     finally:
@@ -132,7 +136,10 @@ def _separator_of(lines: Sequence[str]) -> str:
     """What divides every line into as many fields, or else the most frequent candidate of the first line."""
     head = lines[0] if lines else ""
     for separator in SEPARATORS:
-        widths = {len(record) for record in _records(lines, separator)}
+        try:
+            widths = {len(record) for record in _records(lines, separator)}
+        except _LongCell:  # a line of many cells, if another separator is the right one
+            continue
         if len(widths) == 1 and widths.pop() > 1:
             return separator
     if not any(s in head for s in SEPARATORS) and all(_is_cell(line) for line in lines[1:]):

@@ -118,4 +118,4 @@ def digest_of(path: str | os.PathLike[str]) -> str:
     if not path.is_dir():
         return sha256_of(path)
     listing = "\n".join(f"{p.relative_to(path).as_posix()} {sha256_of(p)}" for p in image_files(path))
-    return hashlib.sha256(listing.encode()).hexdigest()
+    return hashlib.sha256(listing.encode("utf-8", "surrogateescape")).hexdigest()

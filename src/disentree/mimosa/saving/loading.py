@@ -82,7 +82,8 @@ def load_mimosa(folder: Path, classes: Sequence[type[Any]]) -> Any:
         model = _restored(by_name[name], _About(**about), arrays, folder / REPRESENTATION)
         steering = getattr(model, "steering_", None)
         n_inside = 0 if steering is None else len(steering.splits)
-    model.split_models_ = [load_mimosa(folder / inside_folder(k), classes) for k in range(n_inside)]
+    if steering is not None:
+        model.split_models_ = [load_mimosa(folder / inside_folder(k), classes) for k in range(n_inside)]
     with damage_told(folder / ABOUT):
         _try(model)
     return model

@@ -168,7 +168,8 @@ def _parquet_writer(stack: ExitStack, temporary: Path, keep: list[str], leaves: 
     text, number = pyarrow.string(), pyarrow.float64()
     kinds = [*((name, text) for name in keep), ("path", pyarrow.int64()), ("leaf", text)]
     schema = pyarrow.schema([*kinds, *((name, number) for name in ("probability", "error", *names))])
-    writer = stack.enter_context(parquet.ParquetWriter(str(temporary), schema))
+    file = stack.enter_context(temporary.open("wb"))  # by Python, which knows names that are no text
+    writer = stack.enter_context(parquet.ParquetWriter(file, schema))
 
     def write(found: Assigned, kept: Kept) -> None:
         columns = [pyarrow.array(list(column), text) for column in kept]
