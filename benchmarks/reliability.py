@@ -1,8 +1,9 @@
 """What `docs/reliability.md` promises, put to the test: `python benchmarks/reliability.py [--seed 2000]`.
 
-Two processes on one folder, kill -9, power cuts, damaged and hostile files, folders and saved models, containers and
-units, environments, requests. Every process is real, forked from this one so that it need not load its libraries
-again. Writes `results/reliability.json`; it ends with an error if anything failed. `--share .1` makes a tenth of the tries.
+Two processes on one folder, kill -9, power cuts, damaged and hostile files, folders and saved models, containers
+and units, environments, requests. Every process is real, forked from this one so that it need not load its
+libraries again. Writes `results/reliability.json`; it ends with an error if anything failed. `--share .1` makes a
+tenth of the tries.
 """
 
 from __future__ import annotations
