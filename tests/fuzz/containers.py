@@ -158,6 +158,7 @@ def delayed_frame(X: np.ndarray, folder: Path) -> Any:
 
 CONTAINERS: tuple[Callable[[np.ndarray, Path], Any], ...] = (
     lists, columns_first, every_second_of_a_view, other_bytes, read_only, mapped, long_floats, objects, text,
-    frame,    frame_of_nullable, frame_of_another_index, frame_of_objects, frame_of_arrow, frame_of_sparse, frame_of_levels,
+    frame, frame_of_nullable, frame_of_another_index, frame_of_objects, frame_of_arrow, frame_of_sparse,
+    frame_of_levels,
     sparse_rows, sparse_columns, masked_without_mask, series_of_rows, delayed, delayed_frame,
 )  # fmt: skip
