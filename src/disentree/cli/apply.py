@@ -15,7 +15,7 @@ def apply(
     run: RunFolder,
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="Rows as .csv, .tsv, .parquet, .npy, .npz, or a folder of images."),
+        typer.Argument(metavar="FILE", help="Rows in any format that `disentree run` reads."),
     ],
     out: Annotated[
         Path, typer.Option(help="A .csv or .parquet for paths, leaves and codes; a .npy for codes only.")

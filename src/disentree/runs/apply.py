@@ -19,6 +19,9 @@ import numpy as np
 from jaxtyping import Float, Int, Shaped
 from numpy.typing import ArrayLike
 
+from disentree.datasets.files.arrays import ARRAYS
+from disentree.datasets.files.formats import suffix_of
+from disentree.datasets.files.table_files import TABLES
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
 from disentree.runs.files.reading import Block, check_layout, read_blocks, read_rows
@@ -34,7 +37,7 @@ from disentree.utils.jobs import in_processes
 
 log = logging.getLogger(__name__)
 
-IN, OUT = (".npy", ".npz", ".csv", ".tsv", ".parquet"), (".npy", ".csv", ".parquet")
+IN, OUT = (*ARRAYS, *TABLES), (".npy", ".csv", ".parquet")
 MISSING, FAR_OUT, UNREADABLE = "a value is missing", "too far out to be encoded", "the image cannot be read"
 
 
@@ -125,7 +128,7 @@ def apply_run(
     run : Run
         A run with a trained model.
     source : str or path
-        Rows of the kind that the run was made from: .npy, .npz, .csv, .tsv, .parquet or a folder of images.
+        Rows of the kind that the run was made from, in any format that `load_file` reads.
     out : str or path
         A .npy file gets the codes, and one beside it that ends in .paths.npy the paths. A .csv or .parquet table
         gets for each row the columns to keep (of a folder, the name of the file), its path, the name of its leaf,
@@ -150,7 +153,7 @@ def apply_run(
         How many rows there were, how long it took and which files were written.
     """
     source, out = Path(source), Path(out)
-    if source.suffix.lower() not in IN and not source.is_dir():
+    if suffix_of(source) not in IN and not source.is_dir():
         raise UserError(f"{source} must end in {', '.join(IN)} or be a folder of images")
     if out.suffix.lower() not in OUT:
         raise UserError(f"{out} must end in {', '.join(OUT[:-1])} or {OUT[-1]}")
@@ -165,7 +168,7 @@ def apply_run(
         raise UserError(f"--engine must be local or dask, got {engine!r}")
     if address is not None and engine != "dask":
         raise UserError("--address is that of a Dask scheduler and needs --engine dask")
-    if keep and (source.suffix.lower() not in (".csv", ".tsv", ".parquet") or out.suffix.lower() == ".npy"):
+    if keep and (suffix_of(source) not in TABLES or out.suffix.lower() == ".npy"):
         raise UserError("--keep copies columns from a table to a table, a .csv or .parquet")
     check_stages(run, "data", "model")
     began = time.perf_counter()

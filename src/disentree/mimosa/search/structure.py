@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
@@ -12,6 +13,7 @@ from jaxtyping import Bool, Float, Shaped
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.choosing import Coordinates, choose_coordinates, landmarks
 from disentree.mimosa.coordinates.noise import white_noise
+from disentree.mimosa.coordinates.noise_columns import noise_columns
 from disentree.mimosa.finders.protocol import Rows
 from disentree.mimosa.search.search import Outcome, finders_for, search
 from disentree.mimosa.search.steps import Steps
@@ -52,13 +54,42 @@ def find_structure(
     complete: Bool[np.ndarray, " n"] | None = None,
 ) -> Structure:
     """Coordinates of rows, the decomposition that the judge chose, and its tree. Where rows are marked as
-    complete, those alone are searched, if they are not too few."""
+    complete, those alone are searched, if they are not too few. Columns of pure noise are left out if there are
+    leaves that are thin among the others; where leaves are clouds, noise is what they vary by."""
     seen = X if complete is None or complete.sum() < FIT.fewest_complete else X[complete]
+    if settings.coordinates is not None:
+        return _structure(X, seen, settings.coordinates, settings, seeds, step)
+    choose = partial(choose_coordinates, seen, settings.representation, seeds[0], settings.verbose)
     with step("representation"):
-        coordinates = settings.coordinates
-        if coordinates is None:
-            coordinates = choose_coordinates(seen, settings.representation, seeds[0], settings.verbose)
-        represent = coordinates.representation.transform
+        noise = columns_of_noise(seen, seeds[1])
+    if noise.any():
+        with step("representation"):
+            coordinates = choose(noise=noise)
+        found = _structure(X, seen, coordinates, settings, seeds, step)
+        if min(found.outcome.candidate.dimensions) < found.embedding.shape[1]:
+            return found
+    with step("representation"):
+        coordinates = choose()
+    return _structure(X, seen, coordinates, settings, seeds, step)
+
+
+def columns_of_noise(X: Shaped[np.ndarray, "n ..."], seed: np.random.SeedSequence) -> Bool[np.ndarray, " p"]:
+    """Which columns of a table are pure noise; images have none."""
+    if X.ndim != 2:
+        return np.zeros(int(np.prod(X.shape[1:])), bool)
+    return noise_columns(X[landmarks(X, FIT.landmarks, seed)])
+
+
+def _structure(
+    X: Shaped[np.ndarray, "n ..."],
+    seen: Shaped[np.ndarray, "m ..."],
+    coordinates: Coordinates,
+    settings: Settings,
+    seeds: Sequence[np.random.SeedSequence],
+    step: Steps,
+) -> Structure:
+    represent = coordinates.representation.transform
+    with step("representation"):
         embedding = represent(X)
     columns, floor = coordinates.columns, coordinates.floor
     usual = FIT.landmarks * (10 if columns is None else 1)
