@@ -140,7 +140,7 @@ def _encoding_of(path: Path) -> tuple[str, list[str]]:
 
 
 def _reads_as(encoding: str, file: Any, path: Path) -> bool:
-    """Whether a file is text of an encoding; an error if it has NUL characters, at which readers cut numbers short,
+    """Whether a file is text of an encoding; an error if it has NUL characters, at which numbers end,
     or cells that are longer than any text."""
     decoder = codecs.getincrementaldecoder(encoding)()
     n_lines, run, problem = 1, 0, ""  # `run`: characters since the last one that may end a cell
