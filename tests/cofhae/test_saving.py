@@ -10,7 +10,7 @@ import pytest
 from disentree import COFHAE
 from disentree.datasets import load_dataset
 from disentree.errors import DamagedFile
-from disentree.utils.documents import SEAL, sealed
+from disentree.utils.files import SEAL, sealed
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "cofhae-0.1"
 

@@ -14,9 +14,8 @@ import numpy as np
 
 from disentree.runs import Run
 from disentree.runs.files.json_files import sealed
-from disentree.utils.documents import SEAL
-from disentree.utils.documents import sealed as with_seal
-from disentree.utils.files import sha256_of
+from disentree.utils.files import SEAL, sha256_of
+from disentree.utils.files import sealed as with_seal
 from fuzz.driver import Failure, Target, damaged, run_command
 from fuzz.stand_ins import small_pictures
 

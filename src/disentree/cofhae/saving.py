@@ -29,8 +29,7 @@ from disentree.mimosa.saving.types import check_fields
 from disentree.training.checkpoints import below, load_tensors, save_tensors
 from disentree.training.networks import CONVOLUTIONAL, check_weights
 from disentree.training.session import pick_device
-from disentree.utils.documents import damage_told, read_document, sealed
-from disentree.utils.files import check_is_file, sha256_of, write_json
+from disentree.utils.files import check_is_file, damage_told, read_document, sealed, sha256_of, write_json
 from disentree.utils.versions import build_commit
 
 # Of saved models. In 1 convolutional networks had activations of their own, whatever the parameter; up to 2 there

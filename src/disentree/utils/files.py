@@ -1,4 +1,5 @@
-"""Files that readers never see in part and that survive a power cut, and the lock of a folder."""
+"""Files that readers never see in part and that survive a power cut, the lock of a folder, and documents with a
+checksum of themselves."""
 
 from __future__ import annotations
 
@@ -11,16 +12,17 @@ import stat
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from disentree.errors import UserError
+from disentree.errors import DamagedFile, UserError
 
 TEMPORARY_PREFIX = ".tmp-"
+SEAL = "seal"  # the key of a document's checksum of all its other keys
 
 
 @contextmanager
@@ -183,6 +185,56 @@ def sha256_of(path: str | os.PathLike[str]) -> str:
     check_is_file(path)
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def checksum_of(value: Any) -> str:
+    """The SHA-256 of a value as JSON, however it was written."""
+    return hashlib.sha256(json_text(value).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def sealed(value: Mapping[str, Any], key: str = SEAL) -> dict[str, Any]:
+    """The value with a checksum of itself."""
+    return {**value, key: checksum_of(value)}
+
+
+def read_document(path: Path, sealed_formats: Container[int]) -> dict[str, Any]:
+    """The table in a JSON file, with a whole number as "format"; a `DamagedFile` if it is not one. Those of
+    `sealed_formats` must have a seal, and it must fit; those of other formats are for the caller to refuse."""
+    check_is_file(path)
+    with damage_told(path):
+        value = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(value, dict) or type(value.get("format")) is not int:
+            raise ValueError("it does not say of which format it is")
+        seal = value.pop(SEAL, None)
+        if value["format"] in sealed_formats and seal != checksum_of(value):
+            raise ValueError("its checksum differs")
+        return value
+
+
+@contextmanager
+def damage_told(path: Path) -> Iterator[None]:
+    """Whatever the content of a file makes Python raise within the block, as one sentence about that file."""
+    try:
+        yield
+    except (DamagedFile, UserError):
+        raise
+    except MemoryError as error:
+        raise MemoryError(f"{path} needs more than there is: {error}") from None
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise DamagedFile(f"{path} is cut short or damaged ({_reason(error)})") from None
+
+
+def _reason(error: Exception) -> str:
+    from pydantic import ValidationError
+
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"[:200]
+    text = str(error).strip()
+    first = text.splitlines()[0][:200] if text else ""
+    return first if isinstance(error, ValueError) and first else f"{type(error).__name__}: {first}".rstrip(": ")
 
 
 def _umask() -> int:

@@ -14,7 +14,7 @@ from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.mimosa import PaperMIMOSA
 from disentree.mimosa.coordinates import autoencoder
-from disentree.utils.documents import SEAL, sealed
+from disentree.utils.files import SEAL, sealed
 
 OBJECTS = ("hierarchy_", "representation_", "sheets_", "components_", "candidate_")  # compared by their parts
 FILES = ["mimosa.json", "mimosa.safetensors", "representation.safetensors"]

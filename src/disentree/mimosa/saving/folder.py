@@ -35,8 +35,7 @@ from disentree.mimosa.saving.state import from_state, to_state
 from disentree.mimosa.stability.stability import Stability
 from disentree.mimosa.tree.steering import Split, Steering
 from disentree.tables import Codec
-from disentree.utils.documents import sealed
-from disentree.utils.files import atomic_path, json_text, sha256_of
+from disentree.utils.files import atomic_path, json_text, sealed, sha256_of
 from disentree.utils.versions import build_commit
 
 FORMAT, OLDEST, SEALED = 4, 3, 4  # of a saved MIMOSA; the oldest that is read; the first with a checksum of itself

@@ -31,8 +31,7 @@ from disentree.mimosa.saving.folder import (
 from disentree.mimosa.saving.state import from_state
 from disentree.mimosa.saving.types import check_fields
 from disentree.mimosa.tree.component import Component
-from disentree.utils.documents import damage_told, read_document
-from disentree.utils.files import check_is_file, sha256_of
+from disentree.utils.files import check_is_file, damage_told, read_document, sha256_of
 
 
 class _About(BaseModel):

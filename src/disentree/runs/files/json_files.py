@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from disentree.errors import UserError
-from disentree.utils.documents import checksum_of
-from disentree.utils.documents import sealed as with_seal
+from disentree.utils.files import checksum_of
+from disentree.utils.files import sealed as with_seal
 
 SEAL = "sha256"  # the key of a file's checksum of all its other keys
 
