@@ -20,6 +20,7 @@ from disentree.tables.cells import EMPTY_WORDS, decimal_votes, read_cell
 HEAD = 1000  # records that decide
 LONGEST_FIELD = 2**20  # characters of a cell; csv's own limit of 131,072 is less than some tables hold
 SEPARATORS = "\t;|,"  # the comma last: numbers and sentences have commas too
+MOST_COLUMNS = 100_000  # of a table, each of which is looked at for itself
 MOSTLY = 0.9  # of the cells of a column that must be numbers, for the cell above them to be a number or a name
 MOST_TITLES = 20  # rows above the header
 MANY_NAMES = 8  # as many increasing numbers are the names of columns, such as wavelengths, and no row of values
@@ -69,6 +70,7 @@ def csv_style(path: Path, skip_rows: int | None = 0) -> CsvStyle:
     separator = "\t" if is_tsv else _separator_of(lines)
     records = _records(lines, separator)
     header, body = (records[0] if records else ()), records[1:]
+    check_width(len(header), path)
     has_names = not body or not is_row_of_values(header, body)
     if not has_names:
         notes.append(f"the first line is a row of values: the columns are called column1 to column{len(header)}")
@@ -79,6 +81,12 @@ def csv_style(path: Path, skip_rows: int | None = 0) -> CsvStyle:
     notes += [remark] if remark else []
     first = body[0] if body else ()
     return CsvStyle(separator, decimal, encoding, header, first, has_names, tuple(notes), skip)
+
+
+def check_width(n_columns: int, path: Path) -> None:
+    """Refuse a table of so many columns that it must be an array."""
+    if n_columns > MOST_COLUMNS:
+        raise UserError(f"{path} has {n_columns:,} columns, a table at most {MOST_COLUMNS:,}: save it as .npy")
 
 
 def header_sentence(path: Path, n_above: int) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from disentree.datasets.files.csv_style import CsvStyle, csv_style
+from disentree.datasets.files.csv_style import CsvStyle, check_width, csv_style
 from disentree.datasets.files.formats import suffix_of
 from disentree.datasets.files.whole_files import WHOLE, read_whole
 from disentree.datasets.files.wording import columns_in_words, first_line
@@ -110,6 +110,7 @@ def _open_parquet(path: Path) -> Table:
 
     with parquet.ParquetFile(path) as file:
         schema = file.schema_arrow
+        check_width(len(schema.names), path)
         described = schema.pandas_metadata or {}
         stored = [name for name in described.get("index_columns", []) if isinstance(name, str)]
         index = [name for name in stored if name in schema.names]

@@ -38,7 +38,7 @@ from disentree.tables import Codec
 from disentree.utils.files import atomic_path, json_text, sealed, sha256_of
 from disentree.utils.versions import build_commit
 
-FORMAT, OLDEST, SEALED = 4, 3, 4  # of a saved MIMOSA; the oldest that is read; the first with a checksum of itself
+FORMAT = 4  # of a saved MIMOSA; in 3, which is read too, mimosa.json had no checksum of itself
 CLASSES = ("MIMOSA", "PaperMIMOSA")  # that can be saved
 ABOUT, NUMBERS, REPRESENTATION = "mimosa.json", "mimosa.safetensors", "representation.safetensors"
 # What a fitted model is made of; nothing else is made from a file.

@@ -22,10 +22,8 @@ from disentree.mimosa.saving.folder import (
     ABOUT,
     FORMAT,
     NUMBERS,
-    OLDEST,
     PARTS,
     REPRESENTATION,
-    SEALED,
     inside_folder,
 )
 from disentree.mimosa.saving.state import from_state
@@ -58,8 +56,8 @@ def load_mimosa(folder: Path, classes: Sequence[type[Any]]) -> Any:
         if not (folder / name).exists():
             raise FileNotFoundError(f"{folder} holds no saved MIMOSA: it has no {name}")
         check_is_file(folder / name)
-    about = read_document(folder / ABOUT, range(SEALED, FORMAT + 1))
-    if not OLDEST <= about["format"] <= FORMAT:
+    about = read_document(folder / ABOUT, {FORMAT})
+    if not FORMAT - 1 <= about["format"] <= FORMAT:
         which = "is new to" if about["format"] > FORMAT else "was dropped before"
         by = f"was saved by disentree {about.get('version')}, in a format that {which} this {__version__}"
         raise ValueError(f"{folder} {by}: fit the model again")
