@@ -14,8 +14,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from disentree.cofhae.layout import Layout
 from disentree.hierarchy import Hierarchy
+from disentree.training.layout import Layout
 
 
 class Encoding(NamedTuple):

@@ -279,7 +279,7 @@ class COFHAE(PathEstimator):
         COFHAE
             The fitted model itself.
         """
-        check_parameters(self)
+        self._check_parameters()
         if isinstance(y, Hierarchy):
             raise TypeError("give the hierarchy by name: fit(X, hierarchy=..., paths=...)")
         X = as_pandas(X)
@@ -354,6 +354,9 @@ class COFHAE(PathEstimator):
         state: Any = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_rows"}
 
+    def _check_parameters(self) -> None:
+        check_parameters(self)
+
     def _build(
         self, seed: int | None, with_adversary: bool = False
     ) -> tuple[HierarchicalAutoencoder, nn.Module | None]:
@@ -363,9 +366,8 @@ class COFHAE(PathEstimator):
                 torch.manual_seed(seed)
             encoder, decoder = self._networks(mask.n_items, mask.n_items)
             D = build_discriminator(self.discriminator, max(1, mask.n_continuous)) if with_adversary else None
-            if (
-                D is not None and self.encoder in ("plain-mlp", "burgess") and not callable(self.discriminator)
-            ):  # as the paper's perceptrons
+            of_paper = self.encoder in ("plain-mlp", "burgess") and not callable(self.discriminator)
+            if D is not None and of_paper:  # as its perceptrons
                 glorot(D)
         hae = HierarchicalAutoencoder(self.hierarchy_, encoder, decoder)
         return hae.to(self.device_), None if D is None else D.to(self.device_)

@@ -8,8 +8,9 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from disentree.cofhae import constants
 from disentree.hierarchy import Hierarchy
+
+LOG_ZERO = -80.0  # the logarithm of a probability that float32 cannot tell from 0 beside 1
 
 
 class Layout(nn.Module):
@@ -90,7 +91,7 @@ class Layout(nn.Module):
         """The logarithm of each option's probability within its categorical."""
         if not self.n_options:
             return logits
-        return self.spread(logits).log_softmax(dim=2).flatten(1)[:, self.place].clamp(min=constants.LOG_ZERO)
+        return self.spread(logits).log_softmax(dim=2).flatten(1)[:, self.place].clamp(min=LOG_ZERO)
 
     def to_codes(
         self, a: Float[Tensor, "batch options"], z: Float[Tensor, "batch continuous"]
