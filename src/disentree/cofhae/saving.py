@@ -126,7 +126,7 @@ def _restored(
     cls: Any, about: About, tensors: Mapping[str, Tensor], device: str, modules: Mapping[str, Any]
 ) -> Any:
     # A penalty or an adversary of a user's own is not there, and not needed any more.
-    parameters = {
+    parameters: Any = {
         k: v for k, v in about.parameters.items() if v is not None or k not in ("penalty", "discriminator")
     }
     Parameters(**parameters)
