@@ -218,8 +218,7 @@ def _that_comes_back(
         refits_leaves = name in refits and not isinstance(finder, Mixtures)  # which refits densities
         if finder not in asked and not refits_leaves:
             asked.append(finder)
-            rigor = rows.rigor * float(np.sqrt(len(parts[0]) / len(rows.Z)))
-            new = [finder.propose(replace(rows, Z=rows.Z[part], rigor=rigor), rng) for part in parts]
+            new = [finder.propose(rows.some(part), rng) for part in parts]
             names = [other for other, by in found_by.items() if by is finder]
             refits |= {other: [one for own in new for one in own if one.finder == other] for other in names}
         back = brought_back(found[name], refits[name], len(parts), rows.Z)
@@ -290,14 +289,9 @@ def _scored(candidate: Candidate, bits: np.ndarray, rows: Rows) -> Score:
         is_plain=is_plain,
         is_cloud=dimensions == [rows.Z.shape[1]],
         is_exact=candidate.is_exact,
-        is_density=isinstance(candidate, MixtureCandidate) and not _is_thin_in_part(candidate),
+        is_density=isinstance(candidate, MixtureCandidate),
         n_options=0 if candidate.product is None else candidate.product.n_options,
     )
-
-
-def _is_thin_in_part(candidate: MixtureCandidate) -> bool:
-    """Whether leaves of a mixture are all of different dimensions, as a line in a plane."""
-    return 1 < len(candidate.dimensions) == len(set(candidate.dimensions))
 
 
 def _needless(new: Sequence[Candidate], scores: dict[str, Score], rigor: float) -> set[str]:
