@@ -51,7 +51,9 @@ def diamonds(columns: str, frame: bool) -> tuple[Any, Known]:
     table = read_table("ggplot2/diamonds")
     assert table is not None
     data = table if columns == "all" else table.select_dtypes("number")
-    return (data if frame else data.to_numpy(float)), {f"table = {v}": (table.table == v).to_numpy() for v in (56, 57, 58)}
+    return (data if frame else data.to_numpy(float)), {
+        f"table = {v}": (table.table == v).to_numpy() for v in (56, 57, 58)
+    }
 
 
 PENGUINS = {"kinds": "species", "island": "island", "year": "year"}
@@ -87,7 +89,7 @@ def fitted(name: str, X: Any, known: Known, levels: bool) -> float:
     seconds = time.process_time() - began
     sizes = sorted(np.bincount(m.labels_), reverse=True)
     print(
-        f"{name:28} {str(np.shape(X)):12} {len(sizes):3} leaves {seconds:6.1f} s  {compared(m.labels_, known)}  "
+        f"{name:28} {np.shape(X)!s:12} {len(sizes):3} leaves {seconds:6.1f} s  {compared(m.labels_, known)}  "
         f"({m.candidates_[0]['finder']}; {', '.join(map(str, sizes[:12]))})",
         flush=True,
     )

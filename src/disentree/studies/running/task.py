@@ -37,6 +37,7 @@ class Task(BaseModel):
         None  # of a task that only labels rows (see `labeling`): "mimosa", "mimosa-down" or one of `rivals`
     )
     constants: dict[str, float] = {}  # for "mimosa": factors that constants are changed by, see `constants`
+    without: str | None = None  # for "mimosa": a rule of the search that is left out, see `rules`
 
     @property
     def needs(self) -> str | None:
@@ -122,6 +123,7 @@ def make_task(
     extras: Sequence[Extra] = (),
     method: str | None = None,
     constants: Mapping[str, float] | None = None,
+    without: str | None = None,
     **settings: Any,
 ) -> Task:
     """A run of `dataset`, with further settings of `RunConfig`; see `Task`."""
@@ -134,4 +136,5 @@ def make_task(
         extras=tuple(extras),
         method=method,
         constants=dict(constants or {}),
+        without=without,
     )

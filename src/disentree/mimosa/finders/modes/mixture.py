@@ -148,7 +148,9 @@ def fitted(name, Z, space, floor, rng, families, most, merged, part) -> MixtureC
     n = len(Y)
     searched = Y if n <= FINDERS.searched else Y[np.sort(rng.permutation(n)[: FINDERS.searched])]
     normal = space.margins is not None and "full" in families
-    grown = [(*grow(searched, floor, family, most or MODES.first_pieces, part=part), family) for family in families]
+    grown = [
+        (*grow(searched, floor, family, most or MODES.first_pieces, part=part), family) for family in families
+    ]
     mixture, _, R, family = max(grown, key=lambda one: one[1])
     groups = np.zeros(len(mixture), int)
     if merged:
