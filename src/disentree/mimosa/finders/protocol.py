@@ -26,6 +26,7 @@ class Rows:
     n_neighbors: int = 40  # of the neighborhoods in which flats and sheets are found
     n_jobs: int = -1  # threads of neighbor searches
     part: float = 1.0  # of all rows: what is beyond doubt in all of them must be seen in these
+    weights: Float[np.ndarray, " n"] | None = None  # how many rows each stands for, where valleys are looked for
 
     @property
     def rigor(self) -> float:
@@ -34,7 +35,8 @@ class Rows:
 
     def some(self, chosen: Int[np.ndarray, " m"]) -> Rows:
         """A part of the rows, to show what all of them do."""
-        return replace(self, Z=self.Z[chosen], part=self.part * len(chosen) / len(self.Z))
+        weights = None if self.weights is None else self.weights[chosen]
+        return replace(self, Z=self.Z[chosen], part=self.part * len(chosen) / len(self.Z), weights=weights)
 
     @property
     def errors(self) -> Float[np.ndarray, "p D"] | Float[np.ndarray, " D"]:
