@@ -13,14 +13,20 @@ from disentree.mimosa.finders.modes.constants import MODES, ModesConstants
 from disentree.mimosa.finders.modes.growth import grow
 from disentree.studies import get_study
 from disentree.studies.mimosa.mimosa_defaults import report
-from disentree.studies.running.constants import changed_constants, instances, multiplied, numeric_constants
+from disentree.studies.running.constants import (
+    RULES,
+    changed_constants,
+    instances,
+    multiplied,
+    numeric_constants,
+    without,
+)
 from disentree.studies.running.results import Results
-from disentree.studies.running.rules import RULES, without
 
 
 def test_names_are_those_of_rooms_and_fields():
     known = numeric_constants()
-    assert known["finders.modes searched"] == MODES.searched
+    assert known["finders.modes near"] == MODES.near
     assert "density folds" in known
     assert all(len(name.split(" ")) == 2 for name in known)
 

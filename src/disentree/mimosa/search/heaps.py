@@ -36,6 +36,8 @@ def spread_heaps(
     Z: Float[np.ndarray, "n D"], columns: Columns, rng: np.random.Generator
 ) -> Float[np.ndarray, "n D"]:
     """Rows with the heaps of each column spread; not where columns follow from others."""
+    varies = np.abs(columns.basis).max(axis=0) > 0
+    columns = Columns(columns.mean[varies], columns.basis[:, varies], columns.precision[varies])
     if columns.basis.shape[0] != columns.basis.shape[1]:
         return Z
     X = columns.of(Z)

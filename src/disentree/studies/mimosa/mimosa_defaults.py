@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from disentree.studies.running.constants import multiplied, numeric_constants
+from disentree.studies.running.constants import RULES, multiplied, numeric_constants
 from disentree.studies.running.options import Options
 from disentree.studies.running.results import Results, Row, Section, mean
-from disentree.studies.running.rules import RULES
 from disentree.studies.running.task import Study, Task, make_task
 
 FACTORS = (0.5, 2.0)
@@ -115,7 +114,7 @@ def report(results: Results) -> list[Section]:
     return [
         Section(
             "Rules of the search, each left out",
-            ["Counted as the constants are; `studies/running/rules.py` says what takes the place of each."],
+            ["Counted as the constants are; `studies/running/constants.py` says what takes the place of each."],
             ["without", "data sets that change", "how"],
             rules,
             numbers=(1,),

@@ -15,10 +15,9 @@ from disentree.hierarchy import Hierarchy
 from disentree.metrics import evaluate, h_error, purity_score
 from disentree.mimosa import MIMOSA
 from disentree.studies.running.battery_data import read_set
-from disentree.studies.running.constants import changed_constants
+from disentree.studies.running.constants import changed_constants, without
 from disentree.studies.running.readability import readability
 from disentree.studies.running.rivals import OPTIONAL, RIVALS, cluster, run_rival
-from disentree.studies.running.rules import without
 from disentree.studies.running.task import Task
 
 

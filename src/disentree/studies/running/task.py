@@ -50,7 +50,7 @@ class Task(BaseModel):
         None  # of a task that only labels rows (see `labeling`): "mimosa", "mimosa-down" or one of `rivals`
     )
     constants: dict[str, float] = {}  # for "mimosa": factors that constants are changed by, see `constants`
-    without: str | None = None  # for "mimosa": a rule of the search that is left out, see `rules`
+    without: str | None = None  # for "mimosa": a rule of the search that is left out, see `constants`
     metrics: tuple[str, ...] = ()  # in addition to those that every run has
 
     @property
