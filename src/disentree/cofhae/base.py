@@ -195,6 +195,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
 
     def _images(self, items: Float[Tensor, "n items"]) -> Float[np.ndarray, "n ..."]:
         """X from options and continuous variables."""
+        items = self.autoencoder_.to_networks(items)
         if self.pixels_ is not None:
             return self.pixels_.decode(items)
         return self.input_.restore(self.autoencoder_.decoder(items))

@@ -20,6 +20,7 @@ PENALTIES = ("auto", "none", "adversarial", "hsic", "marginal")
 MASKS = ("given", "soft")
 TARGETS = ("ica", "codes", "none")
 MAPS = ("auto", "linear", "network")
+PLACEMENTS = ("auto", "down")
 
 
 def check_parameters(model: Any) -> None:
@@ -33,6 +34,7 @@ def check_parameters(model: Any) -> None:
         ("targets", TARGETS),
         ("penalty", PENALTIES),
         ("maps", MAPS),
+        ("placement", PLACEMENTS),
     ):
         check_one_of(model, name, allowed)
     check_adversary(model)

@@ -15,8 +15,10 @@ from disentree._version import __version__
 from disentree.cofhae.inputs import InputLayer
 from disentree.cofhae.linear import linear_autoencoder
 from disentree.cofhae.pixels import PixelDecoder
+from disentree.cofhae.placement import Placement
 from disentree.cofhae.preprocessor import Preprocessor
 from disentree.hierarchy import Hierarchy
+from disentree.hierarchy.moves_as_json import move_from_dict, move_to_dict
 from disentree.mimosa import MIMOSA
 from disentree.mimosa.saving.model_card import MIMOSA_FOLDER, write_card
 from disentree.training.checkpoints import below, load_tensors, save_tensors
@@ -26,8 +28,8 @@ from disentree.utils.files import sha256_of, write_json
 from disentree.utils.versions import build_commit
 
 # Of saved models. In 1 convolutional networks had activations of their own, whatever the parameter; up to 2 there
-# were "table", "codec" and "units" instead of a preprocessor.
-FORMAT = 3
+# were "table", "codec" and "units" instead of a preprocessor; up to 3 variables were those of the networks.
+FORMAT = 4
 # Fitted attributes that JSON holds as they are
 _SIMPLE_ATTRIBUTES = ("seed", "interrupted", "diverged", "history", "code_statistics", "maps")
 _NOT_SAVED = ("callbacks", "mimosa", "checkpoint", "events", "tensorboard", "verbose", "device")
@@ -35,6 +37,7 @@ _NOT_SAVED = ("callbacks", "mimosa", "checkpoint", "events", "tensorboard", "ver
 
 def save_model(model: Any, folder: Path) -> None:
     tensors = {name: torch.from_numpy(getattr(model, f"{name}_")) for name in model._arrays}
+    move = None if model.autoencoder_.placement is None else model.autoencoder_.placement.move
     modules = {"autoencoder": model.autoencoder_, "input": model.input_}
     if model.pixels_ is not None:
         modules["pixels"] = model.pixels_
@@ -48,6 +51,7 @@ def save_model(model: Any, folder: Path) -> None:
         "commit": build_commit(),
         "parameters": plain_parameters(model),
         "hierarchy": model.hierarchy_.to_dict(),
+        **({"move": move_to_dict(move)} if move is not None else {}),
         "input": model.input_.config,
         "n_features_in": int(model.n_features_in_),
         "feature_names_in": list(getattr(model, "feature_names_in_", [])),
@@ -106,7 +110,8 @@ def load_model(cls: Any, folder: Path, device: str, modules: Mapping[str, nn.Mod
     known = cls().get_params()
     model = cls(**{name: value for name, value in parameters.items() if name in known})
     model.device_ = pick_device(device)
-    model.hierarchy_ = Hierarchy.from_dict(about["hierarchy"])
+    move = move_from_dict(about["move"]) if about.get("move") else None
+    model.hierarchy_ = Hierarchy.from_dict(about["hierarchy"]) if move is None else move.before
     for name in cls._arrays:
         setattr(model, f"{name}_", tensors[name].numpy())
     arrays = {key: value.numpy() for key, value in below(tensors, "input.").items()}
@@ -116,6 +121,9 @@ def load_model(cls: Any, folder: Path, device: str, modules: Mapping[str, nn.Mod
         model.autoencoder_ = linear_autoencoder(model.hierarchy_, weights).to(model.device_)
     else:
         model.autoencoder_, _ = model._build(None)
+        if move is not None:
+            model.hierarchy_ = move.after
+            model.autoencoder_.place(Placement(move, below(weights, "placement.")).to(model.device_))
         model.autoencoder_.load_state_dict(weights)
     model.autoencoder_.eval()
     if about.get("pixels"):
