@@ -32,11 +32,11 @@ class Placement(nn.Module):
     shared: Tensor  # (own, knots): what these are in the tree, ascending or descending
     rising: Tensor  # (2, own, knots): both, so that the shared ones ascend
 
-    def __init__(self, move: Move | None, arrays: Mapping[str, Any]):
+    def __init__(self, arrays: Mapping[str, Any], move: Move | None = None):
         super().__init__()
         self.move = move
         for name in ("target", "above", "counts", "own", "shared"):
-            self.register_buffer(name, torch.as_tensor(arrays[name]))
+            self.register_buffer(name, torch.as_tensor(arrays[name]), persistent=name in ("own", "shared"))
         down = self.shared[:, :1] > self.shared[:, -1:]
         ascending = [torch.where(down, knots.flip(1), knots) for knots in (self.shared, self.own)]
         self.register_buffer("rising", torch.stack(ascending), persistent=False)
@@ -46,18 +46,28 @@ class Placement(nn.Module):
     @classmethod
     def of(cls, move: Move, knots: Knots) -> Placement:
         """That of a move, with the knots of the columns that get other values."""
-        before, after = HierarchicalMask(move.before), HierarchicalMask(move.after)
+        columns = [v.index for v in move.before.variables if v.kind == "continuous"]
         plain = np.linspace(-1.0, 1.0, constants.EFFECT_KNOTS)
-        both = np.array([knots.get(column, (plain, plain)) for column in before.continuous])
-        place = {c: i for i, c in enumerate(after.continuous)}
+        both = np.array([knots.get(column, (plain, plain)) for column in columns], dtype=np.float32)
+        return cls.along(move, *(torch.from_numpy(both[:, i].copy()) for i in range(2)))
+
+    @classmethod
+    def along(cls, move: Move, own: Float[Tensor, "own knots"], shared: Float[Tensor, "own knots"]) -> Placement:
+        """That of a move, with the knots of all variables of the networks."""
+        before, after = HierarchicalMask(move.before), HierarchicalMask(move.after)
+        n = before.n_continuous
+        moves = shared.diff(dim=1)
+        way = (moves > 0).all(dim=1) | (moves < 0).all(dim=1)
+        if len(own) != n or own.shape != shared.shape or not ((own.diff(dim=1) > 0).all(dim=1) & way).all():
+            raise ValueError(f"knots must be of {n} variables, rising or falling")
         arrays = {
-            "target": np.array([place[move.columns([c])[0]] for c in before.continuous]),
-            "above": before.above_continuous.numpy(),
-            "counts": np.array([move.before.variables[c].n_options for c in before.categoricals], dtype=np.int64),
-            "own": both[:, 0].astype(np.float32),
-            "shared": both[:, 1].astype(np.float32),
+            "target": torch.tensor([after.continuous.index(move.columns([c])[0]) for c in before.continuous]),
+            "above": before.above_continuous,
+            "counts": torch.tensor([move.before.variables[c].n_options for c in before.categoricals]),
+            "own": own,
+            "shared": shared,
         }
-        return cls(move, {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()})
+        return cls(arrays, move)
 
     @property
     def n_items(self) -> int:

@@ -84,7 +84,7 @@ def _step(op: Op, x: Tensor, weights: list[Tensor]) -> Tensor:
         case "up" | "down" as way:
             numbers = {key: tensor(key) for key in ("own", "shared", "above")}
             given = {key: torch.tensor(op[key], dtype=torch.int64) for key in ("target", "counts")}
-            placement = Placement(None, {**numbers, **given})
+            placement = Placement({**numbers, **given})
             return placement.up(x) if way == "up" else placement.down(x)
         case "softplus":
             return F.softplus(x, op["beta"], op["threshold"])

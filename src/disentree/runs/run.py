@@ -16,8 +16,9 @@
     explanation.json   why the tree branches where it does, and what each variable does, in terms of columns
     names.json         names for branches and variables, which the report and the page show; yours to edit
     stability.json     how often each leaf came back in resamples of the rows
-    figures/           pictures of the above
+    figures/           pictures of the above, PNG and PDF
     report.html        all of it on one page
+    scores.tex         the scores as a table for LaTeX
     events.jsonl       what happened when, one line each
 
 `Run` reads and writes these files; `stages` knows in which order they are made.
@@ -193,7 +194,11 @@ class Run(Folder):
             return None
         about = self.read_json("model.json")
         try:
-            move = move_from_dict(about["move"]) if about.get("move") else None
+            move = (
+                move_from_dict(about["move"], Hierarchy.from_dict(about["hierarchy"]))
+                if about.get("move")
+                else None
+            )
         except _NOT_A_TREE as error:
             raise self.damaged("model.json", error) from None
         # The file may be of a model that was trained before the tree was found again.

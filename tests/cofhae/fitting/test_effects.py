@@ -124,7 +124,11 @@ def test_there_and_back(placement):
     torch.testing.assert_close(back, torch.cat([a, z], dim=1), atol=1e-5, rtol=1e-5)
     on_b = codes[:, 1] == 1
     np.testing.assert_allclose(up[on_b, 1], ((5 - codes[on_b, 4]) / 3) ** 2, atol=0.05)
-    assert move_from_dict(json.loads(json.dumps(move_to_dict(move)))) == move
+    assert move_from_dict(json.loads(json.dumps(move_to_dict(move))), move.after) == move
+    with pytest.raises(ValueError, match="must be"):
+        move_from_dict(move_to_dict(move), Hierarchy.flat(2))
+    with pytest.raises(ValueError, match="rising or falling"):
+        Placement.along(move, module.own.flip(1), module.shared)
 
 
 def test_beyond_the_knots(placement):
