@@ -23,7 +23,6 @@ from disentree.cofhae.fitting.defaults import (
     wants_closed_form,
     wants_embedding,
 )
-from disentree.cofhae.fitting.effects import same_effects
 from disentree.cofhae.fitting.resumable import Checkpoint, find_checkpoint, identity_of, train_model
 from disentree.cofhae.fitting.sharpening import can_be_sharp, fit_pixels, sharper
 from disentree.cofhae.fitting.structure import Structure, ask_mimosa, find_representation, tells_more
@@ -31,7 +30,8 @@ from disentree.cofhae.fitting.targets import Targets, align_targets, fit_subspac
 from disentree.cofhae.fitting.unrolling import cell_guides, guides
 from disentree.cofhae.inputs import embedding_layer
 from disentree.cofhae.linear import AdditiveForm, ClosedForm, are_enough, fit_additive_form, fit_closed_form
-from disentree.cofhae.placement import Placement, knots_of
+from disentree.cofhae.placing.effects import same_effects
+from disentree.cofhae.placing.placement import Placement, knots_of
 from disentree.cofhae.preprocessor import Preprocessor
 from disentree.geometry.maps.linear_maps import is_tree
 from disentree.hierarchy import Hierarchy

@@ -1,4 +1,4 @@
-"""Variables that do the same to decoded rows. Covers cofhae/placement.py too."""
+"""Variables that do the same to decoded rows. Covers cofhae/placing/placement.py too."""
 
 import copy
 import json
@@ -9,8 +9,8 @@ import torch
 
 from disentree import COFHAE, MIMOSA, Hierarchy, metrics
 from disentree.cofhae.fitting import stages
-from disentree.cofhae.fitting.effects import same_effects
-from disentree.cofhae.placement import Placement, knots_of
+from disentree.cofhae.placing.effects import same_effects
+from disentree.cofhae.placing.placement import Placement, knots_of
 from disentree.datasets import load_dataset
 from disentree.datasets.generated.branches import Branches
 from disentree.datasets.generated.spaceshapes import SPACESHAPES, render
