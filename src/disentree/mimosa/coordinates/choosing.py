@@ -129,6 +129,13 @@ def table_coordinates(
     )
 
 
+def some_of(n: int, most: int, seed: np.random.SeedSequence) -> slice | Int[np.ndarray, " m"]:
+    """Rows that coordinates are chosen by: all, or so many at random."""
+    if n <= most:
+        return slice(None)
+    return np.sort(np.random.default_rng(seed).choice(n, most, replace=False, shuffle=False))
+
+
 def landmarks(Z: Float[np.ndarray, "n D"], most: int, seed: np.random.SeedSequence) -> Int[np.ndarray, " m"]:
     """Rows that the structure is found on, in an order of the data's own, so that nothing depends on the order
     they came in."""
