@@ -103,4 +103,3 @@ SHOWN_DIGITS = 4  # of decoded numbers, which are no measurements
 
 ROWS_AT_A_TIME = 8192  # that are encoded or decoded at once: a bound on memory
 STATISTICS_ROWS = 3000  # training rows whose codes `code_statistics_` describes: enough for a histogram
-LOG_ZERO = -80.0  # the logarithm of a probability that float32 cannot tell from 0 beside 1

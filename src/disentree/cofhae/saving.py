@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from pydantic import BaseModel
-from torch import Tensor, nn
+from torch import Tensor
 
 from disentree._version import __version__
 from disentree.cofhae.inputs import InputLayer
@@ -107,7 +107,7 @@ def read_model(folder: Path) -> tuple[About, dict[str, Tensor]]:
     return about, load_tensors(folder / NUMBERS)[0]
 
 
-def load_model(cls: Any, folder: Path, device: str, modules: Mapping[str, nn.Module | None]) -> Any:
+def load_model(cls: Any, folder: Path, device: str, modules: Mapping[str, Any]) -> Any:
     """The model of a class that `save_model` wrote. `modules`: the encoder and decoder of a user, if they are."""
     about, tensors = read_model(folder)
     if about.name != cls.__name__:
@@ -123,11 +123,15 @@ def load_model(cls: Any, folder: Path, device: str, modules: Mapping[str, nn.Mod
 
 
 def _restored(
-    cls: Any, about: About, tensors: Mapping[str, Tensor], device: str, modules: Mapping[str, nn.Module | None]
+    cls: Any, about: About, tensors: Mapping[str, Tensor], device: str, modules: Mapping[str, Any]
 ) -> Any:
-    Parameters(**about.parameters)
+    # A penalty or an adversary of a user's own is not there, and not needed any more.
+    parameters: Any = {
+        k: v for k, v in about.parameters.items() if v is not None or k not in ("penalty", "discriminator")
+    }
+    Parameters(**parameters)
     known = cls().get_params().keys() - {*_NOT_SAVED}
-    parameters = {name: value for name, value in about.parameters.items() if name in known}
+    parameters = {name: value for name, value in parameters.items() if name in known}
     for name, module in modules.items():
         if parameters[name] is None and module is None:
             raise UserError(f"this model has its own {name}: give it again as load(..., {name}=module)")
@@ -221,12 +225,13 @@ def _of_format_2(about: dict[str, Any]) -> dict[str, Any]:
 
 
 def plain_parameters(model: Any) -> dict[str, Any]:
-    """The parameters that make the model what it is, as JSON has them; None for the user's own modules."""
+    """The parameters that make the model what it is, as JSON has them; None for the user's own modules and
+    functions."""
     parameters = {}
     for name, value in model.get_params(deep=False).items():
         if name in _NOT_SAVED:
             continue
-        if isinstance(value, nn.Module | np.random.RandomState | np.random.Generator):
+        if callable(value) or isinstance(value, np.random.RandomState | np.random.Generator):
             value = None
         parameters[name] = value
     return json.loads(json.dumps(parameters, default=lambda number: number.item()))

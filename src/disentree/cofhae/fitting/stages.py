@@ -13,9 +13,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from disentree.cofhae import constants
-from disentree.cofhae.fitting.algorithm2 import Labels, make_measure, make_step
+from disentree.cofhae.fitting.aims import Labels
+from disentree.cofhae.fitting.algorithm2 import make_measure, make_step
 from disentree.cofhae.fitting.defaults import (
     adds_up,
+    check_patience,
     has_length,
     held_out_rows,
     most_steps,
@@ -193,12 +195,15 @@ class Fitting:
         longer = constants.CURVED_STEPS if targets.has_guides else 1
         batches = model._batches(source, Labels(model.autoencoder_, model.paths_, targets, model.device_))
         plan, measure = None, None
+        check_patience(model, batches)
         if isinstance(batches, TensorBatches) and len(self.held):
             left_out = torch.from_numpy(self.held).to(model.device_)
             measure = make_measure(settings, layer, (batches.data[left_out], *batches.labels(left_out)))
             batches = batches.without(left_out)
             steps = most_steps(model, batches.n_batches, longer)
-            if source.n_rows < constants.MANY_ROWS:
+            if has_length(model):
+                steps = model._n_steps(source.n_rows - len(self.held), longer)
+            elif source.n_rows < constants.MANY_ROWS and model.patience is None:
                 plan = Plan(steps, batches.n_batches, settings.guided + settings.warm_up)
         elif has_length(model):
             steps = model._n_steps(source.n_rows, longer)
