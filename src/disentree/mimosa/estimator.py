@@ -17,7 +17,7 @@ from disentree.mimosa.coordinates.choosing import REPRESENTATIONS, load_represen
 from disentree.mimosa.coordinates.reach import Reach
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate
-from disentree.mimosa.explain.comparing import Comparing
+from disentree.mimosa.explain.compared.comparing import Comparing
 from disentree.mimosa.explain.factors import factor_columns
 from disentree.mimosa.explain.placing import Placing
 from disentree.mimosa.explain.verdict import what_it_saves

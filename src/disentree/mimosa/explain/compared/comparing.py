@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.explain.columns import Columns, read_columns
-from disentree.mimosa.explain.drawing import draw_rows
+from disentree.mimosa.explain.compared.drawing import draw_rows
 from disentree.mimosa.explain.formatting import category_text, percent
 from disentree.mimosa.explain.names import leaf_name
 

@@ -8,7 +8,7 @@ from matplotlib import pyplot as plt
 
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
-from disentree.mimosa.explain.comparing import _told_bits
+from disentree.mimosa.explain.compared.comparing import _told_bits
 
 
 @pytest.fixture(autouse=True)
