@@ -6,6 +6,7 @@ import copy
 import inspect
 import math
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,6 +26,7 @@ from disentree.cofhae.inputs import InputLayer, fit_input_layer
 from disentree.cofhae.pixels import PixelDecoder
 from disentree.cofhae.preprocessor import Preprocessor
 from disentree.cofhae.saving import load_model, save_model
+from disentree.errors import FarOut
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.code_statistics import code_statistics
 from disentree.tables.frames import as_pandas
@@ -131,7 +133,8 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         Returns
         -------
         array of shape (n, n_variables)
-            NaN where a variable is not active. A dask array if X is one.
+            NaN where a variable is not active. A dask array if X is one. Rows that are too far out to be encoded
+            have codes that are not finite, and a `FarOut` warning says how many.
         """
         check_is_fitted(self, "autoencoder_")
         if is_dask(X):
@@ -144,7 +147,13 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         for block in self._read_again(X).blocks():
             out.append(self._encode(block, None if paths is None else paths[start : start + len(block)]))
             start += len(block)
-        return np.concatenate(out)
+        codes = np.concatenate(out)
+        far = ~(np.isfinite(codes) | ~self.hierarchy_.active(codes)).all(axis=1)
+        if far.any():
+            which = f"{far.sum():,} row{'s' if far.sum() > 1 else ''}, the first is row {np.argmax(far)}"
+            told = f"too far out to be encoded, their codes are not finite: {which}"
+            warnings.warn(told, FarOut, stacklevel=3)
+        return codes
 
     @torch.no_grad()
     def _encode(
