@@ -112,6 +112,19 @@ class Steered:
         return self._levels.table
 
     @property
+    def divisions_(self) -> list[dict[str, Any]]:
+        """What each choice of the tree is worth, by itself.
+
+        Returns
+        -------
+        list of dict
+            For each categorical: `variable`, its column in `hierarchy_.variables`; `bits`, which one Gaussian for
+            each option saves over one for all of them, per row of all that was held out; and `support` of each
+            option, as in `levels_`.
+        """
+        return self._levels.divisions()
+
+    @property
     def linkage_(self) -> Float[np.ndarray, "m 4"]:
         """The levels as `scipy.cluster.hierarchy` has them: two clusters that are merged, the bits per row lost by
         then, and the number of paths in both.

@@ -5,13 +5,13 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from disentree.mimosa.explain.verdict import verdict
 
 from disentree import MIMOSA, Hierarchy
 from disentree.datasets import load_dataset
 from disentree.mimosa.explain.explanation import Explanation
 from disentree.mimosa.explain.factors import factor_columns, factor_likeness
 from disentree.mimosa.explain.reasons import explain_tree
-from disentree.mimosa.explain.verdict import verdict
 from disentree.mimosa.stability.comparing import Found, compare
 from disentree.mimosa.stability.stability import Stability, product_summary
 

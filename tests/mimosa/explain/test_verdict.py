@@ -1,9 +1,9 @@
 """The first sentence of a summary or report."""
 
 import pytest
+from disentree.mimosa.explain.verdict import is_nested, verdict
 
 from disentree import Hierarchy
-from disentree.mimosa.explain.verdict import is_nested, verdict
 
 LINE = {"kind": "continuous"}
 

@@ -5,12 +5,12 @@ import io
 
 import numpy as np
 import pytest
+from disentree.runs.report.tree import tree_nodes
 from matplotlib.image import imread
 
 from disentree import Hierarchy
 from disentree.runs.report.examples import GAP, MOST, leaf_examples
 from disentree.runs.report.findings import Findings
-from disentree.runs.report.tree import tree_nodes
 
 TREE = Hierarchy.flat(0, categories=[2])
 

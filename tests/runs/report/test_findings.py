@@ -8,6 +8,7 @@ import shlex
 import numpy as np
 import pandas as pd
 import pytest
+from disentree.runs.report.tree import tree_nodes
 
 from disentree import Hierarchy
 from disentree.cli.run import print_summary
@@ -19,7 +20,6 @@ from disentree.runs.report.leaf_sections import leaf_sections, shared_variables
 from disentree.runs.report.report import render
 from disentree.runs.report.scores import duration
 from disentree.runs.report.summary import saving, verdict_of
-from disentree.runs.report.tree import tree_nodes
 from shell import invoke
 
 TREE = Hierarchy.from_dict(

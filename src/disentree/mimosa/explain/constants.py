@@ -29,7 +29,7 @@ class ExplainConstants:
     coarse: float = 0.1  # of a column's deviation: the precision above which equal cannot be told from near
     fewest_rows: int = 3  # in which a relation can be seen; held-out ones of each side for a rule
     largest_denominator: int = 12  # of the factor between two columns, as in "y = 3/2 x"
-    well_supported: float = 0.8  # share of resamples in which every branch came back
+    small: float = 0.02  # share of rows below which several branches are one line of a tree on a screen
 
     # What is said about single rows
     other_rows: int = 16  # whose values stand in for those of a row, to see what a column decides
@@ -42,7 +42,7 @@ class ExplainConstants:
     described_leaves: int = 64  # the largest
     # Columns, and lines of the tree, on a model card: more nobody reads; columns among which sums are searched.
     most_listed: int = 100
-    printed_leaves: int = 5  # of those that no branch of the text ends in
+    screen: int = 40  # lines of a tree in a terminal
     longest_name: int = (
         24  # letters of what a categorical or variable is called; a category may have twice as many
     )

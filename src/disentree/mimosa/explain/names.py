@@ -14,6 +14,7 @@ from disentree.hierarchy import Hierarchy
 from disentree.mimosa.explain.column_names import shortened, unique
 from disentree.mimosa.explain.columns import Columns
 from disentree.mimosa.explain.constants import EXPLAIN
+from disentree.mimosa.explain.formatting import share_text
 from disentree.mimosa.explain.rules import Rule
 
 _NUMBERED = r"(branch\d+|stop|\d+)"
@@ -35,9 +36,9 @@ def name_options(
         elif option in ("no", "yes") and not GENERIC_VARIABLE.fullmatch(categorical):
             several = _AND_MORE.search(categorical) is not None
             word = "with" if option == "yes" else "without" if several else "no"
-            name = f"{word} {categorical if several else shortened(categorical, EXPLAIN.longest_name - 5)}"
+            name = f"{word} {categorical if several else shortened(categorical, 2 * EXPLAIN.longest_name - 5)}"
         elif GENERIC.fullmatch(option) or (option in ("off", "on") and _is_unnamed(categorical)):
-            group = f"group {k + 1} ({100 * share:.1f} %)"
+            group = f"group {k + 1} ({share_text(share)})"
             name = rule.text if rule is not None and rule.is_name and rule.text not in out else group
         out.append(name if name not in out else f"{name} ({k + 1})")
     return out
@@ -64,7 +65,7 @@ def name_variables(
     deviations, where it is active; if some of these vary only there, those. None is one of `taken`, names of
     categoricals."""
     names, used = {}, set(taken)
-    for v in hierarchy.variables:
+    for v in sorted(hierarchy.variables, key=lambda v: v.depth):  # those of all rows have the plain names
         if v.kind != "continuous":
             continue
         active = np.isfinite(codes[:, v.index])
