@@ -67,8 +67,8 @@ def run(
         int | None,
         typer.Option(
             help="Fit so many random parts of the rows again, each of which takes about as long as the tree did, "
-            "and tell what comes back. None if not given: the search itself tells what parts of the rows bring back. "
-            "A finished or stopped run takes another number."
+            "and tell what comes back. None if not given: the search itself tells what parts of the rows bring "
+            "back. A finished or stopped run takes another number."
         ),
     ] = None,
     full: Full = False,

@@ -39,6 +39,8 @@ def same(one, other):
     """Bit for bit, whatever it is made of."""
     if isinstance(one, np.ndarray):
         return one.dtype == other.dtype and one.shape == other.shape and (one == other).all()
+    if isinstance(one, list):
+        return isinstance(other, list) and len(one) == len(other) and all(map(same, one, other))
     return type(one) is type(other) and one == other
 
 

@@ -25,7 +25,7 @@ class ExplainConstants:
     condition: float = 0.02  # by which a condition more must raise the mean of precision and recall
     rule: float = 0.8  # least precision of what is called a rule; for a name the least recall too
     moved: float = 0.05  # of a column's deviation, for it to be told that a variable moves it
-    alike: float = 0.8  # of the largest move, for a column to be in the variable's name too
+    alike: float = 0.7  # of the largest move, for a column to be in the variable's name too
     coarse: float = 0.1  # of a column's deviation: the precision above which equal cannot be told from near
     fewest_rows: int = 3  # in which a relation can be seen; held-out ones of each side for a rule
     largest_denominator: int = 12  # of the factor between two columns, as in "y = 3/2 x"

@@ -83,6 +83,7 @@ class Stability:
         pairs = zip(named, factor_support if columns else branch_support, strict=True)
         told = [(name, float(share)) for name, share in pairs if np.isfinite(share)]
         said = brought_back(told, len(records), "choice" if columns else "group") if told else ""
+        flat = sum(r["components"] == 1 for r in records)
         return cls(
             support=support,
             jaccard=_mean(leaves),
@@ -104,7 +105,7 @@ class Stability:
             n_components=_counts(r["components"] for r in records),
             n_resamples=len(records),
             fraction=fraction,
-            verdict=f"{said[:1].upper()}{said[1:]}." if said else "There is one leaf.",
+            verdict=f"{said[:1].upper()}{said[1:]}." if said else f"{flat} of {len(records)} have one leaf too.",
         )
 
     def to_dict(self) -> dict[str, Any]:

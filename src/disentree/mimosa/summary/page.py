@@ -7,6 +7,7 @@ from html import escape
 
 from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.formatting import counted, listed, share_text
+from disentree.mimosa.explain.names import GENERIC_VARIABLE
 from disentree.mimosa.summary.contents import Branch, Contents, Division, largest
 from disentree.mimosa.summary.wording import columns_of, footnote, sentences
 
@@ -51,7 +52,7 @@ def _inside(branch: Branch, examples: Mapping[int, str], folded: bool, root: boo
         parts.append(f'<p class="by">{head}</p>')
     lists = "".join(_division(one, i, examples, folded) for i, one in enumerate(largest(branch.divisions)))
     if lists and folded and not root:
-        named = list(filter(None, (one.name for one in branch.divisions)))
+        named = list(filter(None, map(_named, branch.divisions)))
         about = listed(named) if named else counted(len(branch.divisions), "choice")
         lists = f"<details><summary>Divided further: {escape(about)}</summary>{lists}</details>"
     return "".join(parts) + lists
@@ -70,14 +71,18 @@ def _free(branch: Branch, root: bool) -> str:
 
 
 def _division(division: Division, i: int, examples: Mapping[int, str], folded: bool) -> str:
-    head = ""
-    if division.name or division.support is not None:
-        sure = _support(division.support)
-        head = f'<p class="by">{escape(division.name or f"choice {i + 1}")} {sure}</p>'
+    head, name = "", _named(division)
+    if name or division.support is not None:
+        head = f'<p class="by">{escape(name or f"choice {i + 1}")} {_support(division.support)}</p>'
     if division.note:
         head += f'<p class="reason">{escape(division.note)}</p>'
     options = "".join(_option(one, examples, folded) for one in division.branches)
     return f'<div class="split">{head}<ul>{options}</ul></div>'
+
+
+def _named(division: Division) -> str:
+    """The name of a division, if it says something."""
+    return "" if GENERIC_VARIABLE.fullmatch(division.name) else division.name
 
 
 def _option(branch: Branch, examples: Mapping[int, str], folded: bool) -> str:

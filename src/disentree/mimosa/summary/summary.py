@@ -128,10 +128,12 @@ class _Maker:
         """Take support from resamples, whose branches and choices are in the order of the tree."""
         self.resamples = int(stability["n_resamples"])
         options = [(v.index, k) for v in self.hierarchy.variables for k in range(v.n_options)]
-        told = stability.get("branches", ())
-        if len(told) == len(options):
-            pairs = zip(options, told, strict=True)
-            self.support = {place: one["support"] for place, one in pairs if one["support"] is not None}
+        told, behind = stability.get("branches", ()), {one["path"]: one for one in stability.get("components", ())}
+        if len(told) != len(options):  # those of the leaves
+            paths = [[path.index for path in self.hierarchy.paths if place in path.choices] for place in options]
+            told = [behind.get(own[0], {}) if len(own) == 1 else {} for own in paths]
+        pairs = ((place, one.get("support")) for place, one in zip(options, told, strict=True))
+        self.support = {place: share for place, share in pairs if share is not None}
         columns, told = factor_columns(self.hierarchy), stability.get("factors", ())
         if len(told) == len(columns):
             pairs = zip(columns, told, strict=True)

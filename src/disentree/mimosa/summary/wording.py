@@ -37,8 +37,8 @@ def what(found: Contents) -> str:
         return f"{given}{len(own[0].branches)} groups of rows: {_branches(own[0], 'and')}."
     ranked = sorted(every, key=lambda one: (not one[1].found_again, -(one[1].bits or 0.0)))
     told = [(branch, one) for branch, one in ranked if one.found_again] or ranked[:1]
-    head = f"{given}A tree of {found.n_leaves} leaves: rows are divided "
-    told_of = [f"{_within(found, branch)}into {_branches(one, 'and')}" for branch, one in told]
+    head = f"{given}A tree of {found.n_leaves} leaves; its largest divisions: "
+    told_of = [f"{_branches(one, 'or')}, {_within(found, branch)}" for branch, one in told]
     return _several(head, told_of + [""] * (len(every) - len(told)))
 
 
@@ -88,7 +88,7 @@ def how_sure(found: Contents) -> str:
     parts = []
     if found.source == "mimosa" and found.saved is not None and found.doubt is not None:
         parts.append(_chance(found.saved, found.doubt))
-    several = len(found.root.divisions) > 1 and all(one.support is not None for one in found.root.divisions)
+    several = len(found.root.divisions) > 1 and any(one.support is not None for one in found.root.divisions)
     if several:
         told = [(one.name or "one of them", one.support) for one in found.root.divisions]
     else:
@@ -104,13 +104,13 @@ def brought_back(told: Sequence[tuple[str, float]], resamples: int, part: str) -
     search itself looks at."""
     least, lost = min(share for _, share in told), [name for name, share in told if not came_back(share)]
     if len(lost) == len(told):
-        who = f"{resamples} resamples of the rows" if resamples else "parts of the rows"
+        who = f"{counted(resamples, 'resample')} of the rows" if resamples else "parts of the rows"
         return f"{who} do not bring any {part} back"
     but = f" but {listed([f'“{name}”' for name in lost])}" if lost else ""
     every = f"every {part}{but}"
     if resamples:
         low = min(share for _, share in told if came_back(share))
-        return f"{every} came back in at least {low:.0%} of {resamples} resamples of the rows"
+        return f"{every} came back in at least {low:.0%} of {counted(resamples, 'resample')} of the rows"
     overlap = "" if lost else f" (to {share_text(least)} or more)"
     return f"parts of the rows, searched by themselves, bring {every} back{overlap}"
 
@@ -172,7 +172,7 @@ def _branches(division: Division, last: str) -> str:
 
 
 def _within(found: Contents, branch: Branch) -> str:
-    return "" if branch is found.root else f"within “{branch.name}” "
+    return "of all rows" if branch is found.root else f"within “{branch.name}”"
 
 
 def _several(head: str, told: Sequence[str]) -> str:
