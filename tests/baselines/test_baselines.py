@@ -13,14 +13,17 @@ from sklearn.base import clone
 
 from contract import checks_of
 from disentree import AE, COFHAE, VAE, BetaTCVAE, CascadeVAE, FactorVAE, Hierarchy, JointVAE
+from disentree.baselines import DIPVAE, HFS, FlatEstimator
 from disentree.baselines.balanced import assign
 from disentree.baselines.cascadevae import let_through
+from disentree.baselines.dipvae import covariance_of
 from disentree.baselines.flat import Posterior
+from disentree.baselines.hfs import support_distance
 from disentree.baselines.jointvae import capacity, entropy, relaxed_sample
 from disentree.baselines.tcvae import decompose, stratified_weights
 from disentree.datasets import load_dataset
 
-BASELINES = [AE, VAE, BetaTCVAE, FactorVAE, JointVAE, CascadeVAE]
+BASELINES = [AE, VAE, BetaTCVAE, FactorVAE, JointVAE, CascadeVAE, DIPVAE, HFS]
 SMALL = {"epochs": 2, "batch_size": 128, "hidden": (8,), "device": "cpu"}
 
 
@@ -228,6 +231,48 @@ def test_three_classes_are_recovered(cls, own):
     assert table[linear_sum_assignment(-table)].sum() / 900 >= 0.95
 
 
+# -------------------------------------------------------------------- DIP-VAE, HFS, one's own
+
+
+def test_covariances_of_a_batch():
+    z = torch.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, -1.0]])
+    expected = torch.tensor([[8 / 3, -4 / 3], [-4 / 3, 8 / 3]])
+    torch.testing.assert_close(covariance_of(z), expected)
+
+
+def test_the_distance_of_a_support_from_a_product():
+    g = torch.Generator().manual_seed(0)
+    grid = torch.tensor([[a, b] for a in (0.0, 1.0, 2.0) for b in (0.0, 1.0, 2.0)])
+    assert support_distance(grid, g) == 0
+    assert support_distance(grid * torch.tensor([1.0, 5.0]), g) == 0  # in standard deviations
+    line = torch.tensor([[0.0, 0.0], [1.0, 1.0]])  # standard deviations of 1/sqrt(2): the corners are sqrt(2) away
+    assert support_distance(line, g) == pytest.approx(2.0, rel=1e-5)
+    assert support_distance(line[:, :1], g) == 0
+
+
+def test_a_baseline_is_its_loss(sticks, tmp_path):
+    class Small(FlatEstimator):
+        def __init__(self, *, weight=3.0, **common):
+            super().__init__(**common)
+            self.weight = weight
+
+        def terms(self, batch):
+            reconstruction, size = batch.reconstruction(batch.code.mean), batch.code.mean.square().mean()
+            return {"loss": reconstruction + self.weight * size, "reconstruction": reconstruction, "size": size}
+
+    model = small(Small, n_continuous=2, weight=5.0).fit(sticks.X)
+    assert set(model.history_[0]) == {"epoch", "loss", "reconstruction", "size", "seconds"}
+    assert Small().get_params()["weight"] == 3
+    model.save(tmp_path)
+    assert np.array_equal(Small.load(tmp_path).transform(sticks.X), model.transform(sticks.X))
+
+    class Without(FlatEstimator):
+        pass
+
+    with pytest.raises(NotImplementedError, match="Without must define terms"):
+        small(Without, n_continuous=1).fit(sticks.X)
+
+
 # -------------------------------------------------------------------- structure
 
 
@@ -241,7 +286,7 @@ def test_structure_is_used_as_in_the_paper(sticks):
         assert sum(v.kind == "continuous" for v in variables) == 6
         assert model.transform(sticks.X[:5]).shape == (5, len(variables))
         assert not np.isnan(model.transform(sticks.X[:5])).any()
-    assert kinds == {AE: [], VAE: [], BetaTCVAE: [], FactorVAE: [], JointVAE: [2, 3, 3], CascadeVAE: [6]}
+    assert kinds == {cls: {JointVAE: [2, 3, 3], CascadeVAE: [6]}.get(cls, []) for cls in BASELINES}
 
 
 def test_parameters_override_the_structure_and_defaults_replace_it(sticks):

@@ -35,7 +35,7 @@ def with_value(value):
         ({"X": np.tile([1.0, 2.0], (40, 1)), "hierarchy": FLAT}, "every row of X is the same"),
         ({"X": np.array([["a", "b"]] * 40)}, "dtype='numeric'"),
         ({"X": (block for block in [X])}, "is an iterator, which can be read only once"),
-        ({"X": [X, X[:, :2]]}, r"block 1 of X has shape \(40, 2\)"),
+        ({"X": [X, X[:, :2]]}, r"block 1 of X has rows of shape \(2,\)"),
         ({"X": [X, with_value(np.nan)]}, "row 43 holds NaN"),
         ({"X": [X[:1]]}, "X has 1 row"),
         ({"paths": PATHS}, "paths were given without the hierarchy"),

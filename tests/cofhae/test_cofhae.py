@@ -58,7 +58,14 @@ def test_from_data_alone_to_factors():
 
 
 def test_the_papers_algorithm_learns_the_structure(sticks):
-    settings = {"epochs": 40, "batch_size": 64, "hidden": (32, 32), "discriminator": (32, 32), "lambda2": 1.0}
+    settings: dict = {
+        "epochs": 40,
+        "batch_size": 64,
+        "hidden": (32, 32),
+        "discriminator": (32, 32),
+        "lambda2": 1.0,
+    }
+    settings |= {"activation": "relu", "input": "whiten"}  # sooner than the published program's softplus on raw X
     model = COFHAE.paper(learning_rate=4e-3, **settings)
     model.fit(sticks.X, hierarchy=sticks.hierarchy, paths=sticks.paths)
     assert (model.predict_path(sticks.X) == sticks.paths).mean() > 0.9
@@ -358,13 +365,46 @@ def test_progress_is_shown_from_the_start(capsys):
     assert 0 <= shown.index("representation") < shown.index("epoch 2 of 2")
 
 
-def test_the_papers_networks_for_images_use_relu():
+def test_the_papers_preset_is_the_published_program():
+    """Activation, input, batches, schedule, losses, adversary, temperature; X goes in and comes out as it is."""
+    paper = COFHAE.paper()
+    published = {
+        "activation": "softplus", "input": "raw", "encoder": "plain-mlp", "decoder": "plain-mlp",
+        "hidden": (256, 256), "epochs": 50, "batch_size": 256, "learning_rate": 1e-3, "schedule": "steps",
+        "assignment": "squared", "penalty": "adversarial", "masks": "soft", "targets": "none", "warm_up": 0.0,
+        "discriminator": (1000, 1000, 1000), "discriminator_betas": (0.9, 0.999), "tau": 2 / 3,
+        "lambda1": 1000.0, "lambda2": 10.0, "lambda3": 0.0, "sharp": False, "maps": "network",
+    }  # fmt: skip
+    assert {name: paper.get_params()[name] for name in published} == published
+    assert 0.5 / paper.sigma**2 == pytest.approx(100)  # of the squared error
+    X = np.random.default_rng(0).uniform(3, 4, (300, 4)).astype(np.float32)
+    X[:, 2] = 5
+    model = COFHAE.paper(epochs=1, discriminator=(8,)).fit(X, hierarchy=Hierarchy.flat(2))
+    given = model.input_.to_input(model.input_.prepare(X))
+    assert np.array_equal(given.numpy(), X)
+    assert model.autoencoder_.decoder[-1].out_features == 4
+    D = model._build(0, with_adversary=True)[1]
+    first = D[0]
+    assert (first.bias == 0).all()
+    assert first.weight.abs().max() <= (6 / sum(first.weight.shape)) ** 0.5  # Glorot's bound
+
+
+def test_raw_pixels_are_raw():
+    """0/1 vectors and images: the decoder starts at nothing, not at the mean image."""
+    X = np.tile(np.eye(4), (20, 1))
+    flat = COFHAE(input="raw", epochs=1, likelihood="bernoulli").fit(X, hierarchy=Hierarchy.flat(1))
+    assert (flat.input_.start == 0).all()
+    assert np.array_equal(flat.input_.to_input(flat.input_.prepare(X)).numpy(), X)
+
+
+def test_the_papers_networks_for_images_use_softplus_and_relu():
     images = np.zeros((8, 64, 64), dtype=np.uint8)
     images[:, :4] = np.arange(8)[:, None, None]
     model = COFHAE.paper(images=True, epochs=1, discriminator=(8,)).fit(images, hierarchy=Hierarchy.flat(1))
-    activations = {type(layer).__name__ for layer in model.autoencoder_.modules()}
-    assert "ReLU" in activations
-    assert not activations & {"Softplus", "SiLU"}
+    parts = model.autoencoder_.encoder, model.autoencoder_.decoder
+    used = [{type(layer).__name__ for layer in part.modules()} & {"ReLU", "Softplus", "SiLU"} for part in parts]
+    assert used == [{"Softplus"}, {"ReLU"}]  # as in the published program
+    assert (model.input_.start == 0).all()
 
 
 def test_many_images_whose_principal_components_mimosa_took_are_not_embedded():

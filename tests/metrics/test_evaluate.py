@@ -17,7 +17,7 @@ def result(sticks):
 def test_same_numbers_as_the_single_functions(result, sticks):
     found, Z, down = result
     arguments = (sticks.codes, Z, sticks.hierarchy, down)
-    dci = m.dci_scores(*arguments)
+    dci, info = m.dci_scores(*arguments), m.infomec_scores(*arguments)
     paths = sticks.hierarchy.path_of(sticks.codes), down.path_of(Z)
     assert found["scores"] == {
         "r4c": m.r4c_score(*arguments),
@@ -32,6 +32,12 @@ def test_same_numbers_as_the_single_functions(result, sticks):
         "dci": dci.disentanglement,
         "dci_completeness": dci.completeness,
         "dci_informativeness": dci.informativeness,
+        "info_modularity": info.modularity,
+        "info_compactness": info.compactness,
+        "info_explicitness": info.explicitness,
+        "modularity": m.modularity_score(*arguments),
+        "explicitness": m.explicitness_score(*arguments),
+        "mcc": m.mcc_score(*arguments),
     }
 
 

@@ -396,6 +396,7 @@ def test_every_study_reports(name, tmp_path, battery):
         "conditioning",
         "images",
         "paper-grid",
+        "paper-settings",
         "structure",
         "products",
         "placement",

@@ -22,8 +22,8 @@ from disentree.baselines.ae import AE
 from disentree.cofhae.estimator import COFHAE
 
 # The paper's losses with the networks and the schedule of `COFHAE`, and its smaller adversary: minutes on a CPU.
-_COFHAES = ("learning_rate", "schedule", "encoder", "decoder", "activation", "epochs", "discriminator",
-            "discriminator_betas")  # fmt: skip
+_COFHAES = ("learning_rate", "schedule", "encoder", "decoder", "activation", "input", "epochs",
+            "discriminator", "discriminator_betas")  # fmt: skip
 _FASTER: dict[str, Any] = {"steps": 4000, **{name: getattr(COFHAE(), name) for name in _COFHAES}}
 _QUICK = {**_FASTER, "steps": 1000, "learning_rate": 4e-3}
 

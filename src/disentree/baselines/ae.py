@@ -34,6 +34,6 @@ class AE(FlatEstimator):
 
     _variances: ClassVar[bool] = False
 
-    def _terms(self, batch: Minibatch) -> dict[str, Tensor]:
+    def terms(self, batch: Minibatch) -> dict[str, Tensor]:
         reconstruction = batch.reconstruction(batch.code.mean)
         return {"loss": reconstruction, "reconstruction": reconstruction}

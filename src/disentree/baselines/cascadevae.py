@@ -104,7 +104,7 @@ class CascadeVAE(FlatEstimator):
             given = (len(hierarchy.paths),)
         return Hierarchy.flat(n_continuous, tuple(k for k in given if k > 1))
 
-    def _terms(self, batch: Minibatch) -> dict[str, Tensor]:
+    def terms(self, batch: Minibatch) -> dict[str, Tensor]:
         z, kl = batch.sample(), batch.code.kl().mean(0)
         d = z.new_zeros(len(z), self.autoencoder_.mask.n_options)
         if batch.progress >= self.warm_up and d.shape[1]:

@@ -72,7 +72,7 @@ class FactorVAE(FlatEstimator):
         check_at_least_0(self, "gamma")
         check_adversary(self)
 
-    def _terms(self, batch: Minibatch) -> dict[str, Tensor]:
+    def terms(self, batch: Minibatch) -> dict[str, Tensor]:
         z, D = batch.sample(), batch.state.adversary
         assert D is not None
         reconstruction = batch.reconstruction(z)

@@ -1,7 +1,7 @@
 """What the flat baselines share: one group of variables, a Gaussian posterior, and a loss for each model.
 
-A baseline is a subclass with `_terms`, its loss. Everything else is COFHAE's: the same fixed whitening, networks,
-likelihoods, minibatches, schedules, checkpoints and files.
+A baseline is a subclass of `FlatEstimator` with `terms`, its loss. Everything else is COFHAE's: the same fixed
+whitening, networks, likelihoods, minibatches, schedules, checkpoints and files.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from disentree.cofhae.base import AutoencoderEstimator, paper_training
 from disentree.cofhae.checks import check_training, is_whole
 from disentree.cofhae.fitting.resumable import find_checkpoint, identity_of, train_model
 from disentree.cofhae.preprocessor import Preprocessor
+from disentree.cofhae.shared_docs import documented
 from disentree.hierarchy import Hierarchy
 from disentree.training.loop import State, Step
 from disentree.training.session import pick_device, pick_seed
@@ -97,8 +98,34 @@ class Minibatch:
         return self.errors(self.state.model.decode(z[:, :0] if a is None else a, z), self.x).mean()
 
 
+@documented
 class FlatEstimator(AutoencoderEstimator):
-    """Base of the baselines. The parameters of `__init__` are documented in each of them."""
+    """Base of the baselines, and of those of your own: a baseline is its loss.
+
+    A subclass defines `terms`. Minibatches, networks, likelihoods, schedules, checkpoints, progress, saving, runs
+    and studies are there. Its own parameters are keywords of its `__init__`, which hands the others on.
+
+    Parameters
+    ----------
+    {flat_model}
+
+    Examples
+    --------
+    >>> from disentree.baselines import FlatEstimator
+    >>> class Sparse(FlatEstimator):
+    ...     def __init__(self, *, weight=1.0, **common):
+    ...         super().__init__(**common)
+    ...         self.weight = weight
+    ...     def terms(self, batch):
+    ...         z = batch.code.mean
+    ...         reconstruction, size = batch.reconstruction(z), z.abs().sum(1).mean()
+    ...         loss = reconstruction + self.weight * size
+    ...         return {"loss": loss, "reconstruction": reconstruction, "size": size}
+    >>> from disentree.datasets import load_dataset
+    >>> X = load_dataset("chopsticks-depth2-slope", n_samples=300, seed=0).X
+    >>> Sparse(n_continuous=2, epochs=1, hidden=(8,)).fit(X).transform(X).shape
+    (300, 2)
+    """
 
     _variances: ClassVar[bool] = True
     _logits: ClassVar[bool] = False
@@ -132,10 +159,11 @@ class FlatEstimator(AutoencoderEstimator):
 
     @classmethod
     def paper(cls, *, images: bool = False, **parameters: Any) -> Any:
-        """A model with the paper's networks and schedule.
+        """A model with the networks and schedule of the paper's published program.
 
-        50 epochs of batches of 256, Adam at .001 with two drops, perceptrons of two layers of 256. As in COFHAE,
-        the encoder's input is whitened, which the paper's is not: see ``input="raw"``.
+        50 epochs of batches of 256, Adam at .001 with two drops, X as it is, perceptrons of two layers of 256 with
+        softplus. As for `COFHAE.paper`, ``activation="relu"`` and ``input="whiten"`` were the preset up to
+        version 0.2.
 
         Parameters
         ----------
@@ -161,9 +189,22 @@ class FlatEstimator(AutoencoderEstimator):
             raise ValueError(f"{type(self).__name__} needs at least one continuous variable; give n_continuous")
         return Hierarchy.flat(n_continuous)
 
-    def _terms(self, batch: Minibatch) -> dict[str, Tensor]:
-        """The terms of the loss: "loss" (what is minimized), "reconstruction", and the model's own."""
-        raise NotImplementedError
+    def terms(self, batch: Minibatch) -> dict[str, Tensor]:
+        """What a model defines: the terms of its loss.
+
+        Parameters
+        ----------
+        batch : Minibatch
+            `code`, the posterior of the rows, with `mean`, `log_variance` and `kl()`; `sample()` of it;
+            `reconstruction(z)`, the mean loss of what is decoded; `x`, the rows, and `before`, those of the
+            minibatch before; `progress` of training from 0 to 1; `n_rows` of X; `state.generator` for randomness.
+
+        Returns
+        -------
+        dict of str to Tensor
+            "loss", which is minimized, "reconstruction", and terms of the model's own, for `history_`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define terms(batch), its loss")
 
     def _adversary(self) -> nn.Module | None:
         """A second network, where the model has one."""
@@ -188,7 +229,8 @@ class FlatEstimator(AutoencoderEstimator):
         ----------
         X : array-like, data frame or blocks of rows
             Rows of numbers, or images ``(n, h, w)`` or ``(n, h, w, c)``: an array, also memory-mapped, a data
-            frame, or an object that yields blocks of rows each time it is iterated over.
+            frame, a torch `Dataset` whose items are rows, or an object that yields the same blocks of rows
+            each time it is iterated over.
         y, paths : ignored
             Flat models learn nothing about the path of a row.
         hierarchy : Hierarchy or dict, default=None
@@ -201,11 +243,8 @@ class FlatEstimator(AutoencoderEstimator):
         -------
         The fitted model itself.
         """
-        check_training(self)
+        self._check_parameters()
         n = self.n_continuous
-        if n is not None and not is_whole(n, least=0):
-            raise ValueError(f"n_continuous must be None or a whole number, 0 or more; got {n!r}")
-        self._check()
         if isinstance(y, Hierarchy):
             raise TypeError("give the hierarchy by name: fit(X, hierarchy=...)")
         if hierarchy is not None and not isinstance(hierarchy, Hierarchy):
@@ -230,6 +269,13 @@ class FlatEstimator(AutoencoderEstimator):
         )
         return self
 
+    def _check_parameters(self) -> None:
+        check_training(self)
+        n = self.n_continuous
+        if n is not None and not is_whole(n, least=0):
+            raise ValueError(f"n_continuous must be None or a whole number, 0 or more; got {n!r}")
+        self._check()
+
     def _make_step(self, n_rows: int) -> Step:
         layer, errors = self.input_, self.input_.row_losses(self.sigma)
         before = (-1, torch.zeros(0))  # epoch and rows of the last minibatch
@@ -240,7 +286,7 @@ class FlatEstimator(AutoencoderEstimator):
             code = self.autoencoder_.posterior(layer.to_input(x))
             other = before[1] if before[0] == state.epoch else x  # of this epoch only: so that training resumes
             given = Minibatch(x, other, code, progress, n_rows, state, errors)
-            terms = self._terms(given)
+            terms = self.terms(given)
             state.optimizer.zero_grad(set_to_none=True)
             terms["loss"].backward()
             state.optimizer.step()

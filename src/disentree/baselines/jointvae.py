@@ -93,7 +93,7 @@ class JointVAE(FlatEstimator):
             given = tuple(v.n_options for v in hierarchy.variables if v.kind == "categorical")
         return Hierarchy.flat(n_continuous, given)
 
-    def _terms(self, batch: Minibatch) -> dict[str, Tensor]:
+    def terms(self, batch: Minibatch) -> dict[str, Tensor]:
         mask, code = self.autoencoder_.mask, batch.code
         z, a = batch.sample(), relaxed_sample(mask, code.log_p, self.tau, batch.state.generator)
         reconstruction = batch.reconstruction(z, a)

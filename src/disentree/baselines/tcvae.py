@@ -55,7 +55,7 @@ class BetaTCVAE(FlatEstimator):
         check_at_least_0(self, "beta")
         check_one_of(self, "estimator", ESTIMATORS)
 
-    def _terms(self, batch: Minibatch) -> dict[str, Tensor]:
+    def terms(self, batch: Minibatch) -> dict[str, Tensor]:
         z = batch.sample()
         reconstruction = batch.reconstruction(z)
         kl = batch.code.kl().sum(1).mean()

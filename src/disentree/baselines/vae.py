@@ -40,7 +40,7 @@ class VAE(FlatEstimator):
     def _check(self) -> None:
         check_at_least_0(self, "beta")
 
-    def _terms(self, batch: Minibatch) -> dict[str, Tensor]:
+    def terms(self, batch: Minibatch) -> dict[str, Tensor]:
         reconstruction = batch.reconstruction(batch.sample())
         kl = batch.code.kl().sum(1).mean()
         return {"loss": reconstruction + self.beta * kl, "reconstruction": reconstruction, "kl": kl}

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 @with_data_options(FILE_OPTIONS)
 def check(
     *,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A .csv, .tsv, .parquet, .npz, .npy or a folder of images.")
-    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file or folder as for `disentree run`.")],
     data_options: dict[str, Any],
 ) -> None:
     """Show what would be read from a file: columns, kinds, empty cells, what is left out and what is transformed.

@@ -19,7 +19,8 @@ Source = Annotated[
     str,
     typer.Argument(
         metavar="DATASET|FILE",
-        help="A benchmark by its name, or your own .csv, .tsv, .parquet, .npz, .npy or folder of images.",
+        help="A benchmark by its name, or your own .csv, .tsv, .csv.gz, .parquet, .xlsx, .json, .jsonl, database "
+        "(.sqlite, .db, .duckdb), .npz, .npy or folder of images.",
     ),
 ]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `disentree run` made.")]
@@ -87,6 +88,12 @@ FILE_OPTIONS = {  # of `load_file`
     "max_missing": _of_files(float, help="Leave out columns that miss more than this share (tables: none)."),
     "standardize": _of_files(
         bool, "--standardize/--no-standardize", help="Scale columns to mean 0 and standard deviation 1 (yes)."
+    ),
+    "skip_rows": _of_files(int, help="Tables: rows above the header of a .csv, .tsv or .xlsx (none)."),
+    "table": _of_files(
+        str,
+        metavar="NAME|QUERY",
+        help="The sheet of an .xlsx, or the table of a database or a SELECT (the only one).",
     ),
     "image_size": _of_files(int, help="Folders of images: the side in pixels."),
 }

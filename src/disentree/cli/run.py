@@ -26,6 +26,7 @@ from disentree.cli.options import (
 from disentree.errors import UserError
 from disentree.runs.models import find_model, names_of
 from disentree.utils.extras import needing
+from disentree.utils.plugins import find_in_working_directory, is_spec
 
 if TYPE_CHECKING:
     from disentree.runs.run import Run
@@ -45,8 +46,8 @@ def run(
     model: Annotated[
         str,
         typer.Option(
-            help=f"The model to train: cofhae; a baseline: {', '.join(names_of('baseline'))}; or an ablation of "
-            f"cofhae: {', '.join(names_of('ablation'))}."
+            help=f"The model to train: cofhae; a baseline: {', '.join(names_of('baseline', 'other'))}; an "
+            f"ablation of cofhae: {', '.join(names_of('ablation'))}; or one of your own, as package.module:Class."
         ),
     ] = "cofhae",
     device: Device = "auto",
@@ -100,6 +101,8 @@ def run(
     for path in (hierarchy, labels):
         if path is not None and not path.is_file():
             raise UserError(f"there is no file {path}")
+    if is_spec(model):
+        find_in_working_directory()
     config = RunConfig.of(
         source,
         preset=preset,

@@ -57,12 +57,14 @@ def score(
     if out and out.exists() and not force:
         raise UserError(f"{out} exists; --force overwrites it")
 
-    from disentree.metrics import METRICS
+    from disentree.metrics.registered import check_metrics
     from disentree.utils.files import write_json
 
     chosen = [name.strip() for name in metrics.split(",")] if metrics else None
-    if unknown := [name for name in chosen or () if name not in METRICS]:
-        raise UserError(f"--metrics must be among {', '.join(METRICS)}; got {unknown[0]!r}")
+    try:
+        check_metrics(chosen or [])
+    except ValueError as error:
+        raise UserError(f"--{error}") from None
     given, found = _read(true), _read(learned)
     options = {
         "n_splits": n_splits,

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from disentree.cli.options import Address, Engine, NJobs, given_options, refuse
+from disentree.cli.options import Address, Engine, NJobs, Settings, given_options, refuse, settings_from
 from disentree.cli.tables import print_table
 from disentree.errors import UserError
+from disentree.utils.plugins import find_in_working_directory, is_spec
 from disentree.utils.progress import duration
 
 if TYPE_CHECKING:
@@ -35,8 +36,20 @@ def study(
         int | None, typer.Option(help="The first of the seeds (2000: nothing was developed on those from there).")
     ] = None,
     datasets: Annotated[
-        list[str] | None, typer.Option(help="Benchmarks, with commas or as several options.")
+        list[str] | None,
+        typer.Option(help="Data sets, or .npz files with `X`, `codes` and `hierarchy`; with commas or repeated."),
     ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="Models of `compare`, with commas or repeated; your own as package.module:Class."),
+    ] = None,
+    metrics: Annotated[
+        str | None, typer.Option(help="Metrics of `compare`, with commas; your own as package.module:function.")
+    ] = None,
+    n_samples: Annotated[
+        int | None, typer.Option(help="Samples of each data set, instead of the scale's.")
+    ] = None,
+    set_: Settings = None,
     data: Annotated[Path | None, typer.Option(help="The folder of the data sets, for `battery`.")] = None,
     n_jobs: NJobs = None,
     engine: Engine = "local",
@@ -74,16 +87,27 @@ def study(
         print(f"report: {join_reports(out or HOME)}")
         return
     chosen = get_study(name)
-    names = [word.strip() for given in datasets or () for word in given.split(",") if word.strip()]
+    names, models, scores = (_words(given) for given in (datasets, model, [metrics] if metrics else None))
+    if any(map(is_spec, (*models, *scores))):
+        find_in_working_directory()
+    settings, of_mimosa = settings_from(set_)
+    if of_mimosa:
+        raise UserError("--set mimosa.NAME is for `disentree run`: studies have their own settings of MIMOSA")
     folder = out or default_folder(name, scale or "default")
     if resume:
-        if seeds is not None or first_seed is not None or names:
-            raise UserError("--resume goes on with what was begun; leave --seeds and --datasets out")
+        if (
+            seeds is not None
+            or first_seed is not None
+            or n_samples is not None
+            or any((names, models, scores, settings))
+        ):
+            raise UserError("--resume goes on with what was begun; leave --seeds, --datasets and the like out")
         options = resumed_options(chosen, folder, data)
         if scale is not None and scale != options.scale:
             raise UserError(f"{folder} was begun at scale {options.scale}, not {scale}")
     else:
-        options = chosen.options(scale or "default", seeds, names or None, first_seed, data)
+        more = {"models": models, "metrics": scores, "n_samples": n_samples, "settings": settings}
+        options = chosen.options(scale or "default", seeds, names or None, first_seed, data, **more)
     if engine != "dask":
         refuse("is that of a Dask scheduler and needs --engine dask", "address")
     workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -99,6 +123,10 @@ def study(
         print_results(results)
     if results.failed:
         raise UserError(f"{len(results.failed)} of {len(results.tasks)} runs failed; the same command tries again")
+
+
+def _words(given: list[str] | None) -> list[str]:
+    return [word.strip() for some in given or () for word in some.split(",") if word.strip()]
 
 
 def indices_from(words: str) -> list[int]:

@@ -35,12 +35,13 @@ from disentree.utils.dask import is_dask, over_blocks
 
 
 def paper_training(images: bool) -> dict[str, Any]:
-    """How the paper trains every model: 50 epochs of batches of 256, Adam at 1e-3 with two steps down,
-    perceptrons of two layers of 256 (Burgess networks for images), and 100 times the squared error as in the
-    authors' code (the text's sigma = .1 would make it 50)."""
+    """How the published program trains every model: 50 epochs of batches of 256, Adam at 1e-3 with two steps down,
+    X as it is, perceptrons of two layers of 256 with softplus (for images Burgess networks, whose decoder has
+    ReLU), and 100 times the squared error (the text's sigma = .1 would make it 50)."""
     network = "burgess" if images else "plain-mlp"
+    activation = ("softplus", "relu") if images else "softplus"
     training = {"epochs": 50, "batch_size": 256, "learning_rate": 1e-3, "schedule": "steps"}
-    networks = {"encoder": network, "decoder": network, "activation": "relu"}
+    networks = {"encoder": network, "decoder": network, "activation": activation, "input": "raw"}
     return {**training, **networks, "sigma": 0.5**0.5 / 10}
 
 
@@ -75,7 +76,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         encoder: str | nn.Module = "auto",
         decoder: str | nn.Module = "auto",
         hidden: Sequence[int] = (256, 256),
-        activation: str = "silu",
+        activation: str | Sequence[str] = "silu",
         input: str = "auto",
         likelihood: str = "auto",
         sigma: float | None = None,
@@ -314,6 +315,10 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         """
         return load_model(cls, Path(folder), device, {"encoder": encoder, "decoder": decoder})
 
+    def _check_parameters(self) -> None:
+        """An error about the first parameter that is not allowed."""
+        raise NotImplementedError
+
     def _build(self, seed: int | None) -> tuple[HierarchicalAutoencoder, nn.Module | None]:
         """Networks with initial weights from `seed`, on the device, and the adversary if there is one."""
         raise NotImplementedError
@@ -322,20 +327,21 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
 
     def _fit_input(self, source: Source, rng: np.random.Generator) -> InputLayer:
         """The fixed first layer, measured on X."""
-        kind = "image" if self.input == "auto" and self.encoder in CONVOLUTIONAL else self.input
+        kind = "image" if self.input in ("auto", "raw") and self.encoder in CONVOLUTIONAL else self.input
         likelihood = self.likelihood if self.preprocessor_.table is None else "gaussian"
-        return fit_input_layer(source, kind, likelihood, rng)
+        return fit_input_layer(source, kind, likelihood, rng, centered=self.input != "raw")
 
     def _networks(self, n_encoded: int, n_decoded: int) -> tuple[nn.Module, nn.Module]:
         """Encoder and decoder; the user's own modules are copied."""
         layer = self.input_
         wider = 1 if layer.network is None else 2
         hidden = tuple(wider * width for width in self.hidden)
+        first, second = (self.activation,) * 2 if isinstance(self.activation, str) else self.activation
         encoder, decoder = copy.deepcopy(self.encoder), copy.deepcopy(self.decoder)
         if isinstance(encoder, str):
-            encoder = build_encoder(encoder, layer.input_shape, n_encoded, hidden, self.activation)
+            encoder = build_encoder(encoder, layer.input_shape, n_encoded, hidden, first)
         if isinstance(decoder, str):
-            decoder = build_decoder(decoder, n_decoded, layer.output_shape, hidden, self.activation)
+            decoder = build_decoder(decoder, n_decoded, layer.output_shape, hidden, second)
         return encoder, decoder
 
     def _read(self, X: Any, reset: bool = True) -> Source:

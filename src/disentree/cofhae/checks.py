@@ -50,11 +50,14 @@ def check_training(model: Any) -> None:
         raise ValueError(f"sigma must be None or a number above 0; got {model.sigma!r}")
     for name, allowed in (
         ("schedule", tuple(SCHEDULES)),
-        ("activation", tuple(ACTIVATIONS)),
         ("input", KINDS),
         ("likelihood", LIKELIHOODS),
     ):
         check_one_of(model, name, allowed)
+    names = (model.activation,) if isinstance(model.activation, str) else model.activation
+    if not isinstance(names, Sequence) or len(names) > 2 or not all(name in ACTIVATIONS for name in names):
+        known = ", ".join(ACTIVATIONS)
+        raise ValueError(f"activation must be one of {known}, or two of encoder and decoder; got {names!r}")
     check_widths(model, "hidden")
     for name in ("encoder", "decoder"):
         if not isinstance(getattr(model, name), nn.Module):

@@ -31,6 +31,7 @@ from disentree.mimosa.explain.explanation import Explanation
 from disentree.mimosa.explain.reasons import explain_tree
 from disentree.mimosa.inputs import is_frame
 from disentree.tables.frames import as_pandas
+from disentree.training.networks import glorot
 
 
 @documented
@@ -187,16 +188,16 @@ class COFHAE(PathEstimator):
 
     @classmethod
     def paper(cls, *, images: bool = False, **parameters: Any) -> COFHAE:
-        """A model with the paper's algorithm and settings.
+        """A model with the algorithm and settings of the paper's published program.
 
-        50 epochs of batches of 256, Adam at .001 with two drops, perceptrons of two layers of 256, squared
-        assignment loss, conditional total correlation by a discriminator of three layers of 1000, no targets.
+        50 epochs of batches of 256, Adam at .001 with two drops, X as it is, perceptrons of two layers of 256 with
+        softplus, squared assignment loss, conditional total correlation by a discriminator of three layers of
+        1000, no targets.
 
-        The Gaussian loss is 100 times the squared error, as in the authors' code, on which their grid of
-        lambdas (`COFHAESearch`) was tuned; the text's sigma = .1 would make it 50. Of the grid, tau = 2/3,
-        lambda1 = 1000 and lambda2 = 10 are the default here. Of the text's "ReLU or Softplus" it is ReLU, which
-        separates nested leaves much sooner. The encoder's input is whitened, which the paper's is not: see
-        ``input="raw"``.
+        The Gaussian loss is 100 times the squared error, on which the grid of lambdas (`COFHAESearch`) was tuned;
+        the text's sigma = .1 would make it 50. Of the grid, tau = 2/3, lambda1 = 1000 and lambda2 = 10 are the
+        default here. The text allows "ReLU or Softplus"; ``activation="relu"`` and ``input="whiten"`` both
+        separate nested leaves sooner, and were this preset up to version 0.2.
 
         Parameters
         ----------
@@ -248,7 +249,8 @@ class COFHAE(PathEstimator):
         ----------
         X : array-like, data frame or blocks of rows
             Rows of numbers, or images ``(n, h, w)`` or ``(n, h, w, c)``: an array, also memory-mapped, a data
-            frame, or an object that yields blocks of rows each time it is iterated over.
+            frame, a torch `Dataset` whose items are rows, or an object that yields the same blocks of rows
+            each time it is iterated over.
         y : ignored
             For scikit-learn.
         hierarchy : Hierarchy or dict, default=None
@@ -275,7 +277,7 @@ class COFHAE(PathEstimator):
         COFHAE
             The fitted model itself.
         """
-        check_parameters(self)
+        self._check_parameters()
         if isinstance(y, Hierarchy):
             raise TypeError("give the hierarchy by name: fit(X, hierarchy=..., paths=...)")
         X = as_pandas(X)
@@ -350,6 +352,9 @@ class COFHAE(PathEstimator):
         state: Any = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_rows"}
 
+    def _check_parameters(self) -> None:
+        check_parameters(self)
+
     def _build(
         self, seed: int | None, with_adversary: bool = False
     ) -> tuple[HierarchicalAutoencoder, nn.Module | None]:
@@ -359,5 +364,7 @@ class COFHAE(PathEstimator):
                 torch.manual_seed(seed)
             encoder, decoder = self._networks(mask.n_items, mask.n_items)
             D = discriminator(max(1, mask.n_continuous), tuple(self.discriminator)) if with_adversary else None
+            if D is not None and self.encoder in ("plain-mlp", "burgess"):  # as the paper's perceptrons
+                glorot(D)
         hae = HierarchicalAutoencoder(self.hierarchy_, encoder, decoder)
         return hae.to(self.device_), None if D is None else D.to(self.device_)

@@ -52,6 +52,7 @@ class InputLayer(nn.Module):
         self.config = config
         self.kind: Kind = config["kind"]
         self.likelihood: Likelihood = config["likelihood"]
+        self.centered: bool = config.get("centered", True)  # whether a decoder of pixels starts at their mean
         self.shape: tuple[int, ...] = tuple(config["shape"])
         self.pixel_scale: float = config["pixel_scale"]  # X / pixel_scale is in [0, 1] for images
         self.variance: float = config["variance"]  # total, of X / pixel_scale
@@ -164,7 +165,7 @@ class InputLayer(nn.Module):
     def restore(self, output: Float[Tensor, "n ..."]) -> Float[np.ndarray, "n ..."]:
         """The decoder's output in the shape and units of X."""
         if self.in_pixels:
-            output = self._around_mean(output)
+            output = output + self.start
             output = output.sigmoid() if self.likelihood == "bernoulli" else output
             flat = output.cpu().numpy().astype(np.float64)
         else:
@@ -181,13 +182,16 @@ class InputLayer(nn.Module):
     def _exact_mean(self) -> Float[Tensor, " columns"]:
         return self.mean.cpu().double() + self.mean_rest.cpu().double()
 
-    def _around_mean(self, output: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
-        """Pixels from their differences from the mean (from its logit), which is what a decoder returns: it need
-        not learn that images are mostly empty."""
+    @property
+    def start(self) -> Float[Tensor, "..."]:
+        """What a decoder of pixels starts from, of the shape of its output: the mean, or its logit, so that it
+        need not learn that images are mostly empty; 0 for raw pixels."""
         mean, least = self.mean, constants.PIXEL_PROBABILITY
-        if self.likelihood == "bernoulli":
+        if not self.centered:
+            mean = torch.zeros_like(mean)
+        elif self.likelihood == "bernoulli":
             mean = mean.clamp(least, 1 - least).logit()
-        return output + (self.as_image(mean[None]) if self.kind == "image" else mean)
+        return self.as_image(mean[None])[0] if self.kind == "image" else mean
 
     def as_image(self, pixels: Float[Tensor, "n columns"]) -> Float[Tensor, "n c h w"]:
         if len(self.shape) == 2:
@@ -207,14 +211,14 @@ class InputLayer(nn.Module):
         a constant. With None it is measured against the variance of the data: 1 for a Gaussian model that
         always answers with the mean.
         """
-        around = self._around_mean
+        start = self.start if self.in_pixels else torch.zeros(())
         if self.likelihood == "bernoulli":
             scale = 1.0 if sigma is not None else 1 / self.variance
             entropy = nn.functional.binary_cross_entropy_with_logits
-            return lambda output, x: entropy(around(output), x, reduction="none").flatten(1).sum(1) * scale
+            return lambda output, x: entropy(output + start, x, reduction="none").flatten(1).sum(1) * scale
         if self.in_pixels:
             scale = 1 / self.variance if sigma is None else 0.5 / sigma**2
-            return lambda output, x: (around(output) - x).square().flatten(1).sum(1) * scale
+            return lambda output, x: (output + start - x).square().flatten(1).sum(1) * scale
         if self.network is not None or sigma is None:  # relative to its variance as in the units of X
             weights = self.weights * (1.0 if sigma is None else self.variance / (2 * sigma**2))
             return lambda output, x: (output - x).square() @ weights
@@ -251,8 +255,11 @@ def embedding_layer(source: Source, representation: Representation) -> InputLaye
     return _layer(source, "embedding", "gaussian", measured, arrays)
 
 
-def fit_input_layer(source: Source, kind: str, likelihood: str, rng: np.random.Generator) -> InputLayer:
-    """Measure X once (means, spreads, principal components) and fix the layer."""
+def fit_input_layer(
+    source: Source, kind: str, likelihood: str, rng: np.random.Generator, *, centered: bool = True
+) -> InputLayer:
+    """Measure X once (means, spreads, principal components) and fix the layer. `centered`: whether a decoder of
+    pixels starts at the mean image."""
     is_image = len(source.shape) > 1
     if kind == "auto":
         kind = "pca" if is_image else "whiten"
@@ -279,13 +286,14 @@ def fit_input_layer(source: Source, kind: str, likelihood: str, rng: np.random.G
     mean /= pixel_scale
     variance = np.zeros_like(mean)
     for block in source.blocks():
-        centered = block.reshape(len(block), -1) / pixel_scale - mean
-        variance += (centered**2).sum(axis=0) / total
+        variance += ((block.reshape(len(block), -1) / pixel_scale - mean) ** 2).sum(axis=0) / total
     constant = variance <= (1e-12 * np.maximum(np.abs(mean), 1e-300)) ** 2
     if constant.all():
         raise ValueError("every row of X is the same: there is nothing to learn from it")
     # Pixels are commensurable, columns of a table need not be.
     by_column = kind in ("whiten", "standardize")
+    if kind == "raw":  # X as it is: no mean, all columns
+        mean, constant, centered = np.zeros_like(mean), np.zeros_like(constant), False
     spread = np.where(constant, 1.0, np.sqrt(variance)) if by_column else np.ones_like(mean)
 
     if kind in ("whiten", "pca"):
@@ -306,6 +314,7 @@ def fit_input_layer(source: Source, kind: str, likelihood: str, rng: np.random.G
         "pixel_scale": pixel_scale,
         "variance": float(variance.sum()),
         "range": [min(low / pixel_scale, 0.0), 1.0],
+        "centered": centered,
     }
     arrays = {"mean": mean, "components": components, "expansion": expansion, "weights": weights}
     if kind == "image":  # pixels in, pixels out: only the mean is of use

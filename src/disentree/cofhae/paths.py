@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.cofhae.base import AutoencoderEstimator
-from disentree.training.data import is_blocks
+from disentree.training.data import blocks_of, is_blocks
 from disentree.utils.dask import is_dask
 
 
@@ -49,7 +49,7 @@ class PathEstimator(AutoencoderEstimator):
 
     def _judged(self, X: Any, method: str) -> Any:
         """What a method of `mimosa_` says about rows."""
-        blocks = X if is_blocks(X) else [self.preprocessor_.to_searched(X)]
+        blocks = blocks_of(X) if is_blocks(X) else [self.preprocessor_.to_searched(X)]
         return np.concatenate([getattr(self._judge, method)(block) for block in blocks])
 
     @torch.no_grad()

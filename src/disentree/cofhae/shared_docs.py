@@ -24,13 +24,13 @@ ENTRIES = {
             `input_` makes of a row.
         hidden : sequence of int, default=(256, 256)
             Hidden widths of the perceptrons; those of an "embedding" are twice as wide.
-        activation : {"softplus", "silu", "relu", "tanh", "gelu"}, default="silu"
-            Activation function of the networks that are chosen by name.
+        activation : {"softplus", "silu", "relu", "tanh", "gelu"} or two of them, default="silu"
+            Activation function of the networks that are chosen by name; two are those of encoder and decoder.
         input : {"auto", "whiten", "embedding", "pca", "standardize", "raw", "image"}, default="auto"
             The fixed first layer: whitened principal components, the latent of MIMOSA's autoencoder, principal
-            components, columns standardized or only centered, or pixels for convolutions. "auto" takes "image" for
-            convolutional networks, "whiten" for tables, and for other images "embedding" in COFHAE, "pca" in the
-            baselines.
+            components, standardized columns, X as it is (images from 0 to 1), or pixels for convolutions, whose
+            decoder then starts at the mean image. "auto" takes "image" for convolutional networks, "whiten" for
+            tables, and for other images "embedding" in COFHAE, "pca" in the baselines.
         likelihood : {"auto", "gaussian", "bernoulli"}, default="auto"
             "auto" is Bernoulli for 0/1 data and convolutional networks.
         device : {"auto", "cpu", "cuda", "mps"}, default="auto"

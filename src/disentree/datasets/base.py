@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,15 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy
+
+SPLIT_STREAM = (2,)  # of a seed: its uses have streams of their own (`disentree.runs.data`)
+
+
+def split_rows(n_rows: int, seed: int, held_out: float) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " m"]]:
+    """Rows to train on and rows held out, each in order."""
+    order = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=SPLIT_STREAM)).permutation(n_rows)
+    n_test = max(1, round(n_rows * held_out))
+    return np.sort(order[n_test:]), np.sort(order[:n_test])
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +49,9 @@ class Dataset:
     >>> from disentree.datasets import load_dataset
     >>> load_dataset("spaceshapes", n_samples=10)
     <Dataset spaceshapes: 10 samples of 64x64, 4 paths>
+    >>> train, test = load_dataset("chopsticks-depth2-slope", n_samples=100).split(seed=0)
+    >>> len(train), len(test), train[:5].X.shape
+    (90, 10, (5, 64))
     """
 
     name: str
@@ -68,6 +80,31 @@ class Dataset:
         if self.hierarchy is None or self.render is None:
             raise ValueError(f"{self.name} is real data, which cannot be generated")
         return self.render(self.hierarchy.validate(codes))
+
+    def split(self, seed: int = 0, held_out: float = 0.1) -> tuple[Dataset, Dataset]:
+        """Rows to train on and rows held out, as in a run with this seed.
+
+        Parameters
+        ----------
+        seed : int, default=0
+            Seed of the split.
+        held_out : float, default=0.1
+            Fraction of the rows that are held out.
+
+        Returns
+        -------
+        tuple of two Dataset
+        """
+        train, test = split_rows(len(self), seed, held_out)
+        return self[train], self[test]
+
+    def __getitem__(self, rows: Any) -> Any:
+        """A row of `X` for a number; for a slice, a mask or an array of numbers the data set of these rows."""
+        X = self.X.iloc if hasattr(self.X, "iloc") else self.X
+        if isinstance(rows, int | np.integer):
+            return X[int(rows)]
+        codes, paths = (None if known is None else known[rows] for known in (self.codes, self.paths))
+        return replace(self, X=X[rows], codes=codes, paths=paths)
 
     def __len__(self) -> int:
         return len(self.X)

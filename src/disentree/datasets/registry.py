@@ -19,7 +19,9 @@ from disentree.datasets.generated.chopsticks import VARIANTS, Chopsticks
 from disentree.datasets.generated.product import Product
 from disentree.datasets.generated.recipe import Recipe
 from disentree.datasets.real_tables import CARDS, Card, load_table
+from disentree.datasets.registered import OWN, Registered, find_registered, own_names, true_hierarchy
 from disentree.hierarchy import Hierarchy
+from disentree.utils.plugins import check_new_name
 
 _CHOPSTICKS = re.compile(r"chopsticks-depth(\d+)-(\w+)")
 _PRODUCT = re.compile(r"product-(\d+)(-curved)?")
@@ -66,9 +68,9 @@ def list_datasets(kind: str = "benchmarks") -> list[DatasetInfo]:
 
     Parameters
     ----------
-    kind : {"benchmarks", "generated", "real"}, default="benchmarks"
+    kind : {"benchmarks", "generated", "real", "own"}, default="benchmarks"
         The nine benchmarks of the paper (Chopsticks exist at any other depth too), other generated data with
-        ground truth, or real tables.
+        ground truth, real tables, or what was registered.
 
     Returns
     -------
@@ -80,9 +82,61 @@ def list_datasets(kind: str = "benchmarks") -> list[DatasetInfo]:
     ('chopsticks-depth2-inter', 'penguins')
     """
     names = {"benchmarks": _BENCHMARKS, "generated": [*_RECIPES, *_PRODUCTS], "real": list(CARDS)}
+    names["own"] = own_names()
     if kind not in names:
         raise ValueError(f"kind must be {', '.join(names)}, got {kind!r}")
     return [dataset_info(name) for name in names[kind]]
+
+
+def register_dataset(
+    name: str,
+    make: Any,
+    *,
+    description: str = "",
+    hierarchy: Hierarchy | Mapping[str, Any] | None = None,
+) -> None:
+    """Give a data set of your own a name, which `load_dataset`, runs and studies then know.
+
+    A package can do so by an entry point of the group ``disentree.datasets``. Studies tell their worker processes.
+
+    Parameters
+    ----------
+    name : str
+        A word.
+    make : callable
+        ``make(n_samples, seed)`` returns a `Dataset`, or X, codes (NaN where a variable is not active) and
+        hierarchy; the latter two are None where they are not known. More parameters, with defaults, are options.
+    description : str, default=""
+        A few words.
+    hierarchy : Hierarchy or dict, default=None
+        The true one. None: that of a few rows, which are made when it is asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from disentree import Hierarchy
+    >>> from disentree.datasets import load_dataset, register_dataset
+    >>> def make(n_samples, seed, radius=1.0):
+    ...     angle = np.random.default_rng(seed).uniform(0, 3, (n_samples, 1))
+    ...     return radius * np.hstack([np.cos(angle), np.sin(angle)]), angle, Hierarchy.flat(1)
+    >>> register_dataset("arc", make)
+    >>> load_dataset("arc", 100, radius=2.0)
+    <Dataset arc: 100 samples of 2, 1 paths>
+    """
+    if not callable(make):
+        raise TypeError(f"make must be a function of (n_samples, seed), got {make!r}")
+    is_again = name in OWN and OWN[name].make is make  # a cell of a notebook that is run once more
+    check_new_name("data set", name, taken=not is_again and is_known(name))
+    tree = hierarchy if hierarchy is None or isinstance(hierarchy, Hierarchy) else Hierarchy.from_dict(hierarchy)
+    OWN[name] = Registered(make, description, tree)
+
+
+def is_known(name: str) -> bool:
+    """Whether there is a data set of this name."""
+    try:
+        return name in own_names() or dataset_info(name) is not None
+    except ValueError:
+        return False
 
 
 def dataset_info(name: str, **options: Any) -> DatasetInfo:
@@ -104,6 +158,9 @@ def dataset_info(name: str, **options: Any) -> DatasetInfo:
     >>> dataset_info("chopsticks-depth4-inter").description
     'sticks with an intercept, chopped up to 3 times'
     """
+    if (mine := find_registered(name)) is not None:
+        _check_options(name, options, mine.options, noise=False)
+        return DatasetInfo(name, mine.description, true_hierarchy(mine, options), {**mine.options, **options})
     if name in CARDS:
         own = _check_options(name, options, {"numeric": False}, noise=False)
         return DatasetInfo(name, CARDS[name].title, None, {"numeric": False, **own}, CARDS[name])
@@ -151,6 +208,9 @@ def load_dataset(name: str, n_samples: int | None = None, seed: int = 0, **optio
     if n_samples is not None:
         _check_whole("n_samples", n_samples, 1)
     _check_whole("seed", seed, 0)
+    if (mine := find_registered(name)) is not None:
+        _check_options(name, options, mine.options, noise=False)
+        return mine.load(name, int(n_samples or N_SAMPLES), int(seed), options)
     if name in CARDS:
         return _load_table(name, n_samples, int(seed), options)
     info, recipe = _recipe(name, options)
@@ -218,7 +278,7 @@ def _recipe(name: str, options: dict[str, Any]) -> tuple[DatasetInfo, Recipe]:
         _check_options(name, options, defaults)
     else:
         names = [*_BENCHMARKS, *(f"chopsticks-depth{match[1]}-{v}" for v in VARIANTS if match)]
-        names += [*_RECIPES, *_PRODUCTS, *CARDS]
+        names += [*_RECIPES, *_PRODUCTS, *CARDS, *own_names()]
         near = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known names: {', '.join(names)}"
         raise ValueError(f"there is no data set {name!r}; {hint}")

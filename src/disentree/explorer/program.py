@@ -223,12 +223,8 @@ def ops_before(layer: InputLayer, tensors: Tensors) -> list[Op]:
 def ops_after(layer: InputLayer, tensors: Tensors) -> list[Op]:
     """From the decoder's output to a row of X."""
     if layer.in_pixels:
-        mean = layer.mean.detach().cpu()
-        if layer.likelihood == "bernoulli":
-            mean = mean.clamp(0.002, 0.998).logit()
-        if layer.kind == "image":
-            mean = layer.as_image(mean[None])[0]
-        ops: list[Op] = [{"op": "plus", "t": tensors.add(mean.contiguous()), "rest": None}]
+        start = layer.start.detach().cpu().contiguous()
+        ops: list[Op] = [{"op": "plus", "t": tensors.add(start), "rest": None}]
         ops += [{"op": "sigmoid"}] if layer.likelihood == "bernoulli" else []
     else:
         mean, rest = tensors.add(layer.mean), tensors.add(layer.mean_rest)

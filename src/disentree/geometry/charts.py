@@ -15,9 +15,10 @@ from typing import no_type_check
 
 import numpy as np
 from jaxtyping import Float, Int
-from numba import njit, prange
+from numba import njit
 
 from disentree.geometry.subspaces import Tangents
+from disentree.utils.threads import over_rows
 
 REFITS = 2  # times that a chart is refitted to the neighbors nearest to it
 TRIMMED = 2 / 3  # fraction of neighbors that a chart is judged by: the others may lie on other manifolds
@@ -101,7 +102,10 @@ def chart_residuals(
     rows = np.arange(len(Z)) if rows is None else rows
     if top < 1:
         return np.ones((len(rows), 0)), np.zeros((len(rows), 0, n_dims, n_dims))
-    return _charts(np.ascontiguousarray(Z), neighbors, rows, top)
+    residuals = np.ones((len(rows), top))
+    bases = np.zeros((len(rows), top, n_dims, n_dims))
+    over_rows(_charts, len(rows), np.ascontiguousarray(Z), neighbors, rows, top, residuals, bases)
+    return residuals, bases
 
 
 def chance_residuals(k: int, n_dims: int) -> Float[np.ndarray, " q"]:
@@ -181,14 +185,12 @@ def _fit_chart(Y, used, d):
     return axes, C, errors
 
 
-@njit(parallel=True, cache=True)
+@njit(nogil=True, cache=True)
 @no_type_check
-def _charts(Z, neighbors, rows, top):
-    n, k, n_dims = len(rows), neighbors.shape[1], Z.shape[1]
-    residuals = np.ones((n, top))
-    bases = np.zeros((n, top, n_dims, n_dims))
+def _charts(start, stop, Z, neighbors, rows, top, residuals, bases):
+    k, n_dims = neighbors.shape[1], Z.shape[1]
     n_kept = int(TRIMMED * (k + 1))
-    for i in prange(n):
+    for i in range(start, stop):
         # the point itself comes last: its own chart has to hold it
         Y = np.zeros((k + 1, n_dims))
         size = 0.0
@@ -218,7 +220,6 @@ def _charts(Z, neighbors, rows, top):
                         T[c, a] += C[1 + c, b] * axes[a, d + b]
             Q, _ = np.linalg.qr(T.T)
             bases[i, d - 1, :d] = Q.T
-    return residuals, bases
 
 
 def chart_offsets(
@@ -226,15 +227,16 @@ def chart_offsets(
 ) -> Float[np.ndarray, " n"]:
     """Distance of each point from the chart of dimension d through its own set of other points, relative to their
     distance."""
-    return _offsets(np.ascontiguousarray(Z), np.ascontiguousarray(points), d)
+    out = np.empty(len(Z))
+    over_rows(_offsets, len(Z), np.ascontiguousarray(Z), np.ascontiguousarray(points), d, out)
+    return out
 
 
-@njit(parallel=True, cache=True)
+@njit(nogil=True, cache=True)
 @no_type_check
-def _offsets(Z, points, d):
-    n, k, n_dims = points.shape
-    out = np.empty(n)
-    for i in prange(n):
+def _offsets(start, stop, Z, points, d, out):
+    _, k, n_dims = points.shape
+    for i in range(start, stop):
         # the point itself comes last, and is not fitted to
         Y = np.zeros((k + 1, n_dims))
         Y[:k] = points[i] - Z[i]
@@ -244,4 +246,3 @@ def _offsets(Z, points, d):
         used = np.ones(k + 1, dtype=np.bool_)
         used[k] = False
         out[i] = np.sqrt(_fit_chart(Y, used, d)[2][k])
-    return out

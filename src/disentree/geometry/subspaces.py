@@ -8,8 +8,10 @@ from typing import no_type_check
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from numba import njit, prange
+from numba import njit
 from scipy import stats
+
+from disentree.utils.threads import over_rows
 
 
 @dataclass(frozen=True)
@@ -89,16 +91,16 @@ def relative_distances(
 ) -> Float[np.ndarray, " m"]:
     """Row by row, the distance of a point from the subspace through an anchor, relative to its distance from the
     anchor."""
-    return _relative_distances(Z, anchors, np.ascontiguousarray(bases))
-
-
-@njit(parallel=True, cache=True)
-@no_type_check
-def _relative_distances(Z, anchors, bases):
     out = np.empty(len(Z))
-    for i in prange(len(Z)):
-        out[i] = relative_distance(Z[i], anchors[i], bases[i])
+    over_rows(_relative_distances, len(Z), Z, anchors, np.ascontiguousarray(bases), out)
     return out
+
+
+@njit(nogil=True, cache=True)
+@no_type_check
+def _relative_distances(start, stop, Z, anchors, bases, out):
+    for i in range(start, stop):
+        out[i] = relative_distance(Z[i], anchors[i], bases[i])
 
 
 @njit(cache=True)

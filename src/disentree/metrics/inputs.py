@@ -77,13 +77,18 @@ class Pairing:
 def pair_up(
     V: ArrayLike,
     Z: ArrayLike,
-    v_hierarchy: Hierarchy,
-    z_hierarchy: Hierarchy,
+    v_hierarchy: Hierarchy | None,
+    z_hierarchy: Hierarchy | None,
     *,
     max_rows: int | None = None,
     random_state: int = 0,
 ) -> Pairing:
-    """Check the arguments that all scores share, before any long work starts."""
+    """Check the arguments that all scores share, before any long work starts. Without a hierarchy all columns are
+    continuous and always active."""
+    v_hierarchy, z_hierarchy = (
+        _flat(codes, name) if tree is None else tree
+        for codes, name, tree in ((V, "V", v_hierarchy), (Z, "Z", z_hierarchy))
+    )
     true, learned = _codes(V, v_hierarchy, "V"), _codes(Z, z_hierarchy, "Z")
     if len(true) != len(learned):
         raise ValueError(f"V and Z must have the same number of rows, got {len(true)} and {len(learned)}")
@@ -138,6 +143,13 @@ def in_threads(function: Callable[[Item], Result], items: Iterable[Item], n_jobs
         return [function(item) for item in items]
     with ThreadPoolExecutor(n_threads) as pool:
         return list(pool.map(function, items))
+
+
+def _flat(codes: ArrayLike, name: str) -> Hierarchy:
+    shape = np.shape(codes)
+    if len(shape) != 2:
+        raise ValueError(f"{name}: codes must have shape (n_rows, n_variables), got {shape}")
+    return Hierarchy.flat(shape[1])
 
 
 def _codes(codes: ArrayLike, hierarchy: Hierarchy, name: str) -> Float[np.ndarray, "n v"]:

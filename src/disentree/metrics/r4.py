@@ -23,19 +23,19 @@ from disentree.metrics.shared_docs import documented
 
 @overload
 def r4c_score(
-    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy,
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy | None = None, z_hierarchy: Hierarchy | None = None,
     n_splits: int = 5, random_state: int = 0, n_jobs: int | None = None, per_factor: Literal[False] = False, *,
     estimator: Estimator = "fast", adjusted: bool = False, strict: bool = False, max_rows: int | None = None,
 ) -> float: ...  # fmt: skip
 @overload
 def r4c_score(
-    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy,
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy | None = None, z_hierarchy: Hierarchy | None = None,
     n_splits: int = 5, random_state: int = 0, n_jobs: int | None = None, *, per_factor: Literal[True],
     estimator: Estimator = "fast", adjusted: bool = False, strict: bool = False, max_rows: int | None = None,
 ) -> FactorScores: ...  # fmt: skip
 @documented
 def r4c_score(
-    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy,
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy | None = None, z_hierarchy: Hierarchy | None = None,
     n_splits: int = 5, random_state: int = 0, n_jobs: int | None = None, per_factor: bool = False, *,
     estimator: Estimator = "fast", adjusted: bool = False, strict: bool = False, max_rows: int | None = None,
 ) -> float | FactorScores:  # fmt: skip
@@ -85,19 +85,19 @@ def r4c_score(
 
 @overload
 def r4_score(
-    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy,
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy | None = None, z_hierarchy: Hierarchy | None = None,
     n_splits: int = 5, random_state: int = 0, n_jobs: int | None = None, per_factor: Literal[False] = False, *,
     estimator: Estimator = "fast", adjusted: bool = False, max_rows: int | None = None,
 ) -> float: ...  # fmt: skip
 @overload
 def r4_score(
-    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy,
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy | None = None, z_hierarchy: Hierarchy | None = None,
     n_splits: int = 5, random_state: int = 0, n_jobs: int | None = None, *, per_factor: Literal[True],
     estimator: Estimator = "fast", adjusted: bool = False, max_rows: int | None = None,
 ) -> FactorScores: ...  # fmt: skip
 @documented
 def r4_score(
-    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy,
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy | None = None, z_hierarchy: Hierarchy | None = None,
     n_splits: int = 5, random_state: int = 0, n_jobs: int | None = None, per_factor: bool = False, *,
     estimator: Estimator = "fast", adjusted: bool = False, max_rows: int | None = None,
 ) -> float | FactorScores:  # fmt: skip

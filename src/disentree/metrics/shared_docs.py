@@ -8,8 +8,9 @@ ENTRIES = {
     "codes": """
         V, Z : array-like of shape (n_rows, n_variables)
             True and learned codes of the same rows, NaN where a variable is not active.
-        v_hierarchy, z_hierarchy : Hierarchy
-            The hierarchies of V and Z: they say which variables are categorical and where each is active.
+        v_hierarchy, z_hierarchy : Hierarchy or None, default=None
+            The hierarchies of V and Z: they say which variables are categorical and where each is active. None:
+            all columns are continuous and always active.
         """,
     "learned": """
         Z : array-like of shape (n_rows, n_variables)

@@ -23,7 +23,8 @@ from disentree.mimosa.explain.factors import factors_of
 from disentree.mimosa.explain.reasons import explain_tree, with_lost
 from disentree.mimosa.explain.sentences import lost_sentences
 from disentree.mimosa.inputs import as_observations
-from disentree.mimosa.saving.folder import load_mimosa, save_mimosa
+from disentree.mimosa.saving.folder import save_mimosa
+from disentree.mimosa.saving.loading import load_mimosa
 from disentree.mimosa.stability.stability import Stability
 from disentree.mimosa.summary.summary import Summary, summarize
 from disentree.mimosa.tree.component import Component

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.mimosa.base import TreeEstimator
-from disentree.mimosa.coordinates.choosing import REPRESENTATIONS, latent_coordinates, load_representation
+from disentree.mimosa.coordinates.choosing import REPRESENTATIONS, load_representation
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.explain.placing import Placing
@@ -26,25 +25,27 @@ from disentree.mimosa.inputs import (
     check_whole,
     columns_in_use,
     is_frame,
+    numbered,
     remember_columns,
+    with_gaps,
 )
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.paper.algorithm1_mimosa import PaperMIMOSA
 from disentree.mimosa.search.judge import log2_density
 from disentree.mimosa.search.structure import Settings
-from disentree.mimosa.stability.comparing import Found
-from disentree.mimosa.stability.resampling import resample
+from disentree.mimosa.stability.resampled import Resampled
 from disentree.mimosa.stability.stability import Stability
-from disentree.mimosa.steering import Steered
+from disentree.mimosa.steering.steered import Steered
 from disentree.mimosa.summary.wording import runner_up
 from disentree.mimosa.tree.codes import LeafMaps
 from disentree.tables import Codec
 from disentree.tables.frames import as_pandas
+from disentree.utils.threads import threads
 
 SAVED_APART = ("hierarchy", "plain_hierarchy", "components", "representation")  # of the fields of a fit
 
 
-class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator):
+class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator, Resampled):
     """Find the tree of manifolds in a data set.
 
     Several finders propose decompositions into leaves: mixtures of Gaussians, an atlas of charts for flat or
@@ -147,6 +148,11 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def __sklearn_tags__(self) -> Any:
+        tags: Any = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
     @classmethod
     def paper(cls, **settings: Any) -> PaperMIMOSA:
         """The paper's algorithm, step by step, with its settings by their names.
@@ -185,8 +191,9 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator):
         Parameters
         ----------
         X : array of shape (n, p), images of shape (n, h, w) or (n, h, w, c), or data frame
-            A data frame, of pandas or polars, may have columns of numbers, whole numbers, truth values, text,
-            categories and dates, and empty cells.
+            An array may have empty cells, NaN. A data frame, of pandas or polars, or what an SQLite cursor or a
+            DuckDB query holds, may have them too, and columns of numbers, whole numbers, truth values, text,
+            categories and dates.
         y : None, default=None
             Ignored.
         codec : Codec, default=None
@@ -198,12 +205,14 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator):
         """
         self._check_settings()
         X, frame = as_pandas(X), None
-        if is_frame(X):
+        given = X
+        if is_frame(X := with_gaps(X)):
             X, codec = columns_in_use(X, Codec.fit(X) if codec is None else codec)
             frame = X
         is_table = frame is not None and codec is not None and not codec.schema.is_plain
-        rows = remember_columns(self, frame) if is_table else self._check(X)
-        found = fit(rows, self._settings, self.random_state, codec, frame)
+        rows = remember_columns(self, frame, given) if is_table else self._check(X)
+        with threads(self._workers):
+            found = fit(rows, self._settings, self.random_state, codec, frame)
         for field in fields(found):
             setattr(self, f"{field.name}_", getattr(found, field.name))
         self.local_dimensions_ = found.local_dimensions
@@ -239,7 +248,7 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator):
         check_is_fitted(self)
         if self.table_ is None:
             return self.candidate_.posteriors(self._transform(X))
-        cells = self.table_.codec.read(X)
+        cells = self.table_.codec.read(numbered(X))
         Z = self.table_.embed(cells, self.representation_)
         return self.table_.posteriors(self.candidate_, self._found_hierarchy, cells, Z)
 
@@ -274,6 +283,7 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator):
             deviation 1 over the training rows, but for those that share zero and unit with one on another branch
             (`matches_`). `COFHAE` learns curved maps where those are better.
         """
+        X = numbered(as_pandas(X)) if self.table_ is not None else as_pandas(X)
         paths = self.predict(X)
         if self.table_ is None:
             return self._maps.encode(self._transform(X), paths)
@@ -303,61 +313,8 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator):
     def _transform(self, X: Any) -> Float[np.ndarray, "n D"]:
         check_is_fitted(self)
         if self.table_ is not None:
-            return self.table_.embed(self.table_.codec.read(X), self.representation_)
+            return self.table_.embed(self.table_.codec.read(numbered(as_pandas(X))), self.representation_)
         return self.representation_.transform(self._check(X, fitting=False))
-
-    def stability(
-        self,
-        n_resamples: int = 20,
-        *,
-        X: Any = None,
-        fraction: float | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-    ) -> Stability:
-        """How often each leaf comes back when parts of the rows are fitted again.
-
-        Each resample is a random half of the rows (four fifths of fewer than 1,000) and another seed. That takes
-        about as long as so many fits; without it, `levels_` and `summary` say how far parts of the rows brought
-        leaves back in the search. `summary` shows the result, `stability_`. Ctrl-C ends with what was finished.
-
-        Parameters
-        ----------
-        n_resamples : int, default=20
-        X : as for `fit`, default=None
-            The rows that the model was fitted to, if it was loaded from a folder.
-        fraction : float or None, default=None
-            Of the rows in each resample.
-        checkpoint : path or None, default=None
-            A file to which every finished resample is written; with it, a call that was stopped goes on.
-
-        Returns
-        -------
-        Stability
-
-        Examples
-        --------
-        >>> from disentree.datasets import load_dataset
-        >>> ds = load_dataset("chopsticks-depth2-slope", n_samples=2000, seed=0)
-        >>> print(MIMOSA(n_jobs=1).fit(ds.X).stability(n_resamples=3).verdict)
-        Every group came back in at least 100% of 3 resamples of the rows.
-        """
-        rows, settings = self._rows_or(X), replace(self._settings, skipped=tuple(self.silent_))
-        if self.representation_.kind == "autoencoder":  # a network for each resample would take too long
-            rows = self.embedding_
-            settings = replace(settings, coordinates=latent_coordinates(rows))
-        elif self.table_ is None:
-            rows = self._check(rows, fitting=False)
-        self.stability_ = resample(
-            rows,
-            Found(self.hierarchy_, self.labels_, [c.parent for c in self.components_]),
-            settings,
-            None if self.table_ is None else self.table_.codec,
-            n_resamples=n_resamples,
-            fraction=fraction,
-            checkpoint=checkpoint,
-            seconds=sum(self.timings_.values()),
-        )
-        return self.stability_
 
     def _evidence(self) -> dict[str, Any]:
         return {

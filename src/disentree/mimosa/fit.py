@@ -12,7 +12,7 @@ from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.renaming import with_names
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.representation import Representation
-from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.density.candidate import Candidate, likeliest
 from disentree.mimosa.explain.reasons import tree_names
 from disentree.mimosa.mixed.fit import fit_table
 from disentree.mimosa.mixed.model import TableModel
@@ -67,22 +67,21 @@ def fit(
         found, table, features = find_structure(X, settings, seeds, step), None, None
         hierarchy, candidate = found.arrangement.hierarchy, found.arrangement.candidate
         with step("assignment"):
-            posteriors = candidate.posteriors(found.embedding)
+            labels, certain = likeliest(candidate, found.embedding)
     else:
         found, table, cells = fit_table(X, codec, settings, seeds, step)
         hierarchy, candidate, codec = found.arrangement.hierarchy, found.arrangement.candidate, table.codec
         with step("assignment"):
             posteriors = table.posteriors(candidate, hierarchy, cells, found.embedding)
             features = codec.features(cells)
+            labels, certain = posteriors.argmax(axis=1), posteriors.max(axis=1)
     tree, outcome = found.arrangement, found.outcome
-    with step("assignment"):
-        labels = posteriors.argmax(axis=1)
-        core_labels = np.where(posteriors.max(axis=1) >= FIT.core, labels, -1)
+    core_labels = np.where(certain >= FIT.core, labels, -1)
     partly: list[list[int]] = []
     if settings.placement != "down":
         with step("placement"):
             core = hierarchy if table is None else table.core
-            leaves = labels if table is None else candidate.posteriors(found.embedding).argmax(axis=1)
+            leaves = labels if table is None else likeliest(candidate, found.embedding)[0]
             same, partly = find_same(core, found.embedding, leaves)
             if same:
                 place = moved(hierarchy, same)

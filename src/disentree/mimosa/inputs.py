@@ -19,6 +19,27 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "iloc")
 
 
+def with_gaps(X: Any) -> Any:
+    """An array of numbers with NaN as a data frame, whose columns are numbered; anything else as it is."""
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f" and np.isnan(X).any():
+        return numbered(X)
+    return X
+
+
+def numbered(X: Any) -> Any:
+    """An array as a data frame whose columns are numbered; a data frame as it is."""
+    if is_frame(X) or np.ndim(X) != 2:
+        return X
+    import pandas as pd
+
+    return pd.DataFrame(np.asarray(X))
+
+
+def is_numbered(frame: Any) -> bool:
+    """Whether the columns of a data frame are 0, 1, 2, ..., as those of an array."""
+    return list(frame.columns) == list(range(len(frame.columns)))
+
+
 def columns_in_use(frame: Any, codec: Codec) -> tuple[Any, Codec]:
     """A frame and its codec without identifiers, constants and the like, if all other columns are numbers without
     gaps: such a table is an array with names. Another one stays whole."""
@@ -76,13 +97,16 @@ def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.n
     return array
 
 
-def remember_columns(estimator: Any, frame: Any) -> Any:
-    """The frame, after keeping the names of its columns, as scikit-learn does, and the shape of a row."""
+def remember_columns(estimator: Any, frame: Any, given: Any) -> Any:
+    """The frame, after keeping the shape of a row and, unless it was given as an array, the names of its columns,
+    as scikit-learn does."""
     if len(frame) < 2:
         raise ValueError(f"X must have at least 2 rows, got {len(frame)}")
     estimator.shape_ = (frame.shape[1],)
     estimator.n_features_in_ = frame.shape[1]
-    estimator.feature_names_in_ = np.array([str(name) for name in frame.columns], dtype=object)
+    estimator.__dict__.pop("feature_names_in_", None)
+    if is_frame(given):
+        estimator.feature_names_in_ = np.array([str(name) for name in frame.columns], dtype=object)
     return frame
 
 

@@ -19,6 +19,9 @@ import numpy as np
 from jaxtyping import Float, Int, Shaped
 from numpy.typing import ArrayLike
 
+from disentree.datasets.files.arrays import ARRAYS
+from disentree.datasets.files.formats import suffix_of
+from disentree.datasets.files.table_files import TABLES
 from disentree.errors import UserError
 from disentree.hierarchy import Hierarchy
 from disentree.runs.files.reading import Block, check_layout, read_blocks, read_rows
@@ -29,12 +32,12 @@ from disentree.runs.run import Run
 from disentree.runs.stages import check_stages
 from disentree.training.data import rows_per_block
 from disentree.utils.arrays import open_array
-from disentree.utils.files import atomic_path
+from disentree.utils.files import atomic_path, check_is_file
 from disentree.utils.jobs import in_processes
 
 log = logging.getLogger(__name__)
 
-IN, OUT = (".npy", ".npz", ".csv", ".tsv", ".parquet"), (".npy", ".csv", ".parquet")
+IN, OUT = (*ARRAYS, *TABLES), (".npy", ".csv", ".parquet")
 MISSING, FAR_OUT, UNREADABLE = "a value is missing", "too far out to be encoded", "the image cannot be read"
 
 
@@ -116,6 +119,7 @@ def apply_run(
     engine: str = "local",
     address: str | None = None,
     device: str = "auto",
+    escape: bool = True,
 ) -> Applied:
     """Write codes and paths of every row of a file, a block at a time.
 
@@ -124,7 +128,7 @@ def apply_run(
     run : Run
         A run with a trained model.
     source : str or path
-        Rows of the kind that the run was made from: .npy, .npz, .csv, .tsv, .parquet or a folder of images.
+        Rows of the kind that the run was made from, in any format that `load_file` reads.
     out : str or path
         A .npy file gets the codes, and one beside it that ends in .paths.npy the paths. A .csv or .parquet table
         gets for each row the columns to keep (of a folder, the name of the file), its path, the name of its leaf,
@@ -139,6 +143,9 @@ def apply_run(
         Of a Dask scheduler; without it one is started on this machine, with a process for every core.
     device : str, default="auto"
         Where the model computes: "auto", "cpu", "cuda" or "mps".
+    escape : bool, default=True
+        Whether text in a .csv that a spreadsheet would take for a formula, such as ``=1+1``, gets an apostrophe
+        before it. Numbers are never changed.
 
     Returns
     -------
@@ -146,12 +153,14 @@ def apply_run(
         How many rows there were, how long it took and which files were written.
     """
     source, out = Path(source), Path(out)
-    if source.suffix.lower() not in IN and not source.is_dir():
+    if suffix_of(source) not in IN and not source.is_dir():
         raise UserError(f"{source} must end in {', '.join(IN)} or be a folder of images")
     if out.suffix.lower() not in OUT:
         raise UserError(f"{out} must end in {', '.join(OUT[:-1])} or {OUT[-1]}")
     if not source.exists():
         raise UserError(f"there is no file {source}")
+    if not source.is_dir():
+        check_is_file(source)
     for path in out_files(out):
         if path.exists() and path.samefile(source):
             raise UserError(f"{path} is the file that is read: choose another name for --out")
@@ -159,7 +168,7 @@ def apply_run(
         raise UserError(f"--engine must be local or dask, got {engine!r}")
     if address is not None and engine != "dask":
         raise UserError("--address is that of a Dask scheduler and needs --engine dask")
-    if keep and (source.suffix.lower() not in (".csv", ".tsv", ".parquet") or out.suffix.lower() == ".npy"):
+    if keep and (suffix_of(source) not in TABLES or out.suffix.lower() == ".npy"):
         raise UserError("--keep copies columns from a table to a table, a .csv or .parquet")
     check_stages(run, "data", "model")
     began = time.perf_counter()
@@ -170,7 +179,7 @@ def apply_run(
         n_rows, reasons = _apply_parts(run, source, out, address, device)
     else:
         with _one_thread():
-            n_rows, reasons = _apply_in_order(run, source, out, device, keep)
+            n_rows, reasons = _apply_in_order(run, source, out, device, keep, escape)
     return Applied(n_rows, time.perf_counter() - began, out_files(out), dict(reasons))
 
 
@@ -189,14 +198,14 @@ def _one_thread() -> Iterator[None]:
 
 
 def _apply_in_order(
-    run: Run, source: Path, out: Path, device: str, keep: Sequence[str]
+    run: Run, source: Path, out: Path, device: str, keep: Sequence[str], escape: bool
 ) -> tuple[int, Counter[str]]:
     model = _model_of(run, device)
     about = run.about_data
     n_rows, reasons = 0, Counter[str]()
     with ExitStack() as stack:
         kept_names = ("file",) if source.is_dir() else tuple(keep)
-        write = open_writer(stack, out, *_names(run, model.hierarchy_), kept_names)
+        write = open_writer(stack, out, *_names(run, model.hierarchy_), kept_names, escape=escape)
         for block in read_blocks(source, about, keep):
             found = _assigned(model, block, source)
             write(found, block.kept)

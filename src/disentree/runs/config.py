@@ -13,9 +13,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from disentree.datasets import dataset_info
+from disentree.datasets.files.formats import suffix_of
 from disentree.datasets.files.user_files import ARRAYS, TABLES, digest_of, options_of
 from disentree.errors import UserError
-from disentree.runs.models import find_model
+from disentree.runs.models import find_model, makes_runs
 
 N_SAMPLES = {"quick": 20_000, "default": 100_000, "paper": 100_000}  # of a benchmark, by preset
 NEAR = 0.75  # likeness of names from which on one may be meant for the other
@@ -50,7 +51,7 @@ class RunConfig(BaseModel):
     structure_digest : str
         Checksum of these two files.
     model : str
-        A name in `disentree.runs.models.MODELS`.
+        The name of a model, or ``package.module:Class``.
     preset : {"quick", "default", "paper"}
         Which settings the model has.
     model_settings : dict
@@ -114,7 +115,7 @@ class RunConfig(BaseModel):
         model = settings.get("model", "cofhae")
         needs_codes = find_model(model).needs_codes
         path = Path(source)
-        is_file = path.exists() or path.suffix.lower() in TABLES + ARRAYS
+        is_file = path.exists() or suffix_of(path) in TABLES + ARRAYS
         given = {"source": source, "preset": preset, "n_samples": n_samples, **settings}
         if not is_file:
             dataset_info(source, **settings.get("options", {}))
@@ -255,6 +256,14 @@ def _word(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ",".join(map(_word, value))
     return "as usual" if value is None else str(value)
+
+
+def check_model(config: RunConfig) -> None:
+    """Refuse a model of a user that cannot do all that a run asks of it."""
+    model = find_model(config.model)
+    if model.kind == "own" and not makes_runs(model.load_class()):
+        more = "`disentree study compare` scores any model with fit and transform"
+        raise UserError(f"{config.model} is no subclass of FlatEstimator or COFHAE, which a run needs; {more}")
 
 
 def check_settings(config: RunConfig) -> None:

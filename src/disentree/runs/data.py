@@ -9,13 +9,14 @@ import numpy as np
 from jaxtyping import Int
 
 from disentree.datasets import UserData, load_dataset, load_file
+from disentree.datasets.base import split_rows as split
 from disentree.datasets.files.tables import table_data
 from disentree.datasets.files.user_files import digest_of
 from disentree.errors import UserError
 from disentree.runs.config import RunConfig
 
 # Keys of numpy's seed sequences; each use of a run's seed has its own stream.
-SPLIT_STREAM, SUBSET_STREAM, MAP_STREAM = (2,), (3,), (4,)
+SUBSET_STREAM, MAP_STREAM = (3,), (4,)  # (2,): the split
 
 
 def load_data(config: RunConfig) -> UserData:
@@ -42,7 +43,4 @@ def load_data(config: RunConfig) -> UserData:
 
 def split_rows(config: RunConfig, n_rows: int) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " m"]]:
     """Rows to train on and rows held out, each in order."""
-    rng = np.random.default_rng(np.random.SeedSequence(config.seed, spawn_key=SPLIT_STREAM))
-    order = rng.permutation(n_rows)
-    n_test = max(1, round(n_rows * config.held_out))
-    return np.sort(order[n_test:]), np.sort(order[:n_test])
+    return split(n_rows, config.seed, config.held_out)

@@ -19,6 +19,7 @@ from numpy import ndarray
 
 from disentree.errors import UserError
 from disentree.mimosa.saving.model_card import CARD, MIMOSA_FOLDER
+from disentree.plots.saving import FORMATS
 from disentree.runs.files.integrity import check_no_links, problem_of_file, record_files
 from disentree.runs.files.schemas import EXPLANATION, LEAVES, MAP, NAMES, STABILITY
 from disentree.runs.report.report import write_report
@@ -87,10 +88,12 @@ STAGES = (
         "figures",
         "drawing",
         draw_figures,
-        ("figures/tree.png", "figures/traversals.png"),
-        ("figures/reconstructions.png", "figures/pairwise.png", "figures/training.png"),
+        tuple(f"figures/{name}.{suffix}" for name in ("tree", "traversals") for suffix in FORMATS),
+        tuple(f"figures/{n}.{suffix}" for n in ("reconstructions", "pairwise", "training") for suffix in FORMATS),
     ),
-    Stage("report", "writing the report", lambda run, options: write_report(run), ("report.html",)),
+    Stage(
+        "report", "writing the report", lambda run, options: write_report(run), ("report.html",), ("scores.tex",)
+    ),
 )
 STAGE_NAMES = tuple(stage.name for stage in STAGES)
 

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from disentree.errors import UserError
-from disentree.runs.config import RunConfig, check_settings
+from disentree.plots.saving import FORMATS
+from disentree.runs.config import RunConfig, check_model, check_settings
 from disentree.runs.files.json_files import read_events, read_sealed
 from disentree.runs.run import FORMAT, LOCK, Run
 from disentree.runs.stages import SUBFOLDERS, WRITTEN, redo_from
@@ -51,6 +52,7 @@ def start_run(config: RunConfig, folder: str | os.PathLike[str], *, force: bool 
     {}
     """
     folder = Path(folder)
+    check_model(config)
     check_settings(config)
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is a file, not a folder")
@@ -153,7 +155,7 @@ def _clear(folder: Path) -> None:
             inside.unlink()
         elif inside.is_dir():
             remove_temporaries(inside)
-            for picture in inside.glob("*.png"):
+            for picture in (path for suffix in FORMATS for path in inside.glob(f"*.{suffix}")):
                 picture.unlink()
     remove_temporaries(folder)
     for name in WRITTEN:  # config.json last: until then it is still a run

@@ -7,11 +7,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from disentree.errors import UserError
+from disentree.utils.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from disentree.datasets import register_dataset
+    from disentree.metrics import register_metric
+    from disentree.runs import register_model
+    from disentree.studies.running.study import run_study
     from disentree.studies.running.task import Study
 
-__all__ = ["STUDIES", "get_study"]
+__all__ = ["STUDIES", "get_study", "register_dataset", "register_metric", "register_model", "run_study"]
+
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "register_dataset": "disentree.datasets",
+        "register_metric": "disentree.metrics",
+        "register_model": "disentree.runs",
+        "run_study": "disentree.studies.running.study",
+    },
+)
 
 # By name, the folder of its module.
 _ROOMS = {
@@ -27,6 +42,7 @@ _ROOMS = {
     "activations": "mimosa",
     "conditioning": "mimosa",
     "paper-grid": "cofhae",
+    "paper-settings": "cofhae",
     "runtimes": "cofhae",
     "qualitative": "cofhae",
     "structure": "mimosa",
@@ -37,6 +53,7 @@ _ROOMS = {
     "mimosa-defaults": "mimosa",
     "battery": "mimosa",
     "tables": "mimosa",
+    "compare": "cofhae",
 }
 STUDIES = tuple(_ROOMS)
 

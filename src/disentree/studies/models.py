@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from disentree.runs.models import MODELS, names_of
+from disentree.runs.models import find_model, names_of
 from disentree.studies.figures import draw_groups
 from disentree.studies.published import mimosa_settings, short
 from disentree.studies.running.options import Options
@@ -23,7 +23,7 @@ UNIT = (-0.02, 1.02)  # limits of an axis for scores
 
 def title(model: str) -> str:
     """What tables and figures call a model of a study."""
-    return "COFHAE, paper" if model == "cofhae-paper" else MODELS[model].title
+    return "COFHAE, paper" if model == "cofhae-paper" else find_model(model).title
 
 
 def structure_task(options: Options, dataset: str, seed: int) -> Task:

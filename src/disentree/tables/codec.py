@@ -103,6 +103,15 @@ class Codec:
                 out[column.name] = str(values[new].iloc[0])
         return out
 
+    def unseen(self, frame: Any) -> list[str]:
+        """For each row of a frame the categories that columns did not have before, as "area = Coast", or ""."""
+        out: list[list[str]] = [[] for _ in range(len(frame))]
+        for column in self.schema.categorical:
+            values = _get(frame, column.name)
+            for row in np.flatnonzero(as_levels(values, column)[1]):
+                out[row].append(f"{column.name} = {values.iloc[row]}")
+        return ["; ".join(row) for row in out]
+
     def _numbers_of(self, frame: Any, column: Column) -> Float[np.ndarray, " n"]:
         values = _get(frame, column.name)
         try:

@@ -1,15 +1,40 @@
-"""Data frames of other libraries, as pandas has them."""
+"""Data frames of other libraries, and what a database has answered, as pandas has them."""
 
 from __future__ import annotations
 
+import os
+import sqlite3
 from typing import Any
 
 
 def as_pandas(X: Any) -> Any:
-    """A polars data frame as one of pandas; anything else as it is.
+    """A polars data frame, an SQLite cursor, or a DuckDB relation or query as a data frame of pandas; all else as
+    it is.
 
     Categories stay categories, with their order if they are an ``Enum``; pyarrow is not needed.
+
+    Examples
+    --------
+    >>> import sqlite3
+    >>> as_pandas(sqlite3.connect(":memory:").execute("SELECT 1 AS a, 'x' AS b"))
+       a  b
+    0  1  x
     """
+    if isinstance(X, str | os.PathLike):
+        raise ValueError(
+            f"X is a path ({os.fspath(X)!r}), not rows: give disentree.datasets.load_file(path).frame, which "
+            "reads it as `disentree run` does, or a data frame of your own"
+        )
+    if isinstance(X, sqlite3.Connection):
+        raise ValueError("X is a database, not rows: give X.execute('SELECT ... FROM ...')")
+    if isinstance(X, sqlite3.Cursor):
+        import pandas as pd
+
+        if X.description is None:
+            raise ValueError("X is a cursor without a result: execute a SELECT first")
+        return pd.DataFrame(X.fetchall(), columns=pd.Index([column[0] for column in X.description]))
+    if type(X).__module__.partition(".")[0] in ("duckdb", "_duckdb") and hasattr(X, "df"):
+        return X.df()
     if type(X).__module__.partition(".")[0] != "polars":
         return X
     if type(X).__name__ == "LazyFrame":

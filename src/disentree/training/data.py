@@ -1,8 +1,10 @@
-"""Where rows come from: an array in memory or on disk, a data frame, or blocks that are read one by one."""
+"""Where rows come from: an array in memory or on disk, a data frame, blocks that are read one by one, or a torch
+`Dataset`, whose rows are read by their indices."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -33,47 +35,97 @@ class ArraySource:
 
 class BlockSource:
     """Blocks of rows from an object that can be iterated over again and again, such as a list of
-    memory-mapped arrays or an object that reads a file per block. Only one block is in memory at a time."""
+    memory-mapped arrays or an object that reads a file per block. Only one block is in memory at a time. Every
+    pass is compared with the first: what goes with a row is known by its place."""
 
-    def __init__(self, X: Iterable[ArrayLike]):
-        if iter(X) is X:
+    def __init__(self, X: Any):
+        if not _is_torch_dataset(X) and iter(X) is X:
             raise ValueError(
                 "X is an iterator, which can be read only once; give an object that starts again at every "
                 "iter(X), such as a list of arrays or a class with __iter__"
             )
         self.X = X
-        self.n_rows, self.dtype = 0, np.dtype(np.float32)
+        self.n_rows, self.dtype, self.checksum = 0, np.dtype(np.float32), 0
         self.shape: tuple[int, ...] = ()
-        for i, block in enumerate(self._read()):
+        for i, block in enumerate(blocks_of(X)):
             if i == 0:
                 self.shape, self.dtype = block.shape[1:], block.dtype
-            if block.ndim < 2 or block.shape[1:] != self.shape:
-                raise ValueError(
-                    f"block {i} of X has shape {block.shape}; every block must be (rows, {self.shape})"
-                )
+            if block.ndim < 2:
+                raise ValueError(f"X yields values of shape {block.shape}; it must yield blocks of rows")
+            if block.shape[1:] != self.shape:
+                raise ValueError(f"block {i} of X has rows of shape {block.shape[1:]}, those before {self.shape}")
             check_finite(block, self.n_rows)
             self.n_rows += len(block)
+            self.checksum = _checksum(block, self.checksum)
         if self.n_rows < 2:
             raise ValueError(f"X has {self.n_rows} row(s) in its blocks; at least 2 are needed")
 
-    def _read(self) -> Iterator[Shaped[np.ndarray, "n ..."]]:
-        for block in self.X:
-            yield as_numeric(block)
-
     def blocks(self) -> Iterator[Shaped[np.ndarray, "n ..."]]:
-        n_rows = 0
-        for block in self._read():
-            n_rows += len(block)
+        n_rows = checksum = 0
+        for block in blocks_of(self.X):
+            n_rows, checksum = n_rows + len(block), _checksum(block, checksum)
             yield block
         if n_rows != self.n_rows:
             raise ValueError(f"the blocks of X held {self.n_rows} rows at first and {n_rows} now")
+        if checksum != self.checksum:
+            raise ValueError(
+                "X yields other rows, or in another order, each time it is read (shuffle=True?); "
+                "what else is known of a row goes by its place: give the Dataset or the array itself"
+            )
+
+
+def _checksum(block: Shaped[np.ndarray, "n ..."], before: int) -> int:
+    return zlib.crc32(np.ascontiguousarray(block).reshape(-1).view(np.uint8).data, before)
+
+
+def blocks_of(X: Any) -> Iterator[Shaped[np.ndarray, "n ..."]]:
+    """The blocks of rows that X yields, or those made of the rows of a torch `Dataset`."""
+    if not _is_torch_dataset(X):
+        for block in X:
+            _refuse_records(block, "yields")
+            yield as_numeric(block)
+        return
+    rows = [_row(X, i) for i in range(min(1, len(X)))]
+    step = rows_per_block(rows[0].shape) if rows else 1
+    for start in range(0, len(X), step):
+        yield np.stack([_row(X, i) for i in range(start, min(start + step, len(X)))])
+
+
+def _row(X: Any, i: int) -> Shaped[np.ndarray, "..."]:
+    row = X[i]
+    if isinstance(row, tuple | list) and len(row) == 1:  # of a TensorDataset of one tensor
+        row = row[0]
+    _refuse_records(row, "holds")
+    return as_numeric(row)
+
+
+def _refuse_records(value: Any, verb: str) -> None:
+    """An error if rows come together with something else, and which of it is X would have to be guessed."""
+    if isinstance(value, Mapping):
+        names = ", ".join(map(str, value))
+        raise ValueError(f"X {verb} dicts with the keys {names}: give the rows alone, as X[{next(iter(value))!r}]")
+    if isinstance(value, tuple | list) and any(hasattr(part, "shape") for part in value):
+        raise ValueError(
+            f"X {verb} tuples of {len(value)}: give the rows alone, as an array, as a Dataset whose items are "
+            "rows, or as blocks that are arrays"
+        )
+
+
+def _is_torch_dataset(X: Any) -> bool:
+    """Whether rows are asked for by their indices. Known by name: torch need not be imported."""
+    kinds = {(cls.__module__, cls.__name__) for cls in type(X).__mro__}
+    is_dataset = ("torch.utils.data.dataset", "Dataset") in kinds
+    return is_dataset and ("torch.utils.data.dataset", "IterableDataset") not in kinds
 
 
 Source = ArraySource | BlockSource
 
 
 def is_blocks(X: Any) -> bool:
-    """Whether X is to be read block by block: an iterable that is not itself an array or a table."""
+    """Whether X is to be read block by block: an iterable that is not itself an array or a table, or a torch
+    `Dataset`."""
+    if _is_torch_dataset(X):
+        return True
     if hasattr(X, "__array__") or hasattr(X, "shape") or hasattr(X, "iloc") or hasattr(X, "__dataframe__"):
         return False
     if isinstance(X, list | tuple):

@@ -15,6 +15,8 @@ EXTRAS = {
     "dask": ("Dask", "dask"),
     "distributed": ("Dask", "dask"),
     "pyarrow": ("pyarrow", "files"),
+    "openpyxl": ("openpyxl", "files"),
+    "duckdb": ("DuckDB", "files"),
     "onnx": ("onnx", "onnx"),
 }
 

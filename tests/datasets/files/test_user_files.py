@@ -268,7 +268,7 @@ def _write(tmp_path, name):
         ("folder", "holds no images"),
         ("broken", "a.png cannot be read as an image"),
         ("nothing.csv", "there is no file"),
-        ("data.xlsx", "must end in .csv, .tsv, .parquet, .npy, .npz or be a folder of images"),
+        ("data.docx", "must end in .csv, .tsv, .csv.gz, .*, .npy, .npz or be a folder of images"),
     ],
 )
 def test_mistakes_are_told_in_one_sentence(tmp_path, name, sentence):

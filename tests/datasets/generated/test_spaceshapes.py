@@ -1,6 +1,5 @@
 import math
 
-import numba
 import numpy as np
 import pytest
 from PIL import Image
@@ -8,6 +7,7 @@ from PIL import Image
 from disentree.datasets import load_dataset
 from disentree.datasets.generated import spaceshapes
 from disentree.datasets.generated.spaceshapes import SPACESHAPES, render, sample_codes
+from disentree.utils.threads import threads
 
 NAN = np.nan
 COLUMN = {name: k for k, name in enumerate(["x", "y", "shape", "phase", "shine", "angle", "jet", "jetlen"])}
@@ -195,12 +195,8 @@ def test_an_image_depends_on_its_own_row_only():
 def test_an_image_does_not_depend_on_the_number_of_threads():
     codes = sample_codes(300, np.random.default_rng(0))
     images = render(codes)
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
+    with threads(1):
         np.testing.assert_array_equal(render(codes), images)
-    finally:
-        numba.set_num_threads(before)
 
 
 def test_no_rows_give_no_images():

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from disentree.datasets.files.formats import suffix_of
 from disentree.datasets.files.images import image_files
 from disentree.datasets.files.table_files import TABLES, open_table
 from disentree.datasets.files.tables import load_table
@@ -23,10 +24,10 @@ def check_file(path: str | os.PathLike[str], **options: Any) -> tuple[UserData, 
     path = Path(path)
     if path.is_dir():
         return _check_images(path, options)
-    if path.suffix.lower() not in TABLES or not path.is_file():
+    if suffix_of(path) not in TABLES or not path.is_file():
         data = load_file(path, **options)
         return data, f"{path}: {len(data):,} rows"
-    table = open_table(path)
+    table = open_table(path, options.get("table"), options.get("skip_rows", 0))
     most = max(1000, MOST_CELLS // max(1, len(table.columns)))
     limit = options.get("max_missing")
     data, n = load_table(

@@ -13,13 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from disentree.datasets.files.csv_style import CsvStyle, csv_style
+from disentree.datasets.files.csv_style import CsvStyle, check_width, csv_style
+from disentree.datasets.files.formats import suffix_of
+from disentree.datasets.files.whole_files import WHOLE, read_whole
 from disentree.datasets.files.wording import columns_in_words, first_line
 from disentree.errors import UserError
 from disentree.utils.extras import needing
-from disentree.utils.files import naming
+from disentree.utils.files import check_is_file, naming
 
-TABLES = (".csv", ".tsv", ".parquet")
+TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+TABLES = (*TEXT, ".parquet", *WHOLE)
 
 
 @dataclass(frozen=True)
@@ -30,17 +33,23 @@ class Table:
     columns: tuple[str, ...]  # their names
     notes: tuple[str, ...] = ()  # one sentence for everything in the file that is ignored or doubtful
     style: CsvStyle | None = None  # how a text file is written
-
-    @property
-    def is_parquet(self) -> bool:
-        """Whether it is a .parquet file, and not text."""
-        return self.path.suffix.lower() == ".parquet"
+    whole: Any = None  # its rows, if the file was read already
 
     def frames(self, step: int | None = None, as_text: Collection[str] = ()) -> Iterator[Any]:
         """Its rows as data frames of `step` rows, or all in one; columns of a .csv in `as_text` are read as text,
         whatever their values look like."""
         with _problems_of(self.path):
-            yield from self._parquet_frames(step) if self.is_parquet else self._csv_frames(step, as_text)
+            if self.whole is not None:
+                yield from self._whole_frames(step)
+            elif self.style is not None:
+                yield from self._csv_frames(step, as_text)
+            else:
+                yield from self._parquet_frames(step)
+
+    def _whole_frames(self, step: int | None) -> Iterator[Any]:
+        n = len(self.whole)
+        for start in range(0, max(n, 1), step or max(n, 1)):
+            yield self.whole.iloc[start : start + (step or max(n, 1))].reset_index(drop=True)
 
     def _csv_frames(self, step: int | None, as_text: Collection[str]) -> Iterator[Any]:
         import pandas
@@ -72,12 +81,27 @@ class Table:
                 yield ArrowTable.from_batches([batch]).to_pandas(ignore_metadata=True)
 
 
-def open_table(path: Path) -> Table:
-    """The names of a table's columns, and what is to be said about it; an error if names and values disagree."""
+def open_table(path: Path, table: str | None = None, skip_rows: int | None = 0) -> Table:
+    """The names of a table's columns, and what is to be said about it; an error if names and values disagree.
+
+    `table` names the sheet of an .xlsx or the table of a database, or is a query; `skip_rows` are rows above the
+    header, None for as many as there seem to be.
+    """
+    suffix = suffix_of(path)
+    if skip_rows and suffix not in (*TEXT, ".xlsx"):
+        raise UserError(f"{path}: --skip-rows is for .csv, .tsv and .xlsx, whose header may have rows above it")
     with _problems_of(path):
-        if path.suffix.lower() == ".parquet":
+        check_is_file(path)
+        if suffix in WHOLE:
+            frame, notes = read_whole(path, table, skip_rows)
+            columns = tuple(map(str, frame.columns))
+            _check_names(columns, path)
+            return Table(path, columns, tuple(notes), whole=frame.set_axis(list(columns), axis=1))
+        if table is not None:
+            raise UserError(f"{path} is one table: --table is for sheets of .xlsx and tables of databases")
+        if suffix == ".parquet":
             return _open_parquet(path)
-        return _open_csv(path)
+        return _open_csv(path, skip_rows)
 
 
 def _open_parquet(path: Path) -> Table:
@@ -86,6 +110,7 @@ def _open_parquet(path: Path) -> Table:
 
     with parquet.ParquetFile(path) as file:
         schema = file.schema_arrow
+        check_width(len(schema.names), path)
         described = schema.pandas_metadata or {}
         stored = [name for name in described.get("index_columns", []) if isinstance(name, str)]
         index = [name for name in stored if name in schema.names]
@@ -95,8 +120,8 @@ def _open_parquet(path: Path) -> Table:
     return Table(path, columns, notes)
 
 
-def _open_csv(path: Path) -> Table:
-    style = csv_style(path)
+def _open_csv(path: Path, skip_rows: int | None) -> Table:
+    style = csv_style(path, skip_rows)
     notes = list(style.notes)
     columns = _stripped(_given_names(path, style))
     if len(style.first) > len(style.header):
@@ -156,4 +181,4 @@ def _problem(path: Path, error: Exception) -> str:
     if ragged := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error)):
         expected, line, found = ragged.groups()
         return f"{path}: line {line} has {found} fields where {expected} are expected"
-    return f"{path} cannot be read as {path.suffix[1:].lower()}: {first_line(error)}"
+    return f"{path} cannot be read as {suffix_of(path)[1:]}: {first_line(error)}"

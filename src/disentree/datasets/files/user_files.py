@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from disentree.datasets.files.arrays import ARRAYS, load_array
+from disentree.datasets.files.formats import suffix_of
 from disentree.datasets.files.images import image_files, load_images
 from disentree.datasets.files.table_files import TABLES, open_table
 from disentree.datasets.files.tables import load_table
 from disentree.datasets.files.user_data import UserData
 from disentree.errors import UserError
-from disentree.utils.files import sha256_of
+from disentree.utils.files import check_is_file, sha256_of
 
 MAX_MISSING = 0.2  # columns of an array that miss more than this are left out
 
@@ -31,8 +32,11 @@ def load_file(
     max_missing: float | None = None,
     standardize: bool = True,
     image_size: int | None = None,
+    skip_rows: int = 0,
+    table: str | None = None,
 ) -> UserData:
-    """Read a .csv, .tsv, .parquet, .npy or .npz file or a folder of images.
+    """Read a table (.csv, .tsv, .csv.gz, .parquet, .xlsx, .json, .jsonl, an SQLite or DuckDB database), an array
+    (.npy, .npz) or a folder of images.
 
     Parameters
     ----------
@@ -56,6 +60,10 @@ def load_file(
     image_size : int, default=None
         Side in pixels of the square to which images of a folder are cut and scaled. Without it, images that
         all have the same size, of at most 128 pixels, stay as they are, and others become 64.
+    skip_rows : int, default=0
+        Rows above the header of a .csv, .tsv or .xlsx.
+    table : str or None, default=None
+        Of an .xlsx the sheet, of a database the table or a query that begins with SELECT; None if there is one.
 
     Returns
     -------
@@ -85,18 +93,21 @@ def load_file(
         raise UserError(f"image_size must be 8 pixels or more, got {image_size}")
     if path.is_dir():
         return load_images(path, image_size)
-    suffix = path.suffix.lower()
+    if skip_rows < 0:
+        raise UserError(f"skip_rows must be 0 or more, got {skip_rows}")
+    suffix = suffix_of(path)
     if suffix not in TABLES + ARRAYS:
         known = ", ".join(TABLES + ARRAYS)
         raise UserError(f"{path} must end in {known} or be a folder of images")
-    if not path.is_file():
+    if not path.exists():
         raise UserError(f"there is no file {path}")
+    check_is_file(path)
     if not path.stat().st_size:
         raise UserError(f"{path} is empty: the file has no bytes")
     if suffix in TABLES:
         most_empty = 1.0 if max_missing is None else max_missing
-        return load_table(open_table(path), types or {}, drop, log, most_empty, standardize)[0]
-    if drop or types or log:
+        return load_table(open_table(path, table, skip_rows), types or {}, drop, log, most_empty, standardize)[0]
+    if drop or types or log or skip_rows or table:
         raise UserError(f"{path} has no named columns")
     return load_array(path, suffix, MAX_MISSING if max_missing is None else max_missing, standardize)
 
@@ -108,7 +119,7 @@ def options_of(path: str | os.PathLike[str]) -> tuple[str, tuple[str, ...]]:
         return "a folder of images", ("image_size",)
     if path.suffix.lower() in ARRAYS:
         return "an array", ("max_missing", "standardize")
-    return "a table", ("types", "drop", "log", "max_missing", "standardize")
+    return "a table", ("types", "drop", "log", "max_missing", "standardize", "skip_rows", "table")
 
 
 def digest_of(path: str | os.PathLike[str]) -> str:
@@ -117,4 +128,4 @@ def digest_of(path: str | os.PathLike[str]) -> str:
     if not path.is_dir():
         return sha256_of(path)
     listing = "\n".join(f"{p.relative_to(path).as_posix()} {sha256_of(p)}" for p in image_files(path))
-    return hashlib.sha256(listing.encode()).hexdigest()
+    return hashlib.sha256(listing.encode("utf-8", "surrogateescape")).hexdigest()

@@ -11,11 +11,12 @@ from typing import no_type_check
 
 import numpy as np
 from jaxtyping import Float, UInt8
-from numba import njit, prange
+from numba import njit
 
 from disentree.datasets.generated.recipe import choice, tree
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.tree import Categorical, Group
+from disentree.utils.threads import over_rows
 
 SPACESHAPES = tree(
     "x",
@@ -150,19 +151,19 @@ def _render(
     zoom = light = np.ones(len(codes))
     if second is not None:
         zoom, light = (np.array(values)[codes[:, -1].astype(np.intp)] for values in SECOND[second][1:])
-    _draw(np.ascontiguousarray(codes), zoom, light, images, binarize)
+    over_rows(_draw, len(codes), np.ascontiguousarray(codes), zoom, light, images, binarize)
     return images
 
 
 # `no_type_check` keeps jaxtyping's import hook from wrapping these functions: numba compiles only plain ones.
 
 
-@njit(parallel=True, cache=True)
+@njit(nogil=True, cache=True)
 @no_type_check
-def _draw(codes, zoom, brightness, images, binarize):
+def _draw(start, stop, codes, zoom, brightness, images, binarize):
     size = images.shape[1]
     frame_scale = size / FRAME
-    for i in prange(len(codes)):
+    for i in range(start, stop):
         code = codes[i]
         scale = frame_scale * zoom[i]
         shape = int(code[SHAPE])

@@ -37,10 +37,15 @@ class Coordinates:
 
 
 def choose_coordinates(
-    X: Shaped[np.ndarray, "n ..."], choice: str, seed: np.random.SeedSequence, verbose: bool = False
+    X: Shaped[np.ndarray, "n ..."],
+    choice: str,
+    seed: np.random.SeedSequence,
+    verbose: bool = False,
+    noise: Bool[np.ndarray, " p"] | None = None,
 ) -> Coordinates:
     """Line 1 of the paper's Algorithm 1: "linear", "autoencoder", or "auto" for an autoencoder of images, if they
-    are many and its latent tells nearly all of them, and principal components of everything else."""
+    are many and its latent tells nearly all of them, and principal components of everything else, without the
+    columns that are `noise`."""
     many = COORDINATES.autoencoder_rows
     if choice == "autoencoder" or (choice == "auto" and X.ndim > 2 and len(X) >= many):
         with needing("MIMOSA's autoencoder", 'representation="linear" does without it'):
@@ -56,7 +61,7 @@ def choose_coordinates(
             return Coordinates(found, _latent_floor(found.transform(X[:many])), None)
         log.info("the latent of an autoencoder leaves %.0f %% of images untold: principal components", 100 * share)
     rows = as_float(as_rows(X)).astype(np.float64)
-    return table_coordinates(rows, np.random.default_rng(seed))
+    return table_coordinates(rows, np.random.default_rng(seed), noise)
 
 
 def _left_out(
@@ -92,15 +97,18 @@ def in_same_unit(ranges: Float[np.ndarray, " p"]) -> bool:
     return bool(ranges[-1] <= COORDINATES.same_unit * ranges[int(COORDINATES.rare * len(ranges))])
 
 
-def table_coordinates(X: Float[np.ndarray, "n p"], rng: np.random.Generator) -> Coordinates:
+def table_coordinates(
+    X: Float[np.ndarray, "n p"], rng: np.random.Generator, noise: Bool[np.ndarray, " p"] | None = None
+) -> Coordinates:
     """Principal components of a table: of its columns as they are if they are in one unit, else standardized. Rows
-    that are absurdly far from all others have no say."""
+    that are absurdly far from all others have no say, and columns that are `noise` have none."""
     X = X[~is_far(X)] if len(X) else X
     mean = X.mean(axis=0)
     deviation = np.sqrt(((X - mean) ** 2).mean(axis=0))
     few = FIT.landmarks
     precision = precision_of(X if len(X) <= few else X[np.sort(rng.choice(len(X), few, replace=False))])
     varies = deviation > precision * COORDINATES.off_grid
+    varies &= True if noise is None else ~noise
     if not varies.any():
         none = np.zeros((X.shape[1], 0))
         return Coordinates(
@@ -119,6 +127,13 @@ def table_coordinates(X: Float[np.ndarray, "n p"], rng: np.random.Generator) -> 
     return Coordinates(
         Representation("linear", mean, weights, s), floor, Columns(mean, back, precision), decomposed
     )
+
+
+def some_of(n: int, most: int, seed: np.random.SeedSequence) -> slice | Int[np.ndarray, " m"]:
+    """Rows that coordinates are chosen by: all, or so many at random."""
+    if n <= most:
+        return slice(None)
+    return np.sort(np.random.default_rng(seed).choice(n, most, replace=False, shuffle=False))
 
 
 def landmarks(Z: Float[np.ndarray, "n D"], most: int, seed: np.random.SeedSequence) -> Int[np.ndarray, " m"]:

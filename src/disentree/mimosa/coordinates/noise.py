@@ -66,6 +66,7 @@ def white_noise(
     A = A - mean
     scale = np.sqrt((A**2).mean(axis=0))
     varies = scale > COORDINATES.rounding * max(scale.max(initial=0.0), np.abs(mean).max(initial=0.0) * 1e-6)
+    varies &= columns.basis.any(axis=0)  # without those that are left out
     if not varies.any():
         return None
     # Rounding shows best with columns of equal size.

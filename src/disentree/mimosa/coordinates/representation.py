@@ -32,8 +32,12 @@ class Representation:
     def transform(self, X: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n D"]:
         """The representation of rows."""
         flat = as_rows(X)
-        out = [self._block(flat[start : start + BLOCK]) for start in range(0, len(flat), BLOCK)]
-        return np.concatenate(out)
+        first = self._block(flat[:BLOCK])
+        out = np.empty((len(flat), first.shape[1]))
+        out[: len(first)] = first
+        for start in range(BLOCK, len(flat), BLOCK):
+            out[start : start + BLOCK] = self._block(flat[start : start + BLOCK])
+        return out
 
     def _block(self, rows: np.ndarray) -> np.ndarray:
         components = (as_float(rows, self.pixel_scale) - self.mean) @ self.weights

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.special import logsumexp
 
 from disentree.mimosa.density.constants import DENSITY
@@ -206,6 +206,18 @@ def posteriors_of(joint: Float[np.ndarray, "n k"], shares: Float[np.ndarray, " k
     none = ~np.isfinite(joint).any(axis=1)
     joint[none] = np.log(np.maximum(shares, 1e-300))
     return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+
+
+def likeliest(
+    candidate: Candidate, Z: Float[np.ndarray, "n D"]
+) -> tuple[Int[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    """The likeliest leaf of each row, and its probability."""
+    labels, certain = np.empty(len(Z), np.int64), np.empty(len(Z))
+    for start in range(0, len(Z), DENSITY.rows_at_a_time):
+        block = slice(start, start + DENSITY.rows_at_a_time)
+        posteriors = candidate.posteriors(Z[block])
+        labels[block], certain[block] = posteriors.argmax(axis=1), posteriors.max(axis=1)
+    return labels, certain
 
 
 def contiguous(part: Any) -> Any:

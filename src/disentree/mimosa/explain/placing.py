@@ -13,7 +13,7 @@ from disentree.hierarchy import Hierarchy
 from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.formatting import category_text, listed, number_text, percent
 from disentree.mimosa.explain.names import leaf_name
-from disentree.mimosa.inputs import is_frame
+from disentree.mimosa.inputs import is_frame, is_numbered
 from disentree.tables.frames import as_pandas
 
 
@@ -21,6 +21,7 @@ class Placing:
     """The part of an estimator that tells about rows, one by one."""
 
     hierarchy_: Hierarchy
+    table_: Any
     _rows: Any  # that it was fitted to, None if it was loaded
 
     @abstractmethod
@@ -46,7 +47,9 @@ class Placing:
         -------
         DataFrame
             A row for each of X: `path` (an index into `hierarchy_.paths`), `leaf` (its name), `probability` (of
-            the path) and `strange` (the bits that the row takes more than training rows do on average).
+            the path) and `strange` (the bits that the row takes more than training rows do on average). If a row
+            has a category that the model was not fitted on, and that counts as an empty cell, also `unseen`: which
+            ones, "" for other rows.
 
         Examples
         --------
@@ -63,7 +66,11 @@ class Placing:
         paths = self.predict(X)
         names = np.array([leaf_name(self.hierarchy_, path.index) for path in self.hierarchy_.paths], dtype=object)
         told = {"path": paths, "leaf": names[paths], "probability": proba[np.arange(len(proba)), paths]}
-        return pd.DataFrame({**told, "strange": self.outlier_score(X)}, index=_index_of(X))
+        told["strange"] = self.outlier_score(X)
+        unseen = [] if self.table_ is None or not is_frame(X) else self.table_.codec.unseen(X)
+        if any(unseen):
+            told["unseen"] = np.array(unseen, dtype=object)
+        return pd.DataFrame(told, index=_index_of(X))
 
     def why(self, X: Any) -> Any:
         """Why rows are on their leaves: the leaf, the runner-up, and the columns that decided between them.
@@ -104,7 +111,9 @@ class Placing:
         proba = self.predict_proba(X)
         first, second = np.argsort(-proba, axis=1, kind="stable")[:, :2].T
         some = others.iloc[np.linspace(0, len(others) - 1, min(len(others), EXPLAIN.other_rows)).astype(int)]
-        bits = self._decisive_bits(frame, some[list(frame.columns)], first, second, as_array=not is_frame(X))
+        bits = self._decisive_bits(
+            frame, some[list(frame.columns)], first, second, as_array=not is_frame(X) or is_numbered(X)
+        )
         ahead = _ahead(proba, first, second)
         texts = [
             self._reason(proba[i], int(first[i]), int(second[i]), ahead[i], bits[i], frame.iloc[i])
@@ -167,7 +176,7 @@ def _ahead(
 
 
 def _as_frame(X: Any) -> Any:
-    if is_frame(X):
+    if is_frame(X) and not is_numbered(X):
         return X
     import pandas as pd
 

@@ -26,6 +26,7 @@ class Rows:
     n_neighbors: int = 40  # of the neighborhoods in which flats and sheets are found
     n_jobs: int = -1  # threads of neighbor searches
     rigor: float = 1.0  # how many times the usual doubt a saving, or a valley between leaves, must exceed
+    weights: Float[np.ndarray, " n"] | None = None  # how many rows each stands for, where valleys are looked for
 
     @property
     def errors(self) -> Float[np.ndarray, "p D"] | Float[np.ndarray, " D"]:

@@ -6,9 +6,10 @@ from typing import no_type_check
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from numba import njit, prange
+from numba import njit
 
 from disentree.geometry.subspaces import Tangents, plane_cosine, subspace_cosines
+from disentree.utils.threads import over_rows
 
 
 def tangent_plane_cos(U: Float[np.ndarray, "d D"], V: Float[np.ndarray, "e D"]) -> float:
@@ -30,15 +31,18 @@ def similar_neighbors(
     if rows is None:
         rows = np.arange(len(neighbors))
     bases = np.ascontiguousarray(tangents.bases)
-    return _similar(tangents.dimensions, bases, rows, neighbors, float(cos_simil_thresh))
+    similar = np.zeros(neighbors.shape, dtype=np.bool_)
+    over_rows(
+        _similar, len(neighbors), tangents.dimensions, bases, rows, neighbors, float(cos_simil_thresh), similar
+    )
+    return similar
 
 
-@njit(parallel=True, cache=True)
+@njit(nogil=True, cache=True)
 @no_type_check
-def _similar(dimensions, bases, rows, neighbors, cos_simil_thresh):
-    n, k = neighbors.shape
-    similar = np.zeros((n, k), dtype=np.bool_)
-    for i in prange(n):
+def _similar(start, stop, dimensions, bases, rows, neighbors, cos_simil_thresh, similar):
+    k = neighbors.shape[1]
+    for i in range(start, stop):
         row = rows[i]
         d = dimensions[row]
         for j in range(k):
@@ -49,4 +53,3 @@ def _similar(dimensions, bases, rows, neighbors, cos_simil_thresh):
                 similar[i, j] = True
                 continue
             similar[i, j] = plane_cosine(bases[row, :d], bases[other, :d]) >= cos_simil_thresh
-    return similar

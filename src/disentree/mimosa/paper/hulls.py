@@ -13,7 +13,9 @@ from typing import no_type_check
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from numba import njit, prange
+from numba import njit
+
+from disentree.utils.threads import over_rows
 
 
 def on_edge(
@@ -23,7 +25,9 @@ def on_edge(
     rows: Int[np.ndarray, " m"],
 ) -> Bool[np.ndarray, " m"]:
     """For every one of `rows` whether it is outside the hull of its neighbors, projected to its tangent space."""
-    return _on_edge(np.ascontiguousarray(Z), np.ascontiguousarray(bases), neighbors, rows)
+    out = np.zeros(len(neighbors), dtype=np.bool_)
+    over_rows(_on_edge, len(out), np.ascontiguousarray(Z), np.ascontiguousarray(bases), neighbors, rows, out)
+    return out
 
 
 def hull_contains_origin(P: Float[np.ndarray, "m d"]) -> bool:
@@ -31,13 +35,12 @@ def hull_contains_origin(P: Float[np.ndarray, "m d"]) -> bool:
     return bool(_contains_origin(np.ascontiguousarray(P)))
 
 
-@njit(parallel=True, cache=True)
+@njit(nogil=True, cache=True)
 @no_type_check
-def _on_edge(Z, bases, neighbors, rows):
-    n, k = neighbors.shape
+def _on_edge(start, stop, Z, bases, neighbors, rows, out):
+    k = neighbors.shape[1]
     d, n_dims = bases.shape[1], bases.shape[2]
-    out = np.zeros(n, dtype=np.bool_)
-    for i in prange(n):
+    for i in range(start, stop):
         P = np.empty((k, d))
         for j in range(k):
             for c in range(d):
@@ -46,7 +49,6 @@ def _on_edge(Z, bases, neighbors, rows):
                     dot += bases[i, c, a] * (Z[neighbors[i, j], a] - Z[rows[i], a])
                 P[j, c] = dot
         out[i] = not _contains_origin(P)
-    return out
 
 
 @njit(cache=True)

@@ -50,12 +50,17 @@ class Groups:
         return self.group[self.division.labels]
 
 
-def divide(rows: Rows, mixtures: Sequence[Candidate], rng: np.random.Generator) -> Groups | None:
+def divide(
+    rows: Rows,
+    mixtures: Sequence[Candidate],
+    rng: np.random.Generator,
+    scales: Sequence[float] = MODES.scales,
+) -> Groups | None:
     """The division that tells most of what parts of the rows bring back; None if there is none. `mixtures` are
     those of these rows."""
     Z = rows.jittered(rng)
     parts = parts_of(len(Z), rng)
-    divisions = [*_by_modes(Z, rows, parts), *_by_mixtures(Z, rows, parts, mixtures, rng)]
+    divisions = [*_by_modes(Z, rows, parts, scales), *_by_mixtures(Z, rows, parts, mixtures, rng)]
     best, bits = None, 0.0
     # what joining leaves tells no more than what there was
     for division in sorted(divisions, key=lambda one: -told(one.labels)):
@@ -97,21 +102,26 @@ def _placed(candidate: Candidate | None, Z: Float[np.ndarray, "n D"]) -> Int[np.
     return np.zeros(len(Z), int) if candidate is None else candidate.posteriors(Z).argmax(axis=1)
 
 
-def _by_modes(Z: Float[np.ndarray, "n D"], rows: Rows, parts: Sequence[Int[np.ndarray, " _"]]) -> list[Division]:
+def _by_modes(
+    Z: Float[np.ndarray, "n D"], rows: Rows, parts: Sequence[Int[np.ndarray, " _"]], scales: Sequence[float]
+) -> list[Division]:
     """By modes at each scale, in the units of the rows and with all columns of the same deviation."""
 
-    def modes(Y: Float[np.ndarray, "m q"], scale: float) -> Int[np.ndarray, " m"]:
-        return find_modes(Y, max(MODES.near + 1, round(scale * np.sqrt(len(Y)))), rows.n_jobs)
+    def modes(
+        Y: Float[np.ndarray, "m q"], scale: float, weights: Float[np.ndarray, " m"] | None
+    ) -> Int[np.ndarray, " m"]:
+        return find_modes(Y, max(MODES.near + 1, round(scale * np.sqrt(len(Y)))), rows.n_jobs, weights)
 
     def again(Y: Float[np.ndarray, "n q"], scale: float, part: int) -> Int[np.ndarray, " n"]:
         some = Y[parts[part]]
-        return modes(some, scale)[np.asarray(KDTree(some).query(Y, workers=rows.n_jobs)[1])]
+        weights = None if rows.weights is None else rows.weights[parts[part]]
+        return modes(some, scale, weights)[np.asarray(KDTree(some).query(Y, workers=rows.n_jobs)[1])]
 
     out = []
     for own in _units(Z, rows):
         Y = Z @ own
-        for scale in MODES.scales:
-            labels = modes(Y, scale)
+        for scale in scales:
+            labels = modes(Y, scale, rows.weights)
             if labels.any():
                 out.append(Division("modes", labels, partial(again, Y, scale), own))
     return out

@@ -248,11 +248,15 @@ def look_inside(
     )
     if looked is None:
         return outcome
-    bits = outcome.description_length - looked.saved_bits
-    row = _row(looked.candidate, bits, time.perf_counter() - began)
-    doubt = float(np.hypot(outcome.doubt, looked.doubt))
-    saved = outcome.saved_bits + looked.saved_bits
-    return Outcome(looked.candidate, led_by(row, outcome.table), bits, saved, doubt, outcome.silent)
+    return improved(outcome, looked.candidate, looked.saved_bits, looked.doubt, time.perf_counter() - began)
+
+
+def improved(outcome: Outcome, candidate: Candidate, saved_bits: float, doubt: float, seconds: float) -> Outcome:
+    """The outcome with another candidate, which saves bits over the one that was chosen."""
+    bits = outcome.description_length - saved_bits
+    table = led_by(_row(candidate, bits, seconds), outcome.table)
+    doubt = float(np.hypot(outcome.doubt, doubt))
+    return Outcome(candidate, table, bits, outcome.saved_bits + saved_bits, doubt, outcome.silent)
 
 
 def _groups(

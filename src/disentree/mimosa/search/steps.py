@@ -23,6 +23,7 @@ WORDS = {
     "mixture": "looking for clusters",
     "classes": "looking for groups that differ in categories",
     "looking again": "looking again inside the leaves",
+    "rare kinds": "looking for rare kinds among all rows",
     "hierarchy": "building the tree",
     "assignment": "placing all rows in the tree",
     "names": "naming the branches",

@@ -3,17 +3,22 @@ leaves."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
 from disentree.mimosa.constants import FIT
-from disentree.mimosa.coordinates.choosing import Coordinates, choose_coordinates, landmarks
+from disentree.mimosa.coordinates.choosing import Coordinates, choose_coordinates, landmarks, some_of
 from disentree.mimosa.coordinates.noise import white_noise
-from disentree.mimosa.finders.protocol import Rows
-from disentree.mimosa.search.search import Outcome, finders_for, search
+from disentree.mimosa.coordinates.noise_columns import noise_columns
+from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.finders.protocol import Finder, Rows
+from disentree.mimosa.search.rare import find_rare
+from disentree.mimosa.search.search import Outcome, finders_for, improved, search, seed_of
 from disentree.mimosa.search.steps import Steps
 from disentree.mimosa.tree.arrange import Arrangement, arrange_leaves
 
@@ -52,13 +57,45 @@ def find_structure(
     complete: Bool[np.ndarray, " n"] | None = None,
 ) -> Structure:
     """Coordinates of rows, the decomposition that the judge chose, and its tree. Where rows are marked as
-    complete, those alone are searched, if they are not too few."""
+    complete, those alone are searched, if they are not too few. Columns of pure noise are left out if there are
+    leaves that are thin among the others; where leaves are clouds, noise is what they vary by."""
     seen = X if complete is None or complete.sum() < FIT.fewest_complete else X[complete]
+    # coordinates of a table are those of a part of the rows; a latent is learned from all of them
+    if seen.ndim == 2 and settings.coordinates is None and settings.representation != "autoencoder":
+        seen = seen[some_of(len(seen), max(10 * FIT.landmarks, settings.max_landmarks or 0), seeds[1])]
+    if settings.coordinates is not None:
+        return _structure(X, seen, settings.coordinates, settings, seeds, step)
+    choose = partial(choose_coordinates, seen, settings.representation, seeds[0], settings.verbose)
     with step("representation"):
-        coordinates = settings.coordinates
-        if coordinates is None:
-            coordinates = choose_coordinates(seen, settings.representation, seeds[0], settings.verbose)
-        represent = coordinates.representation.transform
+        noise = columns_of_noise(seen, seeds[1])
+    if noise.any():
+        with step("representation"):
+            coordinates = choose(noise=noise)
+        found = _structure(X, seen, coordinates, settings, seeds, step)
+        if min(found.outcome.candidate.dimensions) < found.embedding.shape[1]:
+            return found
+    with step("representation"):
+        coordinates = choose()
+    return _structure(X, seen, coordinates, settings, seeds, step)
+
+
+def columns_of_noise(X: Shaped[np.ndarray, "n ..."], seed: np.random.SeedSequence) -> Bool[np.ndarray, " p"]:
+    """Which columns of a table are pure noise; images have none."""
+    if X.ndim != 2:
+        return np.zeros(int(np.prod(X.shape[1:])), bool)
+    return noise_columns(X[landmarks(X, FIT.landmarks, seed)])
+
+
+def _structure(
+    X: Shaped[np.ndarray, "n ..."],
+    seen: Shaped[np.ndarray, "m ..."],
+    coordinates: Coordinates,
+    settings: Settings,
+    seeds: Sequence[np.random.SeedSequence],
+    step: Steps,
+) -> Structure:
+    represent = coordinates.representation.transform
+    with step("representation"):
         embedding = represent(X)
     columns, floor = coordinates.columns, coordinates.floor
     usual = FIT.landmarks * (10 if columns is None else 1)
@@ -69,6 +106,29 @@ def find_structure(
     rows = Rows(Z, floor, columns, noise, settings.n_neighbors, settings.n_jobs, settings.rigor)
     finders = [finder for finder in finders_for(rows) if finder.name not in settings.skipped]
     outcome = search(rows, finders, seeds[2], step)
+    if len(Z) < len(embedding) and columns is not None and outcome.candidate.product is None:
+        with step("rare kinds"):
+            outcome, Z = _with_rare(outcome, rows, embedding, finders, seeds[2])
     with step("hierarchy"):
         arrangement = arrange_leaves(outcome.candidate, Z)
     return Structure(coordinates, embedding, Z, outcome, arrangement)
+
+
+def _with_rare(
+    outcome: Outcome,
+    rows: Rows,
+    embedding: Float[np.ndarray, "n D"],
+    finders: Sequence[Finder],
+    seed: np.random.SeedSequence,
+) -> tuple[Outcome, Float[np.ndarray, "m D"]]:
+    """With leaves of rare kinds among all rows, and the rows that show all leaves."""
+    seed, began = seed_of("rare kinds", seed), time.perf_counter()
+
+    def inside(own: Rows) -> Candidate:
+        return search(own, finders, seed, Steps()).candidate
+
+    found = find_rare(outcome.candidate, rows, embedding, inside, np.random.default_rng(seed))
+    if found is None:
+        return outcome, rows.Z
+    outcome = improved(outcome, found.candidate, found.saved_bits, found.doubt, time.perf_counter() - began)
+    return outcome, np.concatenate([rows.Z, embedding[found.rows]])

@@ -20,10 +20,12 @@ def text(found: Contents, full: bool = False) -> str:
 
 
 def markdown(found: Contents, full: bool = False) -> str:
-    """The same in paragraphs."""
-    tree = "\n".join(tree_lines(found, full))
+    """The same in paragraphs. No name in it ends the block of the tree, or is markup."""
+    tree = "\n".join(tree_lines(found, full)).replace("`", "'")
+    told = sentences(found)
     notes = [note for note in (*(found.notes if full else ()), footnote(found)) if note]
-    return "\n\n".join([*sentences(found), f"```\n{tree}\n```", *notes])
+    before, after = ([text.replace("`", "'").replace("<", "&lt;") for text in some] for some in (told, notes))
+    return "\n\n".join([*before, f"```\n{tree}\n```", *after])
 
 
 def tree_lines(found: Contents, full: bool = False) -> list[str]:

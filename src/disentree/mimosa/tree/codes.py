@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from disentree.geometry.maps.choosing import choose_map, fit_codes
 from disentree.geometry.maps.linear_maps import fit_linear_maps
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.tree.constants import TREE
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.tree.matching import match_variables
 from disentree.mimosa.tree.placing import same_variables
 
@@ -64,4 +64,4 @@ def find_same(
 def _some_rows(labels: Int[np.ndarray, " n"]) -> tuple[Int[np.ndarray, " m"], np.random.Generator]:
     """Rows that maps are fitted to, and the generator that has chosen them."""
     rng, rows = np.random.default_rng(0), np.flatnonzero(labels >= 0)
-    return rows if len(rows) <= TREE.map_rows else np.sort(rng.choice(rows, TREE.map_rows, replace=False)), rng
+    return rows if len(rows) <= FIT.landmarks else np.sort(rng.choice(rows, FIT.landmarks, replace=False)), rng

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
+from disentree.geometry.pca import principal_axes
 from disentree.mimosa.density.sheet import Sheet
 
 
@@ -86,9 +87,10 @@ def components_of(
         rows, core = np.flatnonzero(labels == c), np.flatnonzero(core_labels == c)
         points = Z[rows]
         if not len(rows):
-            points = np.zeros((1, Z.shape[1])) if places is None else places[c]
+            points = np.zeros((1, Z.shape[1])) if places is None else places[c].copy()
         center = points.mean(axis=0)
-        spread = np.linalg.svd(points - center, compute_uv=False) / np.sqrt(len(points))
+        points -= center
+        spread = principal_axes(points, solver="qr").singular_values / np.sqrt(len(points))
         spread = np.pad(spread, (0, points.shape[1] - len(spread)))
         out.append(Component(dimension, rows, core, parent, center, spread, enclosed[c]))
     return out

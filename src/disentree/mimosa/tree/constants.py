@@ -29,11 +29,9 @@ class TreeConstants:
     some: float = 0.3
     turned: float = 0.05  # nats that codes may become more dependent by when a variable is turned
     bins: int = 8  # of each of two variables, to measure that
-    # levels: rows and coordinates in which leaves are compared, at most, and the finest deviation that counts
-    level_rows: int = 20_000
+    # levels: coordinates in which leaves are compared, at most, and the finest deviation that counts
     level_axes: int = 30
     level_precision: float = 1e-3
-    map_rows: int = 20_000  # that maps of leaves are fitted to, at most: more do not change them
 
 
 TREE = TreeConstants()

@@ -18,6 +18,7 @@ from jaxtyping import Float, Int
 from disentree.geometry.neighbors import thinned
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.merging import Merging, merge_paths, mergers
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.structureless import fit_gaussian
 from disentree.mimosa.tree.constants import TREE
 from disentree.mimosa.tree.parts import brought_overlap, splits
@@ -115,7 +116,7 @@ class Levels:
 
     @cached_property
     def _rows(self) -> Int[np.ndarray, " m"]:
-        return thinned(np.flatnonzero(self.labels >= 0), TREE.level_rows)
+        return thinned(np.flatnonzero(self.labels >= 0), FIT.landmarks)
 
     @cached_property
     def _points(self) -> Float[np.ndarray, "m D"]:

@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool
 
+from disentree.datasets.files.formats import suffix_of
 from disentree.datasets.files.images import image_files, look_at_images, read_image
 from disentree.datasets.files.table_files import open_table
 from disentree.datasets.files.tables import with_numbers
-from disentree.datasets.files.wording import some_of
+from disentree.datasets.files.whole_files import DATABASES
+from disentree.datasets.files.wording import name_in_words, some_of
 from disentree.errors import UserError
 from disentree.tables import Codec, Column, Schema
 from disentree.tables.kinds import as_numbers
@@ -23,6 +25,8 @@ from disentree.training.data import rows_per_block
 from disentree.utils.arrays import Layout, array_names, open_archive, open_array, open_member
 
 log = logging.getLogger(__name__)
+
+CHOICES = (".xlsx", *DATABASES)  # that may hold several tables
 
 
 class Block(NamedTuple):
@@ -67,7 +71,7 @@ def _image_blocks(folder: Path, about: dict[str, Any], step: int) -> Iterator[Bl
                     X[row] = read_image(file, shape, seen)
             except UserError:
                 unreadable[row] = True
-        yield Block(X, [[str(file.relative_to(folder)) for file in some]], unreadable)
+        yield Block(X, [[name_in_words(file.relative_to(folder)) for file in some]], unreadable)
 
 
 def check_layout(layout: Layout, path: Path, about: dict[str, Any]) -> int:
@@ -153,7 +157,8 @@ def _table_blocks(path: Path, about: dict[str, Any], step: int, keep: Collection
 
 def frame_blocks(path: Path, about: dict[str, Any], step: int, keep: Collection[str] = ()) -> Iterator[Any]:
     """The rows of a table as data frames with the run's columns, read as for training, and those to keep."""
-    table = open_table(path)
+    # titles above the header are left out as the columns' names say which row this is
+    table = open_table(path, about.get("chosen_table") if suffix_of(path) in CHOICES else None, skip_rows=None)
     columns = _used(about)
     if missing := [column.name for column in columns if column.name not in table.columns]:
         raise UserError(f"{path} has no column {missing[0]!r}, which the run was made from")

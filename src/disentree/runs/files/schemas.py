@@ -46,6 +46,7 @@ class DataDescription(_Schema):
     n_columns: PositiveInt | None = None
     center: list[FiniteFloat] | None = None
     scale: list[FiniteFloat] | None = None
+    chosen_table: str | None = None  # of a file that holds several
 
     @model_validator(mode="after")
     def _lengths_agree(self) -> DataDescription:

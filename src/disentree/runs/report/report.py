@@ -26,6 +26,7 @@ from disentree.runs.report.summary import TERMS, RunSummary
 from disentree.runs.run import Run
 from disentree.tables.column import KINDS
 from disentree.utils.files import atomic_path
+from disentree.utils.latex import latex_table
 
 FIGURES = {  # in the order of the page: file, title, caption
     "traversals": (
@@ -59,9 +60,14 @@ RIVALS = {"pca_r2": "the same by PCA", "autoencoder_r2": "by a flat autoencoder"
 
 
 def write_report(run: Run) -> str:
-    """Write ``report.html``."""
-    with atomic_path(run.report_path) as temporary:
-        temporary.write_text(render(run), encoding="utf-8")
+    """Write ``report.html``, and ``scores.tex`` for papers."""
+    scores = [row[:2] for row in score_rows(run.metrics, run.about_data["kind"])]
+    table = latex_table(
+        ("score", "value"), scores, [1], caption=f"Scores on {run.about_data['name']}", label="scores"
+    )
+    for path, text in ((run.folder / "scores.tex", table), (run.report_path, render(run))):
+        with atomic_path(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
     return str(run.report_path)
 
 

@@ -22,7 +22,8 @@ def prepare_data(run: Run, options: StageOptions) -> str:
     check_data(data, run.config)
     for sentence in data.policy:
         log.info("%s", sentence)
-    run.write_json("data.json", describe_data(data))
+    chosen = {"chosen_table": run.config.options["table"]} if "table" in run.config.options else {}
+    run.write_json("data.json", {**describe_data(data), **chosen})
     return f"{len(data):,} rows of {'x'.join(map(str, data.X.shape[1:]))}"
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from disentree.hierarchy.sizes import with_sizes
+from disentree.plots.saving import save_figure
 from disentree.runs.report.findings import read_findings
 from disentree.runs.run import Run
 from disentree.runs.steps.options import StageOptions
 from disentree.runs.steps.scores import SHOWN_PATHS
-from disentree.utils.files import atomic_path
 
 # Rows of the picture of traversals, at most: it must be readable. A table's report shows them in another way.
 SHOWN_VARIABLES = {"images": 100, "series": 100, "table": 28}
@@ -22,17 +22,11 @@ if TYPE_CHECKING:
 
 
 def draw_figures(run: Run, options: StageOptions) -> str:
-    """Draw every figure and write it to the folder ``figures``."""
-    from matplotlib import pyplot as plt
-
-    drawn = 0
-    for name, draw in figures(run, options.device).items():
-        figure = draw()
-        with atomic_path(run.folder / "figures" / f"{name}.png") as temporary:
-            figure.savefig(temporary, dpi=110, facecolor="white", bbox_inches="tight", pad_inches=0.08)
-        plt.close(figure)
-        drawn += 1
-    return f"{drawn} pictures"
+    """Draw every figure and write it to the folder ``figures``, as PNG and PDF."""
+    drawn = figures(run, options.device)
+    for name, draw in drawn.items():
+        save_figure(draw(), run.folder / "figures" / name)
+    return f"{len(drawn)} pictures"
 
 
 def figures(run: Run, device: str = "auto") -> dict[str, Callable[[], Figure]]:

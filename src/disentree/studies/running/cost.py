@@ -86,7 +86,9 @@ def score_seconds(config: RunConfig) -> float:
 
 
 def _hierarchy(config: RunConfig) -> Hierarchy:
-    """The true tree; of real data one of a few variables stands for it."""
+    """The true tree; of real data and files one of a few variables stands for it."""
+    if config.kind == "file":
+        return Hierarchy.flat(4)
     return dataset_info(config.source, **config.options).hierarchy or Hierarchy.flat(4)
 
 

@@ -6,6 +6,7 @@
     times.csv           how long each took
     figures/            pictures
     report.html, .md    all of it on one page
+    tables.tex          its tables for LaTeX
 
 `result.json` is the last file that a run writes, and readers never see a partial one. Finished runs are not
 repeated. A study that was stopped, by Ctrl-C, kill -9 or a full disk, loses at most the runs in progress, and of
@@ -23,12 +24,16 @@ from pathlib import Path
 from typing import Any
 
 from disentree._version import __version__
+from disentree.datasets import registered as datasets
 from disentree.errors import UserError
+from disentree.metrics import registered as metrics
+from disentree.runs import models
 from disentree.studies import STUDIES
 from disentree.studies.running.options import FIRST_SEED, Options
 from disentree.studies.running.results import Results
 from disentree.studies.running.task import Study
 from disentree.utils.files import write_json
+from disentree.utils.plugins import installed, is_spec
 
 FORMAT = 1
 HOME = Path("runs") / "studies"
@@ -59,7 +64,16 @@ def resumed_options(study: Study, folder: Path, data: Path | None = None) -> Opt
     if about["study"] != study.name:
         raise UserError(f"{folder} holds the study {about['study']}, not {study.name}")
     study.usual_datasets(about["scale"], data)  # fails if there is no such folder
-    return Options(about["scale"], tuple(about["seeds"]), tuple(about["datasets"]), data)
+    return Options(
+        about["scale"],
+        tuple(about["seeds"]),
+        tuple(about["datasets"]),
+        data,
+        models=tuple(about.get("models", ())),
+        metrics=tuple(about.get("metrics", ())),
+        samples=about.get("n_samples"),
+        settings=about.get("settings", {}),
+    )
 
 
 def command_of(study: Study, options: Options) -> str:
@@ -71,6 +85,12 @@ def command_of(study: Study, options: Options) -> str:
         words += ["--data", "DIR"]  # where it lies on this machine concerns no reader
     if options.datasets != study.usual_datasets(options.scale, options.data):
         words += ["--datasets", ",".join(options.datasets)]
+    for flag, names in (("--model", options.models), ("--metrics", options.metrics)):
+        words += [flag, ",".join(names)] if names else []
+    if options.samples is not None:
+        words += ["--n-samples", str(options.samples)]
+    for name, value in options.settings.items():
+        words += ["--set", f"{name}={value if isinstance(value, str) else json.dumps(value)}"]
     return shlex.join(words)
 
 
@@ -93,6 +113,7 @@ def write_study(study: Study, results: Results, sections: Sequence[Any] | None =
         elif i in results.failed:
             run["error"] = results.failed[i]
         runs.append(run)
+    own = _registered_only_in_python(options)
     about = {
         "format": FORMAT,
         "study": study.name,
@@ -102,15 +123,27 @@ def write_study(study: Study, results: Results, sections: Sequence[Any] | None =
         "scale_means": study.scale_means(options),
         "seeds": list(options.seeds),
         "datasets": list(options.datasets),
+        **({"models": list(options.models), "metrics": list(options.metrics)} if options.models else {}),
+        **({"n_samples": options.samples} if options.samples is not None else {}),
+        **({"settings": dict(options.settings)} if options.settings else {}),
         "command": command_of(study, options),
         "versions": versions_of(results),
         "created": old["created"],
         "updated": _now(),
+        **({"note": f"{', '.join(own)}: registered in Python, not known to the command alone"} if own else {}),
         "runs": runs,
         "sections": old["sections"] if sections is None else list(sections),
     }
     write_json(path, about)
     return about
+
+
+def _registered_only_in_python(options: Options) -> list[str]:
+    """What has a name in this process alone, so that the command by itself does not know it."""
+    own = {*datasets.OWN, *metrics.OWN, *(name for name, model in models.MODELS.items() if model.kind == "own")}
+    installed_too = {name for group in (datasets, metrics, models) for name in installed(group.GROUP)}
+    used = (*options.datasets, *options.models, *options.metrics)
+    return [name for name in used if name in own - installed_too and not is_spec(name)]
 
 
 def versions_of(results: Results) -> dict[str, str]:

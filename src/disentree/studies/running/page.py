@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from disentree.errors import UserError
+from disentree.plots.saving import FORMATS, save_figure
 from disentree.runs.report.page import Picture, render_page
 from disentree.studies.running.folder import find_studies, write_study
 from disentree.studies.running.options import FIRST_SEED
 from disentree.studies.running.results import Results, Section
 from disentree.studies.running.task import Study
 from disentree.utils.files import atomic_path
+from disentree.utils.latex import latex_table
 from disentree.utils.progress import duration
 
 log = logging.getLogger(__name__)
@@ -23,13 +25,31 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def write_report(study: Study, results: Results) -> None:
-    """Write figures, `study.json`, `report.html` and `report.md` from what is finished."""
+    """Write figures, `study.json`, `report.html`, `report.md` and `tables.tex` from what is finished."""
     sections = study.report(results) if results.found else []
     described = [_drawn(section, results.folder) for section in sections]
     about = write_study(study, results, described)
     context = {"title": about["title"], "study": _for_template(about, results.folder)}
     _write(results.folder / "report.html", render_page("study.html", context, folder=TEMPLATES))
     _write(results.folder / "report.md", report_markdown(about))
+    _write(results.folder / "tables.tex", tables_latex(about))
+
+
+def tables_latex(about: Mapping[str, Any]) -> str:
+    """The tables of a study for LaTeX, from the contents of study.json."""
+    seeds = describe_seeds(about["seeds"])
+    tables = [
+        latex_table(
+            section["header"],
+            section["rows"],
+            section["numbers"],
+            caption=f"{about['title']}: {section['title']}" + (f", seeds {seeds}" if seeds else ""),
+            label=f"{about['study']}-{i}",
+        )
+        for i, section in enumerate(about["sections"], 1)
+        if section["rows"]
+    ]
+    return "\n".join(tables)
 
 
 def report_markdown(about: Mapping[str, Any]) -> str:
@@ -69,16 +89,13 @@ def _drawn(section: Section, folder: Path) -> dict[str, Any]:
 
 
 def _save(draw: Callable[[], Any] | Path, path: Path) -> None:
-    from matplotlib import pyplot as plt
-
-    if isinstance(draw, Path):
-        with atomic_path(path) as temporary:
-            shutil.copyfile(draw, temporary)
+    if not isinstance(draw, Path):
+        save_figure(draw(), path.with_suffix(""))
         return
-    figure = draw()
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, dpi=110, facecolor="white", bbox_inches="tight", pad_inches=0.08)
-    plt.close(figure)
+    for suffix in FORMATS:
+        if (source := draw.with_suffix(f".{suffix}")).is_file():
+            with atomic_path(path.with_suffix(f".{suffix}")) as temporary:
+                shutil.copyfile(source, temporary)
 
 
 def _facts(about: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -19,7 +19,7 @@ from disentree.studies.running.page import write_report
 from disentree.studies.running.progress import Progress, time_for
 from disentree.studies.running.results import Results, write_tables
 from disentree.studies.running.task import Study, Task
-from disentree.studies.running.worker import PATIENCE, execute, forget, read_result
+from disentree.studies.running.worker import PATIENCE, Registered, execute, forget, read_result
 from disentree.utils.files import locked, remove_temporaries
 from disentree.utils.jobs import run_jobs
 from disentree.utils.pools import open_pool
@@ -43,6 +43,7 @@ class Runs:
         self._tasks, self._folder, self._progress, self._patience = tasks, folder, progress, patience
         self._index_of = {task.name: i for i, task in enumerate(tasks)}
         self._waiting = sorted(todo, key=lambda i: (-progress.estimates[i], i))
+        self._registered = Registered.now()
         self.failures: dict[int, str] = {}
         self.started, self.done, self.retried, self.tick = (
             progress.started, progress.done, progress.retried, progress.tick,
@@ -62,7 +63,8 @@ class Runs:
         return ready
 
     def call_of(self, key: int) -> tuple[Callable[..., Any], Sequence[Any]]:
-        return execute, (str(self._folder), self._tasks[key].model_dump(mode="json"), self._patience)
+        described = self._tasks[key].model_dump(mode="json")
+        return execute, (str(self._folder), described, self._patience, self._registered)
 
     def problem_of(self, future: Future[dict[str, Any]]) -> str | None:
         try:
@@ -111,11 +113,32 @@ def run_study(
     only: Sequence[int] | None = None,
     force: bool = False,
 ) -> Results:
-    """Run what is left of a study, `jobs` runs at a time, and write its report.
+    """Run what is left of a study and write its report.
 
-    `engine` and `address` are those of `open_pool`. With `only`, these runs are made and no report is written:
-    many processes can each run some, and one that needs a run that another process is at waits for it. With
-    `force`, finished runs are repeated.
+    Parameters
+    ----------
+    study : Study
+        That of `get_study`.
+    options : Options
+        What `study.options` gives: data sets, seeds, scale.
+    folder : path
+        Where runs, tables and figures go. Finished runs that are there are not repeated.
+    engine : {"local", "dask"}, default="local"
+        Processes of this machine, or of a Dask cluster.
+    jobs : int, default=1
+        Runs at a time, each in a process of its own; 0 for this process.
+    address : str, default=None
+        That of a Dask scheduler; None starts one.
+    only : sequence of int, default=None
+        Make these runs of the list alone, and write no report: many processes can each run some, and one that
+        needs a run that another process is at waits for it.
+    force : bool, default=False
+        Repeat finished runs.
+
+    Returns
+    -------
+    Results
+        `rows` has a dict for each finished run, `mean` and `spread` those that match; `failed` the errors.
     """
     tasks = planned(study, options)
     if only is not None and (beyond := [i for i in only if i >= len(tasks)]):

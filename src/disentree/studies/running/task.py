@@ -10,16 +10,29 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict
 
-from disentree.datasets import dataset_info
+from disentree.datasets import dataset_info, load_file
 from disentree.errors import UserError
+from disentree.metrics.registered import check_metrics
 from disentree.runs.config import RunConfig
-from disentree.studies.running.options import FIRST_SEED, SCALES, Options, Scale, at_scale
+from disentree.runs.models import find_model, names_of
+from disentree.studies.running.options import FIRST_SEED, SCALES, Options, Scale, at_scale, is_file
 
 if TYPE_CHECKING:
     from disentree.studies.running.results import Results, Row, Section
 
 Extra = Literal["metrics", "embedding", "picture", "representation", "explanation", "placement"]
 Until = Literal["structure", "scores", "report"]
+
+
+COMPARED = ("r4c", "r4", "mig", "mcc")  # metrics of the study `compare`, unless told
+
+
+def check_dataset(name: str) -> None:
+    """An error if there is neither a data set of a name nor a file that has the truth of its rows."""
+    if not is_file(name):
+        dataset_info(name)
+    elif not load_file(name).has_truth:
+        raise UserError(f"{name} has no ground truth: an .npz of a study has `X`, `codes` and `hierarchy`")
 
 
 class Task(BaseModel):
@@ -37,6 +50,7 @@ class Task(BaseModel):
         None  # of a task that only labels rows (see `labeling`): "mimosa", "mimosa-down" or one of `rivals`
     )
     constants: dict[str, float] = {}  # for "mimosa": factors that constants are changed by, see `constants`
+    metrics: tuple[str, ...] = ()  # in addition to those that every run has
 
     @property
     def needs(self) -> str | None:
@@ -66,8 +80,9 @@ class Study:
     plan: Callable[[Options], list[Task]]
     report: Callable[[Results], list[Section]]
     derive: Callable[[list[Row]], list[Row]] = list  # adds columns that documents quote to rows of its table
-    check_name: Callable[[str], object] = dataset_info  # fails if there is no data set of a name
+    check_name: Callable[[str], object] = check_dataset  # fails if there is no data set of a name
     names_in: Callable[[Path], Sequence[str]] | None = None  # data sets in the folder of --data, if it reads one
+    compares: bool = False  # whether its models and metrics are chosen
 
     def options(
         self,
@@ -76,8 +91,38 @@ class Study:
         datasets: Sequence[str] | None = None,
         first_seed: int | None = None,
         data: Path | None = None,
+        *,
+        models: Sequence[str] | None = None,
+        metrics: Sequence[str] | None = None,
+        n_samples: int | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> Options:
-        """Check choices from the command line (`seeds` is their number) and fill in the others."""
+        """Check choices from the command line and fill in the others.
+
+        Parameters
+        ----------
+        scale : {"quick", "default", "medium", "paper"}, default="default"
+            How much is computed.
+        seeds : int, default=None
+            How many; None for the scale's number.
+        datasets : sequence of str, default=None
+            Names of data sets, or files with ground truth; None for the scale's.
+        first_seed : int, default=None
+            The first of the seeds; None for 2000.
+        data : path, default=None
+            The folder of a study that reads one.
+        models, metrics : sequence of str, default=None
+            Of the study `compare`: names, or ``package.module:name``. None for COFHAE and all baselines, and for
+            R4c, R4, MIG and MCC.
+        n_samples : int, default=None
+            Samples of each data set; None for the scale's.
+        settings : mapping, default=None
+            Of the study `compare`: parameters of its models.
+
+        Returns
+        -------
+        Options
+        """
         if scale not in SCALES:
             raise UserError(f"--scale must be quick, default, medium or paper, got {scale!r}")
         if seeds is not None and seeds < 1:
@@ -93,7 +138,24 @@ class Study:
             elif name not in usual:
                 raise UserError(f"there is no data set {name!r} in {data}; there are {', '.join(usual)}")
         chosen = tuple(dict.fromkeys(datasets or usual))
-        return Options(known, tuple(range(first, first + (seeds or at_scale(self.seeds, known)))), chosen, data)
+        numbers = tuple(range(first, first + (seeds or at_scale(self.seeds, known))))
+        if n_samples is not None and n_samples < 1:
+            raise UserError(f"--n-samples must be 1 or more, got {n_samples}")
+        if not self.compares and (models or metrics or settings):
+            raise UserError(
+                f"the study {self.name} has its own models: --model, --metrics and --set are for `compare`"
+            )
+        if self.compares:
+            models = models or ("cofhae", *names_of("baseline"))
+        for model in models or ():
+            find_model(model)
+        scores = tuple(dict.fromkeys(metrics or (COMPARED if self.compares else ())))
+        try:
+            check_metrics(list(scores))
+        except ValueError as error:
+            raise UserError(f"--{error}") from None
+        given = tuple(dict.fromkeys(models or ())), scores, n_samples, dict(settings or {})
+        return Options(known, numbers, chosen, data, *given)
 
     def usual_datasets(self, scale: Scale, data: Path | None) -> tuple[str, ...]:
         """The data sets of a scale, or those in the folder of a study that reads one."""
@@ -122,6 +184,7 @@ def make_task(
     extras: Sequence[Extra] = (),
     method: str | None = None,
     constants: Mapping[str, float] | None = None,
+    metrics: Sequence[str] = (),
     **settings: Any,
 ) -> Task:
     """A run of `dataset`, with further settings of `RunConfig`; see `Task`."""
@@ -134,4 +197,5 @@ def make_task(
         extras=tuple(extras),
         method=method,
         constants=dict(constants or {}),
+        metrics=tuple(metrics),
     )

@@ -11,12 +11,20 @@ import traceback
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
+from disentree.datasets import registered as datasets
 from disentree.errors import NoComponentFound
+from disentree.metrics import registered as metrics
+from disentree.runs import models
+from disentree.runs.plain import is_plain, score_plain
 from disentree.studies.running.task import Task
-from disentree.utils.files import atomic_path, locked, write_json
+from disentree.utils.files import locked, write_json
+from disentree.utils.threads import threads
 from disentree.utils.versions import build_versions
 
 log = logging.getLogger(__name__)
@@ -29,10 +37,33 @@ MORE_METRICS = ("mig", "sap", "factor_vae", "dci")  # than every run has
 SHOWN_POINTS = 6000  # of an embedding that are kept for pictures
 
 
-def execute(study: str, described: Mapping[str, Any], patience: float = PATIENCE) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Registered:
+    """What the process of the study has registered, for the processes that do its runs."""
+
+    datasets: Mapping[str, Any]
+    models: Mapping[str, Any]
+    metrics: Mapping[str, Any]
+
+    @classmethod
+    def now(cls) -> Registered:
+        own = {name: model for name, model in models.MODELS.items() if model.kind == "own"}
+        return cls(dict(datasets.OWN), own, dict(metrics.OWN))
+
+    def register(self) -> None:
+        datasets.OWN.update(self.datasets)
+        models.MODELS.update(self.models)
+        metrics.OWN.update(self.metrics)
+
+
+def execute(
+    study: str, described: Mapping[str, Any], patience: float = PATIENCE, registered: Registered | None = None
+) -> dict[str, Any]:
     """Do a run and write its `result.json`; a run that failed says how. Nothing is raised: exceptions of other
     processes do not always survive the way home. A run that another process is doing is waited for, as many
     seconds as there is patience for."""
+    if registered is not None:
+        registered.register()
     task = Task(**described)
     folder = Path(study) / "runs" / task.name
     try:
@@ -70,8 +101,10 @@ def read_result(folder: Path, task: Task) -> dict[str, Any] | None:
         result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError, json.JSONDecodeError):
         return None
-    same = isinstance(result, dict) and result.get("task") == task.model_dump(mode="json")
-    return result if same else None
+    try:  # one of an earlier version lacks what was added since, with its default
+        return result if Task(**result["task"]) == task else None
+    except (ValidationError, TypeError, KeyError):
+        return None
 
 
 def forget(folder: Path) -> None:
@@ -95,6 +128,10 @@ def _do(task: Task, folder: Path, study: Path) -> dict[str, Any]:
 
         values, cpu_seconds = label_rows(task)
         return _result(task, values, {"structure": round(cpu_seconds, 3)}, {})
+    if is_plain(task.config.model):
+        start = time.process_time()
+        values = score_plain(task.config, ("r4c", *task.metrics))
+        return _result(task, values, {"model": round(time.process_time() - start, 3)}, {})
     matplotlib.use("Agg")
     began = time.perf_counter()
     (folder / "result.json").unlink(missing_ok=True)
@@ -186,10 +223,10 @@ def _values(run: Any, task: Task) -> dict[str, Any]:
     values["dimensions"] = [path.dimension for path in run.hierarchy.paths]
     if structure["description_length"] is not None:
         values.setdefault("mimosa_description_length", structure["description_length"])
-    if "metrics" in task.extras:
+    if names := [*task.metrics, *(MORE_METRICS if "metrics" in task.extras else ())]:
         (V, v_tree), (Z, z_tree) = run.codes("true"), run.codes("learned")
         seed = task.config.seed
-        values |= evaluate(V, Z, v_tree, z_tree, metrics=MORE_METRICS, random_state=seed, n_jobs=1)["scores"]
+        values |= evaluate(V, Z, v_tree, z_tree, metrics=names, random_state=seed, n_jobs=1)["scores"]
     return values
 
 
@@ -219,30 +256,23 @@ def _keep_mimosa(run: Any, mimosa: Any, task: Task) -> None:
         Z = mimosa.embedding_[some]
         run.write_npz("embedding.npz", Z=Z, true_paths=true[some], labels=mimosa.labels_[some])
     if "picture" in task.extras:
-        from matplotlib import pyplot as plt
-
         from disentree.plots import draw_mimosa
+        from disentree.plots.saving import save_figure
 
-        figure = draw_mimosa(mimosa, true)
-        with atomic_path(run.folder / "figures" / "mimosa.png") as temporary:
-            figure.savefig(temporary, dpi=110, facecolor="white", bbox_inches="tight")
-        plt.close(figure)
+        save_figure(draw_mimosa(mimosa, true), run.folder / "figures" / "mimosa")
 
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """One thread for everything: runs stand side by side, and sums come out the same everywhere."""
-    import numba
     import torch
     from joblib import parallel_config
     from threadpoolctl import threadpool_limits
 
-    torch_before, numba_before = torch.get_num_threads(), numba.get_num_threads()
+    torch_before = torch.get_num_threads()
     torch.set_num_threads(1)
-    numba.set_num_threads(1)
     try:
-        with threadpool_limits(1), parallel_config(backend="sequential"):
+        with threads(1), threadpool_limits(1), parallel_config(backend="sequential"):
             yield
     finally:
         torch.set_num_threads(torch_before)
-        numba.set_num_threads(numba_before)

@@ -20,13 +20,26 @@ def test_hills_by_hand():
     height = np.array([2.0, 3.0, 1.0, 2.0])
     order = np.argsort(-height, kind="stable")
     starts, links = np.array([0, 1, 3, 5, 6]), np.array([1, 0, 2, 1, 3, 2])
-    assert climb(height, order, starts, links, 0.9).tolist() == [
-        1,
-        1,
-        1,
-        3,
-    ]  # the lower hill is 1 above the saddle
-    assert climb(height, order, starts, links, 1.1).tolist() == [1, 1, 1, 1]
+    variance = np.full(4, 0.5)  # so that the error of a difference is 1
+    # the lower hill is 1 above the saddle
+    assert climb(height, variance, order, starts, links, 0.9).tolist() == [1, 1, 1, 3]
+    assert climb(height, variance, order, starts, links, 1.1).tolist() == [1, 1, 1, 1]
+    variance[2] = 1.5  # a saddle that few rows tell
+    assert climb(height, variance, order, starts, links, 0.9).tolist() == [1, 1, 1, 1]
+
+
+def test_rows_that_stand_for_others_are_as_high_as_these():
+    rng = np.random.default_rng(0)
+    # one cloud, of whose right half a tenth was drawn: without weights the left half ends in a cliff
+    Z = rng.normal(size=(20_000, 2))
+    drawn = (Z[:, 0] < 0) | (rng.random(len(Z)) < 0.1)
+    weights = np.where(Z[:, 0] < 0, 1.0, 10.0)[drawn]
+    assert find_modes(Z[drawn], 60, weights=weights).max() == 0
+    assert (find_modes(Z[drawn], 60, weights=np.full(drawn.sum(), 3.0)) == find_modes(Z[drawn], 60)).all()
+    # few of a dense cloud, all of a thin one: the modes are found, and the dense one is the higher
+    two, labels = clouds([(0, 0), (8, 0)], 300)
+    found = find_modes(two, 25, weights=np.repeat([10.0, 1.0], 300))
+    assert adjusted_rand_score(labels, found) > 0.95
 
 
 @pytest.mark.parametrize("k", [12, 25, 50])

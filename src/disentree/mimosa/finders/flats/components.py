@@ -8,7 +8,7 @@ from typing import no_type_check
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from numba import njit, prange
+from numba import njit
 from scipy.sparse import coo_matrix, csr_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
@@ -23,6 +23,7 @@ from disentree.geometry.subspaces import (
 )
 from disentree.mimosa.finders.flats.constants import FLATS
 from disentree.mimosa.finders.labels import drop_small, renumber, rows_of
+from disentree.utils.threads import over_rows
 
 
 def link_components(
@@ -57,17 +58,20 @@ def mutual_links(
     whose directions differ by no more than that either."""
     d = bases.shape[1]
     cos_thresh = (1 - min(0.5, 4 * tolerance**2)) ** max(d, 1)
-    return _mutual_links(np.ascontiguousarray(Z), np.ascontiguousarray(bases), neighbors, tolerance, cos_thresh)
+    linked = np.zeros(neighbors.shape, dtype=np.bool_)
+    planes = np.ascontiguousarray(bases)
+    over_rows(
+        _mutual_links, len(linked), np.ascontiguousarray(Z), planes, neighbors, tolerance, cos_thresh, linked
+    )
+    return linked
 
 
-@njit(parallel=True, cache=True)
+@njit(nogil=True, cache=True)
 @no_type_check
-def _mutual_links(Z, bases, neighbors, tolerance, cos_thresh):
-    n, k = neighbors.shape
-    linked = np.zeros((n, k), dtype=np.bool_)
-    d = bases.shape[1]
+def _mutual_links(start, stop, Z, bases, neighbors, tolerance, cos_thresh, linked):
+    k, d = neighbors.shape[1], bases.shape[1]
     full = d == bases.shape[2]
-    for i in prange(n):
+    for i in range(start, stop):
         for j in range(k):
             other = neighbors[i, j]
             if full or d == 0:
@@ -78,7 +82,6 @@ def _mutual_links(Z, bases, neighbors, tolerance, cos_thresh):
             if relative_distance(Z[i], Z[other], bases[other]) > tolerance:
                 continue
             linked[i, j] = plane_cosine(bases[i], bases[other]) >= cos_thresh
-    return linked
 
 
 def _connected(neighbors: Int[np.ndarray, "n k"], linked: Bool[np.ndarray, "n k"]) -> Int[np.ndarray, " n"]:

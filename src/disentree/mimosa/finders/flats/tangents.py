@@ -12,11 +12,12 @@ from typing import no_type_check
 
 import numpy as np
 from jaxtyping import Float, Int
-from numba import njit, prange
+from numba import njit
 from scipy import stats
 
 from disentree.geometry.subspaces import Tangents, gram_schmidt
 from disentree.mimosa.finders.flats.constants import FLATS
+from disentree.utils.threads import over_rows
 
 
 def chance_on_flat(d: int, tolerance: float) -> float:
@@ -68,7 +69,11 @@ def anchored_flats(
             tuples[t, d - 1, :d] = rng.choice(k, d, replace=False)
     if rows is None:
         rows = np.arange(len(Z))
-    dimensions, bases = _anchored(
+    dimensions = np.full(len(rows), n_dims)
+    bases = np.zeros((len(rows), n_dims, n_dims))
+    over_rows(
+        _anchored,
+        len(rows),
         np.ascontiguousarray(Z),
         neighbors[:, rng.permutation(k)],  # so that the first ones are near and far neighbors alike
         rows,
@@ -79,6 +84,8 @@ def anchored_flats(
         tolerance,
         top,
         -(-k // 3),  # a flat without support among the first third of neighbors is dropped
+        dimensions,
+        bases,
     )
     return Tangents(dimensions, bases)
 
@@ -174,14 +181,27 @@ def _wall(U, norms, B, d, limit, tuples, n_tuples):
     return most, m - most
 
 
-@njit(parallel=True, cache=True)
+@njit(nogil=True, cache=True)
 @no_type_check
-def _anchored(Z, neighbors, rows, tuples, trials, needed, off_wall, tolerance, top, early_stop):
-    n, k, n_dims = len(rows), neighbors.shape[1], Z.shape[1]
+def _anchored(
+    start,
+    stop,
+    Z,
+    neighbors,
+    rows,
+    tuples,
+    trials,
+    needed,
+    off_wall,
+    tolerance,
+    top,
+    early,
+    dimensions,
+    bases,
+):
+    k, n_dims = neighbors.shape[1], Z.shape[1]
     limit = tolerance * tolerance
-    dimensions = np.full(n, n_dims)
-    bases = np.zeros((n, n_dims, n_dims))
-    for i in prange(n):
+    for i in range(start, stop):
         U = np.empty((k, n_dims))
         norms = np.empty(k)
         B = np.empty((n_dims, n_dims))
@@ -216,7 +236,7 @@ def _anchored(Z, neighbors, rows, tuples, trials, needed, off_wall, tolerance, t
                         total += max(e, 0.0)
                     elif held + apart - 1 - j < least:
                         break  # what is left cannot make it interesting
-                    if j == early_stop - 1 and held <= (ranks < early_stop).sum():
+                    if j == early - 1 and held <= (ranks < early).sum():
                         break  # no support but the neighbors it was drawn through
                 if held > best or (held == best and total < best_sum):
                     best, best_sum = held, total
@@ -247,4 +267,3 @@ def _anchored(Z, neighbors, rows, tuples, trials, needed, off_wall, tolerance, t
             break
         if dimensions[i] == n_dims:
             bases[i] = np.eye(n_dims)
-    return dimensions, bases

@@ -19,8 +19,11 @@ from scipy.spatial import KDTree
 from disentree.mimosa.finders.modes.constants import MODES
 
 
-def find_modes(Z: Float[np.ndarray, "n q"], k: int, n_jobs: int = -1) -> Int[np.ndarray, " n"]:
-    """The mode of each row, by the density within its k nearest neighbors; all zero if there is one."""
+def find_modes(
+    Z: Float[np.ndarray, "n q"], k: int, n_jobs: int = -1, weights: Float[np.ndarray, " n"] | None = None
+) -> Int[np.ndarray, " n"]:
+    """The mode of each row, by the density within its k nearest neighbors; all zero if there is one. A row may
+    stand for several."""
     n, near = len(Z), MODES.near
     if n < 2 * k or k <= near:
         return np.zeros(n, int)
@@ -30,26 +33,41 @@ def find_modes(Z: Float[np.ndarray, "n q"], k: int, n_jobs: int = -1) -> Int[np.
     reach = np.maximum(distances[:, : k + 1], np.finfo(float).tiny)
     # in d dimensions the log of the ratio of the distances to the k-th and to a nearer neighbor has the mean 1 / d
     dimension = min(1 / max(float(np.log(reach[:, k:] / reach[:, 1:k]).mean()), 1e-9), Z.shape[1])
-    height = -dimension * np.log(reach[:, k])
+    weight, variance = _log_weight(weights, neighbors[:, 1 : k + 1])
+    height = weight - dimension * np.log(reach[:, k])
     height = height[neighbors[:, : near + 1]].mean(axis=1)
     ends = np.stack([np.repeat(np.arange(n), near), neighbors[:, 1 : near + 1].ravel()])
     between = _gaps(ends, distances, neighbors)
     if between.size:
         # a gap is a node of its own, as low as its middle
         middle = (Z[between[0]] + Z[between[1]]) / 2
-        width = np.asarray(tree.query(middle, k, workers=n_jobs)[0])[:, -1]
-        low = np.minimum(-dimension * np.log(np.maximum(width, np.finfo(float).tiny)), height[between].min(axis=0))
-        height = np.concatenate([height, low])
+        width, beside = map(np.asarray, tree.query(middle, k, workers=n_jobs))
+        weight, own = _log_weight(weights, beside)
+        low = weight - dimension * np.log(np.maximum(width[:, -1], np.finfo(float).tiny))
+        low = np.minimum(low, height[between].min(axis=0))
+        height, variance = np.concatenate([height, low]), np.concatenate([variance, own])
         nodes = np.tile(n + np.arange(len(low)), 2)
         ends = np.concatenate([ends, [nodes, between.ravel()]], axis=1)
     links = csr_matrix((np.ones(ends.shape[1], bool), (ends[0], ends[1])), shape=(len(height),) * 2)
     links = (links + links.T).tocsr()
     order = np.argsort(-height, kind="stable")
-    # 1 / k is the variance of a log density from k neighbors; averages do not lessen it along a curve, where rows
-    # that are near have the same neighbors
-    error = np.sqrt(2 / k) * max(1.0, 2 / dimension)
-    peaks = climb(height, order, links.indptr, links.indices, MODES.persistence * error)
+    # averages do not lessen the variance along a curve, where rows that are near have the same neighbors
+    errors = MODES.persistence * max(1.0, 2 / dimension)
+    peaks = climb(height, variance, order, links.indptr, links.indices, errors)
     return _without_small(peaks[:n], neighbors[:, : k + 1], k)
+
+
+def _log_weight(
+    weights: Float[np.ndarray, " n"] | None, neighbors: Int[np.ndarray, "m k"]
+) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
+    """The log of what k neighbors weigh, in units of k, and the variance of a log density that follows from it:
+    1 / k where all weigh the same."""
+    m, k = neighbors.shape
+    if weights is None:
+        return np.zeros(m), np.full(m, 1 / k)
+    own = weights[neighbors]
+    whole = own.sum(axis=1)
+    return np.log(whole / k), (own**2).sum(axis=1) / whole**2
 
 
 def _gaps(
@@ -97,9 +115,9 @@ def _root(parent, a):  # pragma: no cover
 
 @numba.njit(cache=True, nogil=True)
 @no_type_check
-def climb(height, order, starts, links, persistence):  # pragma: no cover
+def climb(height, variance, order, starts, links, errors):  # pragma: no cover
     """The peak of each row: rows in the order of height, each joined to its highest neighbor, which joins hills
-    that meet there if the lower peak is no more than `persistence` above."""
+    that meet there if the lower peak is no more than so many sampling errors above."""
     n = len(height)
     parent, rank = np.arange(n), np.empty(n, np.int64)
     for j in range(n):
@@ -118,7 +136,7 @@ def climb(height, order, starts, links, persistence):  # pragma: no cover
                 a, b = _root(parent, row), _root(parent, links[e])
                 if a != b:
                     low, high = (a, b) if rank[a] > rank[b] else (b, a)
-                    if height[low] - height[row] < persistence:
+                    if height[low] - height[row] < errors * np.sqrt(variance[low] + variance[row]):
                         parent[low] = high
     for j in range(n):
         parent[j] = _root(parent, j)

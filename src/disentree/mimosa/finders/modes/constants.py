@@ -47,7 +47,6 @@ class ModesConstants:
     # two peaks may be one if the density between them is at least this part of the lower; whole groups of pieces
     # are asked only below it
     saddle: float = 0.5
-    folds: int = 5  # each row is projected on a direction that the other folds gave
 
     # ---- different manifolds
     # A piece is a point in another if all its standard deviations are smaller by the square of this factor, and

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Int
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.gaussians import Mixture, expectation_maximization
 from disentree.mimosa.finders.modes.constants import MODES
 
@@ -57,9 +58,9 @@ class Valleys:
 
     def __init__(self, Y, R, floor, family: str):
         self.Y, self.labels = Y, R.argmax(axis=1)
-        self.fold = np.arange(len(Y)) % MODES.folds
+        self.fold = np.arange(len(Y)) % FIT.folds
         self.fitted = []
-        for f in range(MODES.folds):
+        for f in range(FIT.folds):
             rest = self.fold != f
             one, _, _ = expectation_maximization(Y[rest], R[rest], floor, family, steps=MODES.steps)
             self.fitted.append(one)

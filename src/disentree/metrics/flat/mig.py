@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Int
 from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy
-from disentree.metrics.inputs import Column, Pairing, check_count, pair_up
+from disentree.metrics.flat.information import N_BINS, binned, information
+from disentree.metrics.inputs import Pairing, check_count, pair_up
 from disentree.metrics.shared_docs import documented
 
 
 @documented
 def mig_score(
-    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy, *,
-    n_bins: int = 20, random_state: int = 0, max_rows: int | None = None,
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy | None = None, z_hierarchy: Hierarchy | None = None, *,
+    n_bins: int = N_BINS, random_state: int = 0, max_rows: int | None = None,
 ) -> float:  # fmt: skip
     """The mutual information gap.
 
@@ -51,32 +51,14 @@ def mig_score(
     return information_gap(pairing, n_bins)
 
 
-def information_gap(pairing: Pairing, n_bins: int = 20) -> float:
+def information_gap(pairing: Pairing, n_bins: int = N_BINS) -> float:
     """The mutual information gap of codes that were paired before."""
     v_columns, z_columns = pairing.flat()
-    learned = [_binned(z, n_bins) for z in z_columns]
+    learned = [binned(z, n_bins) for z in z_columns]
     gaps = []
-    for true in (_binned(v, n_bins) for v in v_columns):
-        entropy = _information(true, true)
+    for true in (binned(v, n_bins) for v in v_columns):
+        entropy = information(true, true)
         if entropy > 0:
-            shared = sorted((_information(true, z) for z in learned), reverse=True)
+            shared = sorted((information(true, z) for z in learned), reverse=True)
             gaps.append((shared[0] - (shared[1] if len(shared) > 1 else 0.0)) / entropy)
     return float(np.mean(gaps)) if gaps else 0.0
-
-
-def _binned(column: Column, n_bins: int) -> Int[np.ndarray, " n"]:
-    if column.is_categorical:
-        return column.values.astype(np.int64)
-    if column.is_dead:
-        return np.zeros(len(column.values), dtype=np.int64)
-    position = (column.values - column.values.min()) / column.spread
-    return np.minimum((position * n_bins).astype(np.int64), n_bins - 1)
-
-
-def _information(a: Int[np.ndarray, " n"], b: Int[np.ndarray, " n"]) -> float:
-    """Mutual information in nats; a variable's with itself is its entropy."""
-    width = int(b.max()) + 1
-    joint = np.bincount(a * width + b, minlength=(int(a.max()) + 1) * width).reshape(-1, width) / len(a)
-    independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
-    occurs = joint > 0
-    return max(0.0, float((joint[occurs] * np.log(joint[occurs] / independent[occurs])).sum()))

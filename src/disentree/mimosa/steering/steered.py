@@ -21,6 +21,7 @@ from disentree.mimosa.inputs import check_leaves, is_frame
 from disentree.mimosa.tree.component import Component, components_of
 from disentree.mimosa.tree.levels import Levels
 from disentree.mimosa.tree.steering import Steering
+from disentree.tables.frames import as_pandas
 from disentree.utils.dask import is_dask, over_blocks
 
 
@@ -58,6 +59,7 @@ class Steered:
         """
         if is_dask(X):
             return over_blocks(X, self.predict, None, np.int64)
+        X = as_pandas(X)
         finest = self._finest(X).argmax(axis=1)
         return finest if self.steering_ is None else self.steering_.paths(finest)
 
@@ -73,7 +75,7 @@ class Steered:
         array of shape (n, n_paths)
             Rows sum to 1. Of leaves that were merged, the sum.
         """
-        finest = self._finest(X)
+        finest = self._finest(as_pandas(X))
         return finest if self.steering_ is None else self.steering_.probabilities(finest)
 
     def _finest(self, X: Any) -> Float[np.ndarray, "n finest"]:

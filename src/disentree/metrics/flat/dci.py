@@ -45,7 +45,7 @@ class DCI(NamedTuple):
 
 @documented
 def dci_score(
-    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy, *,
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy | None = None, z_hierarchy: Hierarchy | None = None, *,
     estimator: Estimator = "fast", random_state: int = 0, n_jobs: int | None = None, max_rows: int | None = None,
 ) -> float:  # fmt: skip
     """Disentanglement, the first of the three `dci_scores`.
@@ -77,7 +77,7 @@ def dci_score(
 
 @documented
 def dci_scores(
-    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy, *,
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy | None = None, z_hierarchy: Hierarchy | None = None, *,
     estimator: Estimator = "fast", random_state: int = 0, n_jobs: int | None = None, max_rows: int | None = None,
 ) -> DCI:  # fmt: skip
     """Disentanglement, completeness and informativeness.

@@ -13,7 +13,7 @@ from disentree.metrics.shared_docs import documented
 
 @documented
 def factor_vae_score(
-    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy, *,
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy | None = None, z_hierarchy: Hierarchy | None = None, *,
     batch_size: int = 64, n_train: int = 4000, n_eval: int = 2000,
     random_state: int = 0, max_rows: int | None = None,
 ) -> float:  # fmt: skip

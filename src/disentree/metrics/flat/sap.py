@@ -13,7 +13,7 @@ from disentree.metrics.shared_docs import documented
 
 @documented
 def sap_score(
-    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy, z_hierarchy: Hierarchy, *,
+    V: ArrayLike, Z: ArrayLike, v_hierarchy: Hierarchy | None = None, z_hierarchy: Hierarchy | None = None, *,
     random_state: int = 0, n_jobs: int | None = None, max_rows: int | None = None,
 ) -> float:  # fmt: skip
     """The separated attribute predictability score.

@@ -1,0 +1,96 @@
+"""Rare kinds of rows, which the landmarks do not show.
+
+The rows that the chosen leaves describe worst of all are divided in groups together with rows of the rest, each of
+which stands for many. A group of them that parts of these rows bring back is one leaf or more, since a valley lies
+between it and everything else: tails, however heavy, have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from disentree.mimosa.density.candidate import Candidate, LeafCandidate
+from disentree.mimosa.density.constants import DENSITY
+from disentree.mimosa.density.structureless import Background
+from disentree.mimosa.finders.constants import FINDERS
+from disentree.mimosa.finders.modes.constants import MODES
+from disentree.mimosa.finders.protocol import Rows
+from disentree.mimosa.search.choose import saving
+from disentree.mimosa.search.constants import SEARCH
+from disentree.mimosa.search.groups import divide
+
+
+@dataclass(frozen=True)
+class Rare:
+    """The leaves of all rows, and those of them that are rare kinds."""
+
+    candidate: LeafCandidate
+    rows: Int[np.ndarray, " r"]  # that the rare ones were found in
+    saved_bits: float  # by them, per row
+    doubt: float  # its standard error
+
+
+def find_rare(
+    candidate: Candidate,
+    rows: Rows,
+    Z: Float[np.ndarray, "n D"],
+    inside: Callable[[Rows], Candidate],
+    rng: np.random.Generator,
+) -> Rare | None:
+    """The leaves of the landmarks, `rows`, and those of rare kinds among all rows Z; None if there are none.
+    `inside` is the search within a group."""
+    now = LeafCandidate(candidate.finder, candidate.components, candidate.shares)
+    broad = Background.fit(rows.Z, rows.floor)
+    first = bits = _bits(now, broad, Z)
+    found: list[Int[np.ndarray, " _"]] = []
+    for _ in range(FINDERS.rounds):
+        groups = _groups(bits, rows, Z, rng)
+        if not groups:
+            break
+        for own in groups:
+            new = inside(replace(rows, Z=Z[own]))
+            share = len(own) / len(Z)
+            shares = np.concatenate([(1 - share) * now.shares, share * new.shares])
+            now = replace(now, components=[*now.components, *new.components], shares=shares)
+        found += groups
+        bits = _bits(now, broad, Z)
+    if not found:
+        return None
+    named = replace(now, finder=f"{now.finder} + rare kinds")
+    return Rare(named, np.concatenate(found), *saving(bits, first))
+
+
+def _bits(now: Candidate, broad: Background, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
+    out = np.empty(len(Z))
+    for start in range(0, len(Z), DENSITY.rows_at_a_time):
+        some = Z[start : start + DENSITY.rows_at_a_time]
+        out[start : start + len(some)] = -broad.mixed(now.log_density(some), some) / np.log(2)
+    return out
+
+
+def _groups(
+    bits: Float[np.ndarray, " n"], rows: Rows, Z: Float[np.ndarray, "n D"], rng: np.random.Generator
+) -> list[Int[np.ndarray, " _"]]:
+    """Groups of rows that are described worst, between which and all others valleys lie."""
+    most = min(FINDERS.searched, len(Z) - len(rows.Z))
+    worst = np.sort(np.argpartition(-bits, most)[:most])
+    rest = np.delete(np.arange(len(Z)), worst)
+    rest = np.sort(rng.choice(rest, most, replace=False))
+    some = np.concatenate([worst, rest])
+    weights = np.ones(len(some))
+    weights[most:] = (len(Z) - most) / most
+    groups = divide(replace(rows, Z=Z[some], weights=weights), [], rng, MODES.scales[:2])
+    if groups is None:
+        return []
+    is_worst = np.arange(len(some)) < most
+    out = []
+    for label in range(int(groups.labels.max()) + 1):
+        own = groups.labels == label
+        # a row of the rest stands for many
+        if weights[own & is_worst].sum() > weights[own & ~is_worst].sum() and own.sum() >= SEARCH.fewest:
+            out.append(some[own & is_worst])
+    return out
