@@ -47,7 +47,7 @@ def test_the_division_that_saves_most_is_told_first():
         "A tree of 3 leaves; its largest divisions: left (30.0 %) or right (20.0 %), within “high”; "
         "low (50.0 %) or high (50.0 %), of all rows."
     )
-    turned = [{**WORTH[0], "bits": 3.0}, WORTH[1]]
+    turned = [{**WORTH[0], "bits": 2.5}, WORTH[1]]  # and more rows are on its smaller branch
     assert (
         "largest divisions: low (50.0 %) or high (50.0 %), of all rows; left"
         in summarize(NESTED, LABELS, evidence=turned, **SAVED).sentences[0]

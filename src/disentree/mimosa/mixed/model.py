@@ -99,6 +99,12 @@ class TableModel:
         np.put_along_axis(out, self.paths(hierarchy, cells), weights, axis=1)
         return out
 
+    def leaves_of(self, hierarchy: Hierarchy) -> list[int]:
+        """The leaf of the core that each path of the whole tree is on: their columns are the same."""
+        leaf = {frozenset(path.choices): path.index for path in self.core.paths}
+        n = self.core.n_variables
+        return [leaf[frozenset(one for one in path.choices if one[0] < n)] for path in hierarchy.paths]
+
     def paths(self, hierarchy: Hierarchy, cells: Cells) -> Int[np.ndarray, "n leaves"]:
         """The path of each row for every leaf of the core that it may be on."""
         present = self.presence.present(cells)

@@ -18,6 +18,7 @@ from disentree.hierarchy.renaming import with_names
 from disentree.mimosa.explain.names import leaf_name
 from disentree.mimosa.explain.reasons import tree_names
 from disentree.mimosa.inputs import check_leaves, is_frame
+from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.tree.component import Component, components_of
 from disentree.mimosa.tree.levels import Levels
 from disentree.mimosa.tree.steering import Steering
@@ -36,6 +37,7 @@ class Steered:
     matches_: list[list[int]]
     embedding_: Float[np.ndarray, "n D"]
     features_: Float[np.ndarray, "n f"] | None
+    table_: TableModel | None
     again_: list[Int[np.ndarray, "k _"]]
     steering_: Steering | None  # what was merged and split since the fit
     split_models_: Sequence[Any] = ()  # of the leaves that were split, each fitted to the rows of one
@@ -87,8 +89,10 @@ class Steered:
     def _levels(self) -> Levels:
         check_is_fitted(self)
         Z = self.embedding_ if self.features_ is None else self.features_
-        again = self.again_ if self.steering_ is None else []
-        return Levels(self.hierarchy_, Z, self.labels_, again)
+        if self.steering_ is not None:
+            return Levels(self.hierarchy_, Z, self.labels_)
+        leaf_of = None if self.table_ is None else self.table_.leaves_of(self.hierarchy_)
+        return Levels(self.hierarchy_, Z, self.labels_, self.again_, leaf_of)
 
     @property
     def levels_(self) -> list[dict[str, Any]]:

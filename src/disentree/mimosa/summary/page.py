@@ -11,17 +11,16 @@ from disentree.mimosa.explain.names import GENERIC_VARIABLE
 from disentree.mimosa.summary.contents import Branch, Contents, Division, largest
 from disentree.mimosa.summary.wording import columns_of, footnote, sentences
 
-STYLE = """<style>
+
+def page(found: Contents) -> str:
+    """All of it, as a notebook shows it."""
+    style = """<style>
 .summary{max-width:60em} .summary ul{list-style:none;padding-left:1.2em;border-left:1px solid #8884;margin:.2em 0}
 .summary p{margin:.3em 0} .summary .verdict{font-weight:600} .summary .reason,.summary .rule,.summary .free,
 .summary .by,.summary .footnote,.summary .share,.summary .support{opacity:.75;font-size:.92em}
 .summary .weak{color:#b00020;opacity:1}
 </style>"""
-
-
-def page(found: Contents) -> str:
-    """All of it, as a notebook shows it."""
-    return f'<div class="summary">{STYLE}{html_sentences(found)}{html_tree(found)}{html_footnote(found)}</div>'
+    return f'<div class="summary">{style}{html_sentences(found)}{html_tree(found)}{html_footnote(found)}</div>'
 
 
 def html_sentences(found: Contents) -> str:

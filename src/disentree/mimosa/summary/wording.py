@@ -13,7 +13,6 @@ from disentree.mimosa.explain.names import GENERIC_VARIABLE
 from disentree.mimosa.summary.contents import Branch, Contents, Division, came_back, largest
 
 _NUMBERED = re.compile(r" \(\d+\)$")
-_GIVEN = {"true": "The tree is part of this data set. ", "given": "The tree was given. "}
 
 
 def sentences(found: Contents) -> list[str]:
@@ -23,7 +22,8 @@ def sentences(found: Contents) -> list[str]:
 
 def what(found: Contents) -> str:
     """The divisions that save most bits and that parts of the rows bring back, the largest first."""
-    given, own = _GIVEN.get(found.source, ""), list(found.root.divisions)
+    given = {"true": "The tree is part of this data set. ", "given": "The tree was given. "}.get(found.source, "")
+    own = list(found.root.divisions)
     if not own:
         if given:
             return f"{given}It is one group."
@@ -35,7 +35,7 @@ def what(found: Contents) -> str:
     every = list(found.divisions())
     if len(every) == 1:
         return f"{given}{len(own[0].branches)} groups of rows: {_branches(own[0], 'and')}."
-    ranked = sorted(every, key=lambda one: (not one[1].found_again, -(one[1].bits or 0.0)))
+    ranked = sorted(every, key=lambda one: (not one[1].found_again, -one[1].weight))
     told = [(branch, one) for branch, one in ranked if one.found_again] or ranked[:1]
     head = f"{given}A tree of {found.n_leaves} leaves; its largest divisions: "
     told_of = [f"{_branches(one, 'or')}, {_within(found, branch)}" for branch, one in told]
@@ -95,11 +95,13 @@ def how_sure(found: Contents) -> str:
         told = [(b.name, b.support) for _, one in found.divisions() for b in one.branches]
     told = [(name, share) for name, share in told if share is not None]
     if told:
-        parts.append(brought_back(told, found.resamples, "choice" if several else "group"))
+        part, n = "choice" if several else "group", sum(len(one.branches) for _, one in found.divisions())
+        asked = " that they were asked for" if len(told) < (len(found.root.divisions) if several else n) else ""
+        parts.append(brought_back(told, found.resamples, part, asked))
     return _sentence(", and ".join(parts)) if parts else ""
 
 
-def brought_back(told: Sequence[tuple[str, float]], resamples: int, part: str) -> str:
+def brought_back(told: Sequence[tuple[str, float]], resamples: int, part: str, asked: str = "") -> str:
     """Which parts of a tree, each with its support, come back in resamples, or in the parts of the rows that the
     search itself looks at."""
     least, lost = min(share for _, share in told), [name for name, share in told if not came_back(share)]
@@ -112,7 +114,7 @@ def brought_back(told: Sequence[tuple[str, float]], resamples: int, part: str) -
         low = min(share for _, share in told if came_back(share))
         return f"{every} came back in at least {low:.0%} of {counted(resamples, 'resample')} of the rows"
     overlap = "" if lost else f" (to {share_text(least)} or more)"
-    return f"parts of the rows, searched by themselves, bring {every} back{overlap}"
+    return f"parts of the rows, searched by themselves, bring {every}{asked} back{overlap}"
 
 
 def footnote(found: Contents) -> str:

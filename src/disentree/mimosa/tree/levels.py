@@ -47,6 +47,7 @@ class Levels:
     Z: Float[np.ndarray, "n D"]
     labels: Int[np.ndarray, " n"]
     again: Sequence[Int[np.ndarray, "k _"]] = ()
+    leaf_of: Sequence[int] | None = None  # each path, if some differ in what no part was asked for: what exists
 
     @cached_property
     def steps(self) -> list[Step]:
@@ -204,10 +205,14 @@ class Levels:
 
     def _brought(self, options: Sequence[Leaves]) -> list[float | None]:
         """How far parts of the rows bring back each option."""
-        if not self.again or len(self.again[0]) != len(self.hierarchy.paths):
+        leaf_of = self.leaf_of or range(len(self.hierarchy.paths))
+        asked = [frozenset(leaf_of[path] for path in own) for own in options]
+        every = frozenset(leaf_of)
+        known = self.again and len(self.again[0]) == len(every)
+        if not known or sum(map(len, asked)) > len(frozenset[int]().union(*asked)):
             return [None] * len(options)
-        rest = frozenset(range(len(self.hierarchy.paths))).difference(*options)
-        groups = [*options, *([rest] if rest else [])]
+        rest = every.difference(*asked)
+        groups = [*asked, *([rest] if rest else [])]
         both = [np.stack([part[list(own)].sum(axis=0) for own in groups]) for part in self.again]
         overlaps = brought_overlap(both)[: len(options)]
         return [float(share) if self._size(own) else None for share, own in zip(overlaps, options, strict=True)]
