@@ -98,7 +98,8 @@ def how_sure(found: Contents) -> str:
         part, n = "choice" if several else "group", sum(len(one.branches) for _, one in found.divisions())
         asked = " that they were asked for" if len(told) < (len(found.root.divisions) if several else n) else ""
         parts.append(brought_back(told, found.resamples, part, asked))
-    return _sentence(", and ".join(parts)) if parts else ""
+    said = ", and ".join(parts)
+    return _sentence(f"{said[:1].upper()}{said[1:]}")
 
 
 def brought_back(told: Sequence[tuple[str, float]], resamples: int, part: str, asked: str = "") -> str:
