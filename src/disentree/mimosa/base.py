@@ -16,10 +16,11 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.hierarchy import Hierarchy
-from disentree.hierarchy.renaming import renamed
+from disentree.hierarchy.renaming import names_given, renamed
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.explain.explanation import Explanation
 from disentree.mimosa.explain.factors import factors_of
+from disentree.mimosa.explain.names import leaf_name
 from disentree.mimosa.explain.reasons import explain_tree, with_lost
 from disentree.mimosa.explain.sentences import lost_sentences
 from disentree.mimosa.inputs import as_observations
@@ -52,6 +53,7 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
     timings_: dict[str, float]
     shape_: tuple[int, ...]  # of a row
     stability_: Stability | None = None
+    given_names_: dict[str, Any] | None = None  # by `rename`: new names by those in `plain_hierarchy_`
     matches_: list[list[int]]  # columns that are the same variable on different branches
     _saved: tuple[str, ...]  # fitted attributes that are saved, beside the hierarchy and what follows from them
     _rows: Any = None  # that it was fitted to, for reasons and doubt; neither saved nor copied
@@ -198,14 +200,15 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         found = with_lost(found, self.hierarchy_, self.lost_, self.matches_)
         return replace(found, summary=self._summary(np.asarray(labels)).sentences)
 
-    def rename(self, names: Mapping[str, str]) -> Any:
-        """Give other names to variables or options of `hierarchy_`.
+    def rename(self, names: Mapping[Any, str]) -> Any:
+        """Give other names to leaves, variables or options of `hierarchy_`. They are saved, and stay where the
+        tree is made coarser or finer.
 
         Parameters
         ----------
-        names : dict of str to str
-            New by old name: of a variable, of an option, or ``"variable=option"`` where several variables have
-            such an option.
+        names : dict
+            New names: by path, an index into `hierarchy_.paths`, or by the old name of a leaf, of a variable, of
+            an option, or ``"variable=option"`` where several variables have such an option.
 
         Returns
         -------
@@ -216,11 +219,25 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         >>> from disentree import MIMOSA
         >>> from disentree.datasets import load_dataset
         >>> m = MIMOSA(random_state=0).fit(load_dataset("blobs", n_samples=300, seed=0).X)
-        >>> m.rename({"branch1": "round"}).hierarchy_.paths[0].name
+        >>> m.rename({0: "round"}).hierarchy_.paths[0].name
         'c1=round'
         """
         check_is_fitted(self)
-        self.hierarchy_ = renamed(self.hierarchy_, names)
+        before = self.hierarchy_
+        if isinstance(names, Mapping):
+            known = {name for v in before.variables for name in (v.name, *v.options)}
+            leaves = {leaf_name(before, path.index): path.index for path in before.paths if path.choices}
+            names = {old if old in known else leaves.get(old, old): new for old, new in names.items()}
+        self.hierarchy_ = renamed(before, names)
+        given = names_given(self.plain_hierarchy_, before, self.hierarchy_)
+        earlier = self.given_names_ or {"variables": {}, "options": {}}
+        self.given_names_ = {
+            "variables": {**earlier["variables"], **given["variables"]},
+            "options": {
+                v: {**earlier["options"].get(v, {}), **given["options"].get(v, {})}
+                for v in {**earlier["options"], **given["options"]}
+            },
+        }
         return self
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:

@@ -14,10 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from disentree.mimosa.base import TreeEstimator
 from disentree.mimosa.coordinates.choosing import REPRESENTATIONS, load_representation
+from disentree.mimosa.coordinates.reach import Reach
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.explain.compared.comparing import Comparing
 from disentree.mimosa.explain.placing import Placing
-from disentree.mimosa.fit import Fit, fit
+from disentree.mimosa.fit import Fit, fit, placed
 from disentree.mimosa.inputs import (
     check_common_settings,
     check_leaves,
@@ -45,7 +47,7 @@ from disentree.utils.threads import threads
 SAVED_APART = ("hierarchy", "plain_hierarchy", "components", "representation")  # of the fields of a fit
 
 
-class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator, Resampled):
+class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resampled):
     """Find the tree of manifolds in a data set.
 
     Several finders propose decompositions into leaves: mixtures of Gaussians, an atlas of charts for flat or
@@ -170,15 +172,19 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator, Resampled):
 
     _saved = (
         *(f"{one.name}_" for one in fields(Fit) if one.name not in SAVED_APART),
-        *("local_dimensions_", "stability_", "steering_"),
+        *("local_dimensions_", "stability_", "steering_", "given_names_"),
     )
     candidate_: Candidate
     candidates_: list[dict[str, Any]]
     saved_bits_: float
     saved_bits_doubt_: float
+    reach_: Reach  # of the training rows
+    usual_bits_: float  # of a training row
+    strange_from_: float  # the outlier score that one training row in a thousand exceeds
     table_: TableModel | None
     features_: Float[np.ndarray, "n f"] | None  # of the rows of a table, for the maps of its leaves
     stability_: Stability | None
+    given_names_: dict[str, Any] | None
     silent_: list[str]  # finders that proposed nothing, and need not be asked for a part of the rows
     interrupted_: bool
     _maps: LeafMaps  # from rows and paths to codes
@@ -217,6 +223,7 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator, Resampled):
             setattr(self, f"{field.name}_", getattr(found, field.name))
         self.local_dimensions_ = found.local_dimensions
         self.stability_, self.steering_, self.split_models_, self._rows = None, None, (), X
+        self.given_names_ = None
         self.__dict__.pop("_levels", None)
         if self.n_leaves is not None and self.n_leaves < len(self.hierarchy_.paths):
             self.__dict__.update(self._completed().cut(self.n_leaves).__dict__)
@@ -245,29 +252,15 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator, Resampled):
         return Settings(**given, n_jobs=self._workers, verbose=bool(self.verbose))
 
     def _found_proba(self, X: Any) -> Float[np.ndarray, "n found"]:
+        return self._placed(X)[0]
+
+    def _placed(self, X: Any) -> tuple[Float[np.ndarray, "n found"], Float[np.ndarray, " n"]]:
+        """The probability of each path of the tree that was found, and the bits that each row takes."""
         check_is_fitted(self)
-        if self.table_ is None:
-            return self.candidate_.posteriors(self._transform(X))
-        cells = self.table_.codec.read(numbered(X))
-        Z = self.table_.embed(cells, self.representation_)
-        return self.table_.posteriors(self.candidate_, self._found_hierarchy, cells, Z)
-
-    def outlier_score(self, X: Any) -> Float[np.ndarray, " n"]:
-        """How strange new rows are: the bits that each takes more than training rows do on average.
-
-        Parameters
-        ----------
-        X : as for `fit`
-
-        Returns
-        -------
-        array of shape (n,)
-            Higher is stranger; training rows are around 0.
-        """
-        bits = -self.candidate_.log_density(self._transform(X)) / np.log(2)
-        if self.table_ is None:
-            return bits - self.description_length_
-        return bits + float(self.candidate_.log_density(self.embedding_).mean()) / np.log(2)  # of the numbers only
+        table = self.table_
+        rows = self._check(X, fitting=False) if table is None else table.codec.read(self._tabular(X))
+        own = self._found_hierarchy, self.reach_, self.representation_
+        return placed(self.candidate_, table, *own, rows)
 
     def transform(self, X: Any) -> Float[np.ndarray, "n v"]:
         """Codes of rows within the leaves: on the likeliest path of each, by an affine map of its leaf.
@@ -283,7 +276,7 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator, Resampled):
             deviation 1 over the training rows, but for those that share zero and unit with one on another branch
             (`matches_`). `COFHAE` learns curved maps where those are better.
         """
-        X = numbered(as_pandas(X)) if self.table_ is not None else as_pandas(X)
+        X = self._tabular(X)
         paths = self.predict(X)
         if self.table_ is None:
             return self._maps.encode(self._transform(X), paths)
@@ -310,10 +303,15 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator, Resampled):
             log2_density(self.candidate_, self.representation_, self.embedding_, self._transform(X)).mean()
         )
 
+    def _tabular(self, X: Any) -> Any:
+        """Rows that are taken as a data frame as such a frame."""
+        return as_pandas(X) if self.table_ is None else numbered(as_pandas(X))
+
     def _transform(self, X: Any) -> Float[np.ndarray, "n D"]:
         check_is_fitted(self)
         if self.table_ is not None:
-            return self.table_.embed(self.table_.codec.read(numbered(as_pandas(X))), self.representation_)
+            cells = self.table_.codec.read(self._tabular(X))
+            return self.representation_.transform(self.table_.numbers(cells))
         return self.representation_.transform(self._check(X, fitting=False))
 
     def _evidence(self) -> dict[str, Any]:

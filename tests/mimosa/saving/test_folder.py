@@ -68,9 +68,11 @@ def check_round_trip(m, folder, *rows):
             "sheets_",
             "components_",
             "candidate_",
+            "reach_",
         ):
             assert same(getattr(loaded, name), getattr(m, name)), name
     if hasattr(m, "candidate_"):
+        assert all(same(value, getattr(loaded.reach_, name)) for name, value in vars(m.reach_).items())
         for X in rows:
             assert same(loaded.predict_proba(X), m.predict_proba(X))
             assert same(loaded.outlier_score(X), m.outlier_score(X))
@@ -245,7 +247,7 @@ def test_a_damaged_file_is_named(linear, tmp_path, name, damage):
         MIMOSA.load(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", '{"format": "3"}', '{"format": 3, "sha256": []}'])
+@pytest.mark.parametrize("text", ["[]", "{}", '{"format": "4"}', '{"format": 4, "sha256": []}'])
 def test_json_of_something_else(linear, tmp_path, text):
     linear.save(tmp_path)
     (tmp_path / "mimosa.json").write_text(text)
@@ -307,13 +309,14 @@ def test_every_flipped_bit_is_noticed(linear, tmp_path):
             assert loaded.summary() == linear.summary()
 
 
-def test_a_folder_of_the_format_before_the_checksum_still_loads(linear, tmp_path):
+def test_a_folder_without_the_checksum_is_refused(linear, tmp_path):
     linear.save(tmp_path)
     about = json.loads((tmp_path / "mimosa.json").read_text(encoding="utf-8"))
     del about[SEAL]
     (tmp_path / "mimosa.json").write_text(json.dumps(about | {"format": 3}), encoding="utf-8")
-    assert MIMOSA.load(tmp_path).summary() == linear.summary()
-    (tmp_path / "mimosa.json").write_text(json.dumps(about), encoding="utf-8")  # of a format that has one
+    with pytest.raises(ValueError, match="in a format that was dropped"):
+        MIMOSA.load(tmp_path)
+    (tmp_path / "mimosa.json").write_text(json.dumps(about), encoding="utf-8")
     with pytest.raises(ValueError, match=r"mimosa\.json is cut short or damaged \(its checksum differs\)"):
         MIMOSA.load(tmp_path)
 

@@ -13,6 +13,7 @@ import numpy as np
 from disentree._version import __version__
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.coordinates.columns import Columns
+from disentree.mimosa.coordinates.reach import Reach
 from disentree.mimosa.density.candidate import Choice, LeafCandidate, NoLeaf, Product
 from disentree.mimosa.density.chart import Chart
 from disentree.mimosa.density.framed import Frame, InnerLeaf
@@ -26,6 +27,7 @@ from disentree.mimosa.density.structureless import Gaussian, MarginsGaussian
 from disentree.mimosa.density.tiles import Along, Leaf, Tile
 from disentree.mimosa.finders.flats.sheets import SheetLeaf
 from disentree.mimosa.mixed.branches import Branch, Names
+from disentree.mimosa.mixed.evidence import Existence, UsualCells
 from disentree.mimosa.mixed.imputation import Imputation
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.mixed.nesting import Switch
@@ -38,7 +40,7 @@ from disentree.tables import Codec
 from disentree.utils.files import atomic_path, json_text, sealed, sha256_of
 from disentree.utils.versions import build_commit
 
-FORMAT = 4  # of a saved MIMOSA; in 3, which is read too, mimosa.json had no checksum of itself
+FORMAT = 4  # of a saved MIMOSA
 CLASSES = ("MIMOSA", "PaperMIMOSA")  # that can be saved
 ABOUT, NUMBERS, REPRESENTATION = "mimosa.json", "mimosa.safetensors", "representation.safetensors"
 # What a fitted model is made of; nothing else is made from a file.
@@ -49,6 +51,7 @@ PARTS = {
         *(Parts, PartLeaf, JoinedLeaf),
         *(Columns, Gaussian, MarginsGaussian, SheetLeaf, Sheet, Frame, InnerLeaf),
         *(NoLeaf, ProductCandidate, ProductSpace, Cell, Product, Choice),
+        *(Reach, Existence, UsualCells),
         *(TableModel, Codec, Hierarchy, Imputation, Presence, Switch, Branch, Names, Stability, Steering, Split),
     )
 }

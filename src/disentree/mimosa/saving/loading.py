@@ -57,7 +57,7 @@ def load_mimosa(folder: Path, classes: Sequence[type[Any]]) -> Any:
             raise FileNotFoundError(f"{folder} holds no saved MIMOSA: it has no {name}")
         check_is_file(folder / name)
     about = read_document(folder / ABOUT, {FORMAT})
-    if not FORMAT - 1 <= about["format"] <= FORMAT:
+    if about["format"] != FORMAT:
         which = "is new to" if about["format"] > FORMAT else "was dropped before"
         by = f"was saved by disentree {about.get('version')}, in a format that {which} this {__version__}"
         raise ValueError(f"{folder} {by}: fit the model again")

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.hierarchy import Hierarchy
-from disentree.hierarchy.renaming import with_names
+from disentree.hierarchy.renaming import kept_names, with_names
 from disentree.mimosa.explain.names import leaf_name
 from disentree.mimosa.explain.reasons import tree_names
 from disentree.mimosa.inputs import check_leaves, is_frame
@@ -39,6 +39,7 @@ class Steered:
     features_: Float[np.ndarray, "n f"] | None
     table_: TableModel | None
     again_: list[Int[np.ndarray, "k _"]]
+    given_names_: dict[str, Any] | None = None
     steering_: Steering | None  # what was merged and split since the fit
     split_models_: Sequence[Any] = ()  # of the leaves that were split, each fitted to the rows of one
     _rows: Any
@@ -66,7 +67,10 @@ class Steered:
         return finest if self.steering_ is None else self.steering_.paths(finest)
 
     def predict_proba(self, X: Any) -> Float[np.ndarray, "n paths"]:
-        """The probability of each path for new rows.
+        """The probability of each path for new rows, given that each row is of one of the leaves.
+
+        A row that is far from all leaves may well be certain to be on one rather than on another: `outlier_score`,
+        and the column `strange` of `place`, say whether it is of any.
 
         Parameters
         ----------
@@ -192,9 +196,13 @@ class Steered:
         steering = self._steering
         first, *others = (int(np.flatnonzero(steering.path_of == path)[0]) for path in some)
         for other in others:
-            a, b = steering.path_of[first], steering.path_of[other]
+            a, b = int(steering.path_of[first]), int(steering.path_of[other])
             steering = steering if a == b else steering.merging(a, b)
-        return self._steered(steering, self.split_models_)
+        models = list(self.split_models_)
+        while (before := steering.without_split()) is not None:
+            steering = before
+            models.pop()
+        return self._steered(steering, models)
 
     def split(self, path: int) -> Any:
         """The tree with one leaf in several: in the two that were merged into it, or else in those that are found
@@ -213,6 +221,7 @@ class Steered:
         check_is_fitted(self)
         if not _is_path(path, count := len(self.hierarchy_.paths)):
             raise ValueError(f"path must be a path of 0 to {count - 1}, got {path!r}")
+        path = int(path)
         before = self._steering.unmerging(path)
         if before is not None:
             return self._steered(before, self.split_models_)
@@ -232,7 +241,8 @@ class Steered:
         if self.steering_ is not None:
             return self.steering_
         enclosed = [list(component.parents) for component in self.components_]
-        return Steering(self.plain_hierarchy_, self.hierarchy_, enclosed, self.labels_, self.core_labels_)
+        found = (self.plain_hierarchy_, self.hierarchy_, enclosed, self.labels_, self.core_labels_)
+        return Steering(*found, matches=[list(columns) for columns in self.matches_])
 
     @property
     def _found_hierarchy(self) -> Hierarchy:
@@ -268,13 +278,18 @@ class Steered:
         out.hierarchy_, out.plain_hierarchy_ = steering.named_tree, tree
         out.components_ = components_of(self.embedding_, labels, core, dimensions, parents, enclosed)
         out.local_dimensions_ = np.array(dimensions)[labels]
-        out.matches_, out.stability_, out._rows = [], None, self._rows
+        out.matches_, out.stability_ = steering.matches if is_found else [], None
+        out._rows = self._rows
         out._completed()
-        if is_frame(self._rows) and not is_found:
+        if is_found:
+            out.hierarchy_ = steering.named
+        elif is_frame(self._rows):
             codec, Z = None if out.table_ is None else out.table_.codec, out._maps.Z
             encode = out._maps.encode
             names = tree_names(self._rows, tree, labels, codec, lambda some: encode(Z[some], labels[some]))
             out.hierarchy_ = with_names(tree, names)
+        if self.given_names_ is not None:
+            out.hierarchy_ = kept_names(tree, out.hierarchy_, self.given_names_)
         return out
 
 
