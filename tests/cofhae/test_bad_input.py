@@ -77,6 +77,7 @@ def test_a_hierarchy_in_the_place_of_y():
         ({"encoder": "conv"}, "encoder and decoder must both be convolutional or both not; got 'conv' and 'auto'"),
         ({"hidden": (0,)}, "hidden must be a sequence of widths above 0"),
         ({"discriminator_betas": (0.5,)}, "discriminator_betas must be two numbers"),
+        ({"patience": 0}, "patience must be None or a whole number, 1 or more; got 0"),
         ({"callbacks": ["print"]}, r"callbacks must be functions of \(record, model\)"),
         ({"device": "gpu"}, "device 'gpu' is not available"),
         ({"random_state": -3}, "random_state must be"),

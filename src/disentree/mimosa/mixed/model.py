@@ -114,6 +114,10 @@ class TableModel:
         others = self.usual_cells.bits(cells, self.codec) - whole / np.log(2)
         return np.exp(joint - whole[:, None]), -numbers / np.log(2), others
 
+    def leaves_of(self, hierarchy: Hierarchy) -> list[int]:
+        """The leaf of the core that each path of the whole tree is on."""
+        return self._routes(hierarchy)[0].tolist()
+
     def _routes(
         self, hierarchy: Hierarchy
     ) -> tuple[Int[np.ndarray, " paths"], Int[np.ndarray, "paths b"], Bool[np.ndarray, "paths s"]]:

@@ -31,7 +31,7 @@ def held_out_bits(
     fits: Callable[[Float[np.ndarray, "m D"]], Sequence[Candidate]],
     Z: Float[np.ndarray, "n D"],
     floor: Float[np.ndarray, " D"],
-    held: list[Int[np.ndarray, " _"]],
+    held: Sequence[Int[np.ndarray, " _"]],
 ) -> dict[str, HeldOut]:
     """Bits of each row under candidates that were fitted without it, by their names."""
     out: dict[str, HeldOut] = {}

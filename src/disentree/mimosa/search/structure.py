@@ -34,7 +34,7 @@ class Settings:
     placement: str = "auto"
     n_jobs: int = -1
     verbose: bool = False
-    rigor: float = 1.0  # how many times the usual doubt a saving must exceed
+    part: float = 1.0  # of all rows
     skipped: tuple[str, ...] = ()  # finders that are not asked
     coordinates: Coordinates | None = None  # if they are not to be chosen again
 
@@ -115,7 +115,7 @@ def _structure(
     Z = embedding if seen is X else represent(seen)
     Z = Z[landmarks(Z, most, seeds[1])]
     noise = None if columns is None else white_noise(seen, columns, coordinates.decomposed)
-    rows = Rows(Z, floor, columns, noise, settings.n_neighbors, settings.n_jobs, settings.rigor)
+    rows = Rows(Z, floor, columns, noise, settings.n_neighbors, settings.n_jobs, settings.part)
     finders = [finder for finder in finders_for(rows) if finder.name not in settings.skipped]
     outcome = search(rows, finders, seeds[2], step)
     if len(Z) < len(embedding) and columns is not None and outcome.candidate.product is None:
