@@ -57,8 +57,8 @@ def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.n
     Errors name the argument, what it was and what it may be. Remembers the shape of a row on fitting and
     insists on it afterwards.
     """
-    X = as_pandas(X)
-    array: Any = X if isinstance(X, np.ndarray) else None
+    rows: Any = as_pandas(X)
+    X, array = rows, rows if isinstance(rows, np.ndarray) else None
     if is_frame(X):
         X = _without_durations(X)
     if array is None or array.ndim <= 2:

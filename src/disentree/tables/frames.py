@@ -61,7 +61,7 @@ def _plain_array(X: np.ndarray) -> Any:
     if isinstance(X, np.ma.MaskedArray):
         if not np.ma.is_masked(X):
             return X.data
-        return X.astype(np.float64).filled(np.nan)
+        return np.where(np.ma.getmaskarray(X), np.nan, X.data.astype(np.float64))
     return X / np.timedelta64(1, "D") if X.dtype.kind == "m" else X  # days; NaT is NaN
 
 
