@@ -6,7 +6,6 @@ import copy
 import inspect
 import math
 import os
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,12 +20,11 @@ from torch import Tensor, nn
 
 from disentree.cofhae import constants
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder
-from disentree.cofhae.checks import check_structure
+from disentree.cofhae.checks import check_structure, tell_far_out
 from disentree.cofhae.inputs import InputLayer, fit_input_layer
 from disentree.cofhae.pixels import PixelDecoder
 from disentree.cofhae.preprocessor import Preprocessor
 from disentree.cofhae.saving import load_model, save_model
-from disentree.errors import FarOut
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.code_statistics import code_statistics
 from disentree.tables.frames import as_pandas
@@ -158,11 +156,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
             out.append(self._encode(block, None if paths is None else paths[start : start + len(block)]))
             start += len(block)
         codes = np.concatenate(out)
-        far = ~(np.isfinite(codes) | ~self.hierarchy_.active(codes)).all(axis=1)
-        if far.any():
-            which = f"{far.sum():,} row{'s' if far.sum() > 1 else ''}, the first is row {np.argmax(far)}"
-            told = f"too far out to be encoded, their codes are not finite: {which}"
-            warnings.warn(told, FarOut, stacklevel=3)
+        tell_far_out(self.hierarchy_, codes)
         return codes
 
     @torch.no_grad()
