@@ -140,7 +140,10 @@ def _proposals(
 
     q = Y.shape[1]
     if q >= 2 and is_thin(Y, rng):
-        for found in (subspaces.find(Y, floor, rng, rows.n_neighbors, rows.n_jobs), atlas.find(Y, own, rng)):
+        for found in (
+            subspaces.find(Y, floor, rng, rows.n_neighbors, rows.n_jobs),
+            atlas.find(Y, own, rng, rows.budget),
+        ):
             if found is not None and min(found.dimensions) < q:
                 yield outside(found)
     # Rows on one subspace are one component, with or without a gap; those on none may be several clouds.

@@ -24,7 +24,9 @@ from disentree.mimosa.density.mixture_leaf import MixtureCandidate
 from disentree.mimosa.density.parts import joined
 from disentree.mimosa.density.structureless import fit_gaussian
 from disentree.mimosa.finders.atlas.finder import Atlas
+from disentree.mimosa.finders.budget import Budget
 from disentree.mimosa.finders.connected import connected_leaves
+from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.flats.finder import ExactSubspaces, NoisySubspaces, Sheets
 from disentree.mimosa.finders.modes.finder import Mixtures
 from disentree.mimosa.finders.protocol import Finder, Rows
@@ -110,6 +112,7 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
         rng = np.random.default_rng(seed_of("dependence", seed))
         dependent = rows.columns is None or exceeds_margins(Z, rows.columns, rng)
     needless: set[str] = set()
+    budgets = {finder.name: Budget(FINDERS.work) for finder in finders}
     found_by: dict[str, Finder] = {}
     refits: dict[str, list[Candidate]] = {}  # of folds
     silent: list[str] = []
@@ -123,11 +126,12 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
                 began = time.perf_counter()
                 propose, refit = map(np.random.default_rng, seed_of(finder.name, seed).spawn(2))
                 whole = len(Z) < finder.whole_below
-                new = finder.propose(rows if whole else fitted, propose)
+                own = replace(rows if whole else fitted, budget=budgets[finder.name])
+                new = finder.propose(own, propose)
                 if not new:
                     silent.append(finder.name)
                     continue
-                fits = partial(_refitted, finder, rows, refit, new, refits) if whole else lambda _, new=new: new
+                fits = partial(_refitted, finder, own, refit, new, refits) if whole else lambda _, new=new: new
                 add(new, fits, began)
                 found_by |= dict.fromkeys((one.finder for one in new), finder)
                 needless |= _needless(new, scores, rows.rigor)
@@ -145,10 +149,12 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
     else:
         with step("replication"):
             rng = np.random.default_rng(seed_of("replication", seed))
-            decision, again = _that_comes_back(found, scores, found_by, refits, rows, rng)
+            decision, again = _that_comes_back(found, scores, found_by, refits, rows, rng, budgets)
     best = decision.chosen
     order = sorted(scores.values(), key=lambda s: (s is not best, s.mean))
+    left_out = {name: ", ".join(budgets[by.name].left_out) for name, by in found_by.items()}
     table = [_row(found[s.finder], s.mean, seconds[s.finder], decision.why_not.get(s.finder, "")) for s in order]
+    table = [row | {"left_out": left_out.get(row["finder"], "")} for row in table]
     outcome = Outcome(
         found[best.finder],
         table,
@@ -204,6 +210,7 @@ def _that_comes_back(
     refits: dict[str, list[Candidate]],
     rows: Rows,
     rng: np.random.Generator,
+    budgets: dict[str, Budget],
 ) -> tuple[Decision, Sequence[Int[np.ndarray, "k _"]]]:
     """The decision among candidates that parts of the rows bring back, with the leaves that they bring back, and
     the rows that these share with those of the parts."""
@@ -219,7 +226,8 @@ def _that_comes_back(
         if finder not in asked and not refits_leaves:
             asked.append(finder)
             rigor = rows.rigor * float(np.sqrt(len(parts[0]) / len(rows.Z)))
-            new = [finder.propose(replace(rows, Z=rows.Z[part], rigor=rigor), rng) for part in parts]
+            own = replace(rows, rigor=rigor, budget=budgets[finder.name])
+            new = [finder.propose(replace(own, Z=rows.Z[part]), rng) for part in parts]
             names = [other for other, by in found_by.items() if by is finder]
             refits |= {other: [one for own in new for one in own if one.finder == other] for other in names}
         back = brought_back(found[name], refits[name], len(parts), rows.Z)
@@ -243,9 +251,8 @@ def look_inside(
 ) -> Outcome:
     """The outcome after the components of the chosen candidate were looked into."""
     began = time.perf_counter()
-    looked = look_again(
-        outcome.candidate, replace(rows, Z=np.delete(rows.Z, held, axis=0)), rows.Z[held], rng, divided
-    )
+    own = replace(rows, Z=np.delete(rows.Z, held, axis=0), budget=Budget(FINDERS.work))
+    looked = look_again(outcome.candidate, own, rows.Z[held], rng, divided)
     if looked is None:
         return outcome
     return improved(outcome, looked.candidate, looked.saved_bits, looked.doubt, time.perf_counter() - began)
@@ -320,7 +327,7 @@ def _needless(new: Sequence[Candidate], scores: dict[str, Score], rigor: float) 
 def _row(candidate: Candidate, bits: float, seconds: float, why_not: str = "") -> dict[str, Any]:
     dimensions = sorted(candidate.dimensions)
     row = {"finder": candidate.finder, "components": len(dimensions), "dimensions": dimensions}
-    return row | {"bits": bits, "seconds": seconds, "why_not": why_not}
+    return row | {"bits": bits, "seconds": seconds, "why_not": why_not, "left_out": ""}
 
 
 def led_by(chosen: dict[str, Any], others: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
