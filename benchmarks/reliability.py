@@ -1,8 +1,9 @@
 """What `docs/reliability.md` promises, put to the test: `python benchmarks/reliability.py [--seed 2000]`.
 
-Two processes on one folder, kill -9, power cuts, damaged and hostile files, folders and requests. Every process is
-real, forked from this one so that it need not load its libraries again. Writes `results/reliability.json`; it
-ends with an error if anything failed. It took 13 minutes on two busy cores.
+Two processes on one folder, kill -9, power cuts, damaged and hostile files, folders and saved models, containers
+and units, environments, requests. Every process is real, forked from this one so that it need not load its
+libraries again. Writes `results/reliability.json`; it ends with an error if anything failed. `--share .1` makes a
+tenth of the tries.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 os.environ |= {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "NUMBA_THREADING_LAYER": "workqueue"}
 
 import argparse
+import math
 import shutil
 import signal
 import sys
@@ -36,7 +38,8 @@ from fuzz.power import PowerCuts  # noqa: E402
 from fuzz.stand_ins import small_pictures  # noqa: E402
 from fuzz.targets import TARGETS  # noqa: E402
 
-TRIES = {"files": 500, "damaged": 200, "hostile": 200, "requests": 200}
+TRIES = {"files": 300, "damaged": 200, "hostile": 200, "models": 1000, "flipped": 1000, "containers": 100}
+TRIES |= {"environments": 60, "requests": 300}
 OFFSETS, KILLS, CUTS = 20, 40, 30
 SAME = ("data.json", "hierarchy.json", "labels.npz", "model.safetensors", "metrics.json", "learned.npz",
         "samples.npz", "true.npz")  # fmt: skip
@@ -94,13 +97,13 @@ def results(folder: Path) -> dict[str, bytes]:
 
 
 def two_processes(
-    place: Path, rng: np.random.Generator, expected: dict[int, dict[str, bytes]], seconds: float
+    place: Path, rng: np.random.Generator, expected: dict[int, dict[str, bytes]], seconds: float, share: float
 ) -> Any:
     """The second starts after each of some delays; the folder must hold the whole of one of the two runs."""
-    failures, told, tries = [], 0, 0
+    failures, told, tries, offsets = [], 0, 0, math.ceil(share * OFFSETS)
     for other in (0, 1):
         for more in ((), ("--force",)):
-            for offset in np.linspace(0, 1.1 * seconds, OFFSETS) + rng.uniform(0, 0.02, OFFSETS):
+            for offset in np.linspace(0, 1.1 * seconds, offsets) + rng.uniform(0, 0.02, offsets):
                 folder = place / f"two-{tries}"
                 tries += 1
                 first = start(words(folder, 0), folder.with_suffix(".1"))
@@ -137,10 +140,10 @@ def _mixture(
 # ------------------------------------------------------------------ kills
 
 
-def kills(place: Path, rng: np.random.Generator, expected: dict[str, bytes], seconds: float) -> Any:
+def kills(place: Path, rng: np.random.Generator, expected: dict[str, bytes], seconds: float, share: float) -> Any:
     """kill -9 at moments of a run, half of them between two operations on files; then the same command again."""
-    failures, stages = [], {}
-    for n in range(KILLS):
+    failures, stages, tries = [], {}, math.ceil(share * KILLS)
+    for n in range(tries):
         folder = place / f"kill-{n}"
         if n % 2:
             pid = start(words(folder, 0), folder.with_suffix(".err"))
@@ -158,7 +161,7 @@ def kills(place: Path, rng: np.random.Generator, expected: dict[str, bytes], sec
         if left := [p.name for p in folder.rglob(".*") if p.name != ".lock"]:
             failures.append(f"kill {n}: {left} left behind")
         shutil.rmtree(folder)
-    return {"tries": KILLS, "by_stages_finished": dict(sorted(stages.items())), "failures": failures}
+    return {"tries": tries, "by_stages_finished": dict(sorted(stages.items())), "failures": failures}
 
 
 def _die_at(n: int) -> None:
@@ -179,14 +182,16 @@ def _die_at(n: int) -> None:
 # ------------------------------------------------------------------ power cuts
 
 
-def power_cuts(place: Path, rng: np.random.Generator, expected: dict[str, bytes]) -> Any:
+def power_cuts(place: Path, rng: np.random.Generator, expected: dict[str, bytes], share: float) -> Any:
     """What a disk holds if all, or a part, of what was not synced is lost; then the same command again."""
     folder = place / "cut"
     trial = PowerCuts(folder, place / "counted", ())
     wait(start(words(folder, 0), folder.with_suffix(".err"), trial.install))
     n_operations = int((place / "counted" / "operations").read_text())
     shutil.rmtree(folder)
-    moments = sorted({int(k) for k in rng.choice(n_operations, min(CUTS, n_operations), replace=False)})
+    moments = sorted(
+        {int(k) for k in rng.choice(n_operations, min(math.ceil(share * CUTS), n_operations), replace=False)}
+    )
     cuts = PowerCuts(folder, place / "cuts", moments, int(rng.integers(2**31)))
     wait(start(words(folder, 0), folder.with_suffix(".err"), cuts.install))
     shutil.rmtree(folder)
@@ -220,13 +225,13 @@ def _falsely_finished(folder: Path, expected: dict[str, bytes]) -> str | None:
 # ------------------------------------------------------------------ all of it
 
 
-def fuzzed(place: Path, seed: int) -> dict[str, Any]:
+def fuzzed(place: Path, seed: int, share: float) -> dict[str, Any]:
     out = {}
     for name, make in TARGETS.items():
         (place / name).mkdir()
         target, tally = make(place / name), Tally(name, seed)
         try:
-            fuzz(target, tally, tries=TRIES[name])
+            fuzz(target, tally, tries=math.ceil(share * TRIES[name]))
         finally:
             target.close()
         print(tally.sentence(), flush=True)
@@ -241,6 +246,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seed", type=int, default=2000)
     parser.add_argument("--out", type=Path, default=ROOT / "results" / "reliability.json")
+    parser.add_argument("--share", type=float, default=1.0, help="of the tries of each kind")
     args = parser.parse_args()
     found: dict[str, Any] = {}
     versions = build_versions()  # of the code that is tested, whatever is changed meanwhile
@@ -263,16 +269,19 @@ def main() -> int:
         assert expected[0] != expected[1]
         rng = np.random.default_rng(args.seed)
         for what, test in (
-            ("two_processes", lambda: two_processes(place, rng, expected, seconds)),
-            ("kill_9", lambda: kills(place, rng, expected[0], seconds)),
-            ("power_cuts", lambda: power_cuts(place, rng, expected[0])),
+            ("two_processes", lambda: two_processes(place, rng, expected, seconds, args.share)),
+            ("kill_9", lambda: kills(place, rng, expected[0], seconds, args.share)),
+            ("power_cuts", lambda: power_cuts(place, rng, expected[0], args.share)),
         ):
             found[what] = test()
             print(what, {**found[what], "failures": len(found[what]["failures"])}, flush=True)
             for failure in found[what]["failures"]:
                 print(" ", failure, flush=True)
-        found |= fuzzed(place, args.seed)  # last: it starts threads, after which no process should be forked
+        found |= fuzzed(
+            place, args.seed, args.share
+        )  # last: it starts threads, after which no process should be forked
     command = f"python benchmarks/reliability.py --seed {args.seed}"
+    command += f" --share {args.share:g}" if args.share < 1 else ""
     write_json(args.out, {"command": command, "seed": args.seed, "versions": versions, **found})
     n_failures = sum(len(part["failures"]) for part in found.values())
     print(f"{n_failures} failures")

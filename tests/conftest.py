@@ -31,7 +31,9 @@ _counted: list[list[int]] = []  # calls of each function that has been called in
 def sampled(jaxtyped):
     """jaxtyping's decorator, which checks every call, as one that checks some."""
 
-    def decorate(fn=None, *, typechecker):
+    def decorate(fn=None, *, typechecker=None):
+        if isinstance(fn, str):  # "context": names of axes mean the same within a block
+            return jaxtyped(fn)
         if fn is None:
             return functools.partial(decorate, typechecker=typechecker)
         checked = jaxtyped(fn, typechecker=typechecker)

@@ -12,7 +12,16 @@ from fuzz import driver
 from fuzz.driver import Failure, Tally, Target, damaged, fuzz, run_command
 from fuzz.targets import TARGETS
 
-TRIES = {"files": 30, "damaged": 8, "hostile": 15, "requests": 25}
+TRIES = {
+    "files": 30,
+    "damaged": 8,
+    "hostile": 15,
+    "models": 30,
+    "flipped": 15,
+    "containers": 6,
+    "environments": 10,
+}
+TRIES |= {"requests": 25}
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -25,7 +34,7 @@ def test_the_short_form(name, tmp_path):
         target.close()
     assert tally.failures == []
     assert tally.tries == TRIES[name]
-    assert tally.accepted > 0
+    assert tally.accepted > 0 or name == "flipped"  # hardly any bit may flip
 
 
 class Odd(Target):

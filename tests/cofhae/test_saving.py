@@ -9,6 +9,8 @@ import pytest
 
 from disentree import COFHAE
 from disentree.datasets import load_dataset
+from disentree.errors import DamagedFile
+from disentree.utils.files import SEAL, sealed
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "cofhae-0.1"
 
@@ -80,7 +82,8 @@ def test_a_file_cut_short_is_named(model, tmp_path, name, damage):
 def test_a_model_of_a_later_format_is_refused(model, tmp_path):
     model.save(tmp_path)
     about = json.loads((tmp_path / "model.json").read_text())
-    (tmp_path / "model.json").write_text(json.dumps(about | {"format": 99, "version": "9.9"}))
+    del about[SEAL]
+    (tmp_path / "model.json").write_text(json.dumps(sealed(about | {"format": 99, "version": "9.9"})))
     with pytest.raises(ValueError, match=r"saved by disentree 9\.9"):
         COFHAE.load(tmp_path)
 
@@ -101,3 +104,97 @@ def test_a_damaged_checkpoint_is_named(sticks, tmp_path):
     (tmp_path / "checkpoint.safetensors").write_bytes(b"\x10\x00")
     with pytest.raises(ValueError, match=r"checkpoint\.safetensors is cut short or damaged"):
         COFHAE(checkpoint=tmp_path).fit(sticks.X, hierarchy=sticks.hierarchy, paths=sticks.paths)
+
+
+# ------------------------------------------------------------------ files that someone has changed
+
+
+def sealed_again(folder, change):
+    """The folder with another model.json, which vouches for itself."""
+    about = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    about.pop(SEAL)
+    change(about)
+    (folder / "model.json").write_text(json.dumps(sealed(about)), encoding="utf-8")
+
+
+def test_a_flipped_bit_is_noticed(model, tmp_path):
+    model.save(tmp_path)
+    whole = (tmp_path / "model.json").read_bytes()
+    rng = np.random.default_rng(0)
+    for place in rng.integers(len(whole), size=60):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << int(rng.integers(8))
+        (tmp_path / "model.json").write_bytes(flipped)
+        try:
+            COFHAE.load(tmp_path, device="cpu")
+        except DamagedFile:
+            continue
+        except ValueError as error:
+            assert f"{tmp_path} " in str(error)  # noqa: PT017
+        else:
+            assert json.loads(flipped) == json.loads(whole)
+
+
+def test_a_folder_of_the_format_before_the_checksum_still_loads(model, tmp_path):
+    model.save(tmp_path)
+    about = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
+    del about[SEAL]
+    (tmp_path / "model.json").write_text(json.dumps(about | {"format": 3}), encoding="utf-8")
+    assert COFHAE.load(tmp_path, device="cpu").hierarchy_.to_dict() == model.hierarchy_.to_dict()
+
+
+def test_a_file_does_not_choose_where_files_are_written(model, sticks, tmp_path):
+    model.save(tmp_path / "model")
+    places = {name: str(tmp_path / name) for name in ("checkpoint", "events", "tensorboard")}
+    sealed_again(tmp_path / "model", lambda about: about["parameters"].update(places, callbacks=[1], verbose=True))
+    loaded = COFHAE.load(tmp_path / "model", device="cpu")
+    assert {loaded.get_params()[name] for name in places} == {None}
+    assert not loaded.callbacks
+    loaded.fit(sticks.X[:50], hierarchy=sticks.hierarchy, paths=sticks.paths[:50])
+    assert os.listdir(tmp_path) == ["model"]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda about: about["parameters"].update(hidden=[30_000, 30_000]), "less than or equal to 16384"),
+        (lambda about: about["parameters"].update(hidden=[16_000, 16_000]), "other weights"),
+        (lambda about: about["parameters"].update(hidden=[8] * 200_000), "at most 64 items"),
+        (lambda about: about["parameters"].update(hidden=[8] * 60), "other weights than its parameters say"),
+        (lambda about: about["parameters"].update(hidden=[16_000]), "must be of shape"),
+        (lambda about: about["parameters"].update(learning_rate=-1.0), "learning_rate must be"),
+        (lambda about: about["parameters"].update(activation="x"), "activation must be"),
+        (lambda about: about["input"].update(shape=[10**6, 10**6]), "no mean of rows of shape"),
+        (lambda about: about["input"].pop("kind"), "kind"),
+        (lambda about: about.update(seed="x"), "seed: Input should be a valid integer"),
+        (lambda about: about.pop("hierarchy"), "hierarchy: Field required"),
+        (lambda about: about["code_statistics"]["ranges"].pop(), "code_statistics are of another tree"),
+        (lambda about: about["preprocessor"].update(names=["x"]), "table with columns|codec"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_when_it_is_loaded(model, tmp_path, change, reason):
+    model.save(tmp_path)
+    sealed_again(tmp_path, change)
+    with pytest.raises(ValueError, match=rf"model\.json is cut short or damaged \(.*({reason})"):
+        COFHAE.load(tmp_path, device="cpu")
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"format": 4, "seed": ' + "9" * 6000 + "}", "[]", "\xff"])
+def test_text_that_is_no_model(model, tmp_path, text):
+    model.save(tmp_path)
+    (tmp_path / "model.json").write_text(text, encoding="latin-1")
+    with pytest.raises(ValueError, match=r"model\.json is cut short or damaged"):
+        COFHAE.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["model.json", "model.safetensors"])
+def test_pipes_and_devices_are_no_files(model, tmp_path, name):
+    model.save(tmp_path)
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(ValueError, match=f"{name} is not a file"):
+        COFHAE.load(tmp_path)
+    (tmp_path / name).unlink()
+    (tmp_path / name).symlink_to("/dev/zero")
+    with pytest.raises(ValueError, match=f"{name} is not a file"):
+        COFHAE.load(tmp_path)

@@ -14,7 +14,8 @@ import numpy as np
 
 from disentree.runs import Run
 from disentree.runs.files.json_files import sealed
-from disentree.utils.files import sha256_of
+from disentree.utils.files import SEAL, sha256_of
+from disentree.utils.files import sealed as with_seal
 from fuzz.driver import Failure, Target, damaged, run_command
 from fuzz.stand_ins import small_pictures
 
@@ -190,18 +191,18 @@ STRANGE: list[Any] = [
 ]
 
 
-def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def places_in(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     yield path
     if isinstance(value, dict | list):
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _places(item, (*path, key))
+            yield from places_in(item, (*path, key))
 
 
-def _replace(value: Any, path: tuple[Any, ...], change: Callable[[Any], Any]) -> Any:
+def replaced_at(value: Any, path: tuple[Any, ...], change: Callable[[Any], Any]) -> Any:
     if not path:
         return change(value)
     inner = dict(value) if isinstance(value, dict) else list(value)
-    inner[path[0]] = _replace(inner[path[0]], path[1:], change)
+    inner[path[0]] = replaced_at(inner[path[0]], path[1:], change)
     return inner
 
 
@@ -227,7 +228,7 @@ def change_json(run: Path, mine: Path, rng: np.random.Generator) -> None:
         value = json.loads(path.read_bytes())
     except (ValueError, RecursionError):  # it was harmed before
         return
-    places = list(_places(value))
+    places = list(places_in(value))
     place = places[rng.integers(len(places))]
     strange = STRANGE[rng.integers(len(STRANGE))]
 
@@ -242,7 +243,7 @@ def change_json(run: Path, mine: Path, rng: np.random.Generator) -> None:
             return type(old)(rng.choice([-old, old + 1, old * 1000, 0]))
         return strange
 
-    path.write_text(json.dumps(_replace(value, place, change)), errors="surrogatepass")
+    path.write_text(json.dumps(replaced_at(value, place, change)), errors="surrogatepass")
 
 
 def deep_json(run: Path, mine: Path, rng: np.random.Generator) -> None:
@@ -301,10 +302,6 @@ def change_tensors(run: Path, mine: Path, rng: np.random.Generator) -> None:
     else:
         content[: 8 + size] = damaged(bytes(content[: 8 + size]), rng)
     path.write_bytes(content)
-    about = run / "model.json"
-    if _is_own(about):  # which has its checksum
-        text = re.sub(rb'"[0-9a-f]{64}"', f'"{sha256_of(path)}"'.encode(), about.read_bytes())
-        about.write_bytes(text)
 
 
 def put_link(run: Path, mine: Path, rng: np.random.Generator) -> None:
@@ -420,6 +417,9 @@ def _remove(path: Path) -> None:
 
 def _vouch(run: Path) -> None:
     """Let stages.json and config.json have the checksums of what is there now."""
+    for name in ("model.json", "mimosa/mimosa.json"):
+        if _is_own(run / name):
+            seal_again((run / name).parent)
     try:
         stages = json.loads((run / "stages.json").read_bytes()) if _is_own(run / "stages.json") else {}
         for stage in stages.values():
@@ -431,6 +431,24 @@ def _vouch(run: Path) -> None:
             _seal(run / "config.json", json.loads((run / "config.json").read_bytes()))
     except (ValueError, TypeError, AttributeError, KeyError, OSError, RecursionError):
         return
+
+
+def seal_again(folder: Path) -> None:
+    """Let the files of saved models in a folder have the checksums of what is there now."""
+    for path in [*folder.rglob("model.json"), *folder.rglob("mimosa.json")]:
+        try:
+            value = json.loads(path.read_bytes()) if _is_own(path) else None
+        except (ValueError, RecursionError):  # it was harmed before
+            continue
+        if not isinstance(value, dict):
+            continue
+        value.pop(SEAL, None)
+        beside = {p.name: p for p in path.parent.glob("*.safetensors") if _is_own(p)}
+        if isinstance(value.get("sha256"), dict):
+            value["sha256"] |= {name: sha256_of(beside[name]) for name in value["sha256"] if name in beside}
+        elif "sha256" in value and "model.safetensors" in beside:
+            value["sha256"] = sha256_of(beside["model.safetensors"])
+        path.write_text(json.dumps(with_seal(value)), errors="surrogatepass")
 
 
 def _seal(path: Path, value: dict[str, Any]) -> None:

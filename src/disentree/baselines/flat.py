@@ -243,11 +243,8 @@ class FlatEstimator(AutoencoderEstimator):
         -------
         The fitted model itself.
         """
-        check_training(self)
+        self._check_parameters()
         n = self.n_continuous
-        if n is not None and not is_whole(n, least=0):
-            raise ValueError(f"n_continuous must be None or a whole number, 0 or more; got {n!r}")
-        self._check()
         if isinstance(y, Hierarchy):
             raise TypeError("give the hierarchy by name: fit(X, hierarchy=...)")
         if hierarchy is not None and not isinstance(hierarchy, Hierarchy):
@@ -271,6 +268,13 @@ class FlatEstimator(AutoencoderEstimator):
             self, source, batches, step, steps, seed=second, adversary=D, saved=saved, about=about, tensors={}
         )
         return self
+
+    def _check_parameters(self) -> None:
+        check_training(self)
+        n = self.n_continuous
+        if n is not None and not is_whole(n, least=0):
+            raise ValueError(f"n_continuous must be None or a whole number, 0 or more; got {n!r}")
+        self._check()
 
     def _make_step(self, n_rows: int) -> Step:
         layer, errors = self.input_, self.input_.row_losses(self.sigma)

@@ -12,10 +12,11 @@ from __future__ import annotations
 import functools
 import importlib
 import logging
+import os
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -23,6 +24,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from disentree._version import __version__
 from disentree.cli.options import remember_given
+from disentree.cli.terminal import PlainFormatter, PlainStream, plain
 from disentree.errors import UserError
 from disentree.utils.extras import needing
 from disentree.utils.interrupts import plain_interrupts
@@ -41,8 +43,10 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         try:
-            with needing(f"`disentree {command.__name__}`"), plain_interrupts():
+            stdout: Any = PlainStream(sys.stdout)
+            with needing(f"`disentree {command.__name__}`"), plain_interrupts(), redirect_stdout(stdout):
                 command(*args, **kwargs)
+                stdout.flush()  # else Python finds out when it is too late for a sentence
         except (typer.Exit, BrokenPipeError):
             raise  # typer leaves quietly when the reader of our output has gone
         except KeyboardInterrupt:
@@ -77,7 +81,7 @@ def _verbose() -> bool:
 def _leave(code: int, sentence: str) -> NoReturn:
     if _verbose():
         log.debug("where it happened", exc_info=True)
-    print(f"disentree: {sentence}", file=sys.stderr)
+    print(plain(f"disentree: {sentence}", sys.stderr.encoding), file=sys.stderr)
     raise typer.Exit(code)
 
 
@@ -87,10 +91,12 @@ def _set_up_logging(level: int) -> None:
         from rich.logging import RichHandler
 
         handler: logging.Handler = RichHandler(console=Console(stderr=True), show_path=False)
-        handler.setFormatter(logging.Formatter("%(message)s", "[%X]"))
+        formatter = PlainFormatter("%(message)s", "[%X]")
     else:
         handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
+        formatter = PlainFormatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S")
+    formatter.encoding = sys.stderr.encoding
+    handler.setFormatter(formatter)
     log.handlers[:] = [handler]
     log.setLevel(level)
     log.propagate = False
@@ -158,4 +164,10 @@ def main() -> None:
     with suppress(ValueError, AttributeError):  # not in the main thread, or not on this system
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     keep_freed_memory()
-    app()
+    try:
+        app()
+    finally:
+        try:
+            sys.stdout.flush()
+        except OSError:  # that was told, and would be once more
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -27,6 +27,10 @@ def apply(
     engine: Annotated[
         str, typer.Option(help="local: this process; dask: a cluster, from .npy to .npy.")
     ] = "local",
+    escape: Annotated[
+        bool,
+        typer.Option(help="In a .csv, an apostrophe before text that a spreadsheet would take for a formula."),
+    ] = True,
     address: Address = None,
     device: Device = "auto",
     force: Force = False,
@@ -43,7 +47,9 @@ def apply(
     existing = [path for path in out_files(out) if path.exists()]
     if existing and not force:
         raise UserError(f"{existing[0]} exists; --force overwrites it")
-    done = apply_run(Run.open(run), file, out, keep=keep or (), engine=engine, address=address, device=device)
+    done = apply_run(
+        Run.open(run), file, out, keep=keep or (), engine=engine, address=address, device=device, escape=escape
+    )
     rate = done.n_rows / max(done.seconds, 1e-9)
     print(f"{done.n_rows:,} row{'s' * (done.n_rows != 1)} in {done.seconds:.1f} s ({rate:,.0f} rows/s)")
     for reason, n in done.without_path.items():

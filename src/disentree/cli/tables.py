@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Sequence
 
+from disentree.cli.terminal import plain
+
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[str] = ()) -> None:
     """Print to stdout; the columns named in `numbers` are aligned to the right."""
@@ -18,8 +20,9 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: C
         for title in header:
             table.add_column(title, justify="right" if title in numbers else "left")
         for row in rows:
-            table.add_row(*map(Text, row))  # names may hold brackets, which are no markup
-        Console().print(table)
+            # Names may hold brackets, which are no markup.
+            table.add_row(*(Text(plain(cell, sys.stdout.encoding)) for cell in row))
+        Console(file=getattr(sys.stdout, "terminal", sys.stdout)).print(table)
         return
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     for row in (header, *rows):

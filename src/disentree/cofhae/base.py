@@ -315,6 +315,10 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         """
         return load_model(cls, Path(folder), device, {"encoder": encoder, "decoder": decoder})
 
+    def _check_parameters(self) -> None:
+        """An error about the first parameter that is not allowed."""
+        raise NotImplementedError
+
     def _build(self, seed: int | None) -> tuple[HierarchicalAutoencoder, nn.Module | None]:
         """Networks with initial weights from `seed`, on the device, and the adversary if there is one."""
         raise NotImplementedError

@@ -277,7 +277,7 @@ class COFHAE(PathEstimator):
         COFHAE
             The fitted model itself.
         """
-        check_parameters(self)
+        self._check_parameters()
         if isinstance(y, Hierarchy):
             raise TypeError("give the hierarchy by name: fit(X, hierarchy=..., paths=...)")
         X = as_pandas(X)
@@ -351,6 +351,9 @@ class COFHAE(PathEstimator):
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_rows"}
+
+    def _check_parameters(self) -> None:
+        check_parameters(self)
 
     def _build(
         self, seed: int | None, with_adversary: bool = False

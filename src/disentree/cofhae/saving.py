@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
+import warnings
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from pydantic import BaseModel
 from torch import Tensor, nn
 
 from disentree._version import __version__
@@ -16,18 +20,23 @@ from disentree.cofhae.inputs import InputLayer
 from disentree.cofhae.linear import linear_autoencoder
 from disentree.cofhae.pixels import PixelDecoder
 from disentree.cofhae.preprocessor import Preprocessor
+from disentree.cofhae.saved_files import About, CodeStatistics, Parameters, bounded_hierarchy
+from disentree.errors import DamagedFile, UserError
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa import MIMOSA
 from disentree.mimosa.saving.model_card import MIMOSA_FOLDER, write_card
+from disentree.mimosa.saving.types import check_fields
 from disentree.training.checkpoints import below, load_tensors, save_tensors
-from disentree.training.networks import CONVOLUTIONAL
+from disentree.training.networks import CONVOLUTIONAL, check_weights
 from disentree.training.session import pick_device
-from disentree.utils.files import sha256_of, write_json
+from disentree.utils.files import check_is_file, damage_told, read_document, sealed, sha256_of, write_json
 from disentree.utils.versions import build_commit
 
 # Of saved models. In 1 convolutional networks had activations of their own, whatever the parameter; up to 2 there
-# were "table", "codec" and "units" instead of a preprocessor.
-FORMAT = 3
+# were "table", "codec" and "units" instead of a preprocessor; up to 3 model.json had no checksum of itself.
+FORMAT, SEALED = 4, 4
+ABOUT, NUMBERS = "model.json", "model.safetensors"
+_PATHS_TRIED = 64  # when a model is read
 # Fitted attributes that JSON holds as they are
 _SIMPLE_ATTRIBUTES = ("seed", "interrupted", "diverged", "history", "code_statistics", "maps")
 _NOT_SAVED = ("callbacks", "mimosa", "checkpoint", "events", "tensorboard", "verbose", "device")
@@ -40,7 +49,7 @@ def save_model(model: Any, folder: Path) -> None:
         modules["pixels"] = model.pixels_
     for name, module in modules.items():
         tensors |= {f"{name}.{key}": value for key, value in module.state_dict().items()}
-    save_tensors(folder / "model.safetensors", tensors, {"format": FORMAT})
+    save_tensors(folder / NUMBERS, tensors, {"format": FORMAT})
     about = {
         "format": FORMAT,
         "class": type(model).__name__,
@@ -55,9 +64,9 @@ def save_model(model: Any, folder: Path) -> None:
         **({"pixels": model.pixels_.config} if model.pixels_ is not None else {}),
         "preprocessor": model.preprocessor_.to_dict(),
         "mimosa": getattr(model, "_judge", None) is not None,
-        "sha256": sha256_of(folder / "model.safetensors"),
+        "sha256": sha256_of(folder / NUMBERS),
     }
-    write_json(folder / "model.json", about)
+    write_json(folder / ABOUT, sealed(about))
     write_card(model, folder)
     if about["mimosa"]:
         _save_mimosa(model.mimosa_, folder / MIMOSA_FOLDER)
@@ -74,63 +83,135 @@ def _save_mimosa(mimosa: Any, folder: Path) -> None:
     mimosa.save(folder)
 
 
-def read_model(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """What `save_model` wrote, or a ValueError that says which file is damaged."""
-    try:
-        about = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-        newer, checksum = about["format"] > FORMAT, about["sha256"]
-        convolutional = {about["parameters"][name] for name in ("encoder", "decoder")} & {*CONVOLUTIONAL}
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError):
-        raise ValueError(f"{folder / 'model.json'} is cut short or damaged") from None
-    if newer:
-        raise ValueError(f"{folder} was saved by disentree {about.get('version')}; this is {__version__}")
-    if about["format"] < 2 and convolutional:
-        raise ValueError(
-            f"{folder} holds a convolutional model of disentree {about.get('version')}: train it again"
-        )
-    if sha256_of(folder / "model.safetensors") != checksum:
-        raise ValueError(f"{folder / 'model.safetensors'} is cut short or damaged: its checksum differs")
-    return about, load_tensors(folder / "model.safetensors")[0]
+def read_model(folder: Path) -> tuple[About, dict[str, Tensor]]:
+    """What `save_model` wrote, or an error that says which file is missing or damaged."""
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder {folder}")
+    for name in (ABOUT, NUMBERS):
+        if not (folder / name).exists():
+            raise FileNotFoundError(f"{folder} holds no saved model: it has no {name}")
+        check_is_file(folder / name)
+    value = read_document(folder / ABOUT, range(SEALED, FORMAT + 1))
+    if not 1 <= value["format"] <= FORMAT:
+        by = f"was saved by disentree {value.get('version')}, in a format that this {__version__} does not know"
+        raise ValueError(f"{folder} {by}: fit the model again")
+    with damage_told(folder / ABOUT):
+        if value["format"] < 3 and "preprocessor" not in value:
+            value["preprocessor"] = _of_format_2(value)
+        about = About(**value)
+        convolutional = {about.parameters.get(name) for name in ("encoder", "decoder")} & {*CONVOLUTIONAL}
+    if about.format < 2 and convolutional:
+        raise ValueError(f"{folder} holds a convolutional model of disentree {about.version}: train it again")
+    if sha256_of(folder / NUMBERS) != about.sha256:
+        raise DamagedFile(f"{folder / NUMBERS} is cut short or damaged: its checksum differs")
+    return about, load_tensors(folder / NUMBERS)[0]
 
 
 def load_model(cls: Any, folder: Path, device: str, modules: Mapping[str, nn.Module | None]) -> Any:
     """The model of a class that `save_model` wrote. `modules`: the encoder and decoder of a user, if they are."""
     about, tensors = read_model(folder)
-    if about["class"] != cls.__name__:
-        raise ValueError(f"{folder} holds a model of class {about['class']}, not {cls.__name__}")
-    parameters = dict(about["parameters"])
+    if about.name != cls.__name__:
+        raise ValueError(f"{folder} holds a model of class {about.name[:60]}, not {cls.__name__}")
+    pick_device(device)  # an error if there is none
+    with damage_told(folder / ABOUT):
+        model = _restored(cls, about, tensors, device, modules)
+    if about.mimosa:
+        model.mimosa_ = MIMOSA.load(folder / MIMOSA_FOLDER)
+    with damage_told(folder / ABOUT):
+        _try(model)
+    return model
+
+
+def _restored(
+    cls: Any, about: About, tensors: Mapping[str, Tensor], device: str, modules: Mapping[str, nn.Module | None]
+) -> Any:
+    Parameters(**about.parameters)
+    known = cls().get_params().keys() - {*_NOT_SAVED}
+    parameters = {name: value for name, value in about.parameters.items() if name in known}
     for name, module in modules.items():
         if parameters[name] is None and module is None:
-            raise ValueError(f"this model has its own {name}: give it again as load(..., {name}=module)")
+            raise UserError(f"this model has its own {name}: give it again as load(..., {name}=module)")
         parameters[name] = module if module is not None else parameters[name]
-    known = cls().get_params()
-    model = cls(**{name: value for name, value in parameters.items() if name in known})
-    model.device_ = pick_device(device)
-    model.hierarchy_ = Hierarchy.from_dict(about["hierarchy"])
+    model = cls(**parameters)
+    model._check_parameters()
+    model.hierarchy_ = bounded_hierarchy(about.hierarchy)
     for name in cls._arrays:
         setattr(model, f"{name}_", tensors[name].numpy())
+    check_fields(model, [f"{name}_" for name in cls._arrays], "")
     arrays = {key: value.numpy() for key, value in below(tensors, "input.").items()}
-    model.input_ = InputLayer(about["input"], arrays).to(model.device_)
+    # Nothing is as wide as a row but what is in the file.
+    if "mean" not in arrays or arrays["mean"].shape != (math.prod(about.input.shape),):
+        raise ValueError(f"it has no mean of rows of shape {about.input.shape}")
+    model.device_ = torch.device("meta")
+    model.input_ = InputLayer(about.input.model_dump(exclude_unset=True), arrays)
     weights = below(tensors, "autoencoder.")
-    if about.get("maps") == "linear":
-        model.autoencoder_ = linear_autoencoder(model.hierarchy_, weights).to(model.device_)
+    if about.maps == "linear":
+        model.autoencoder_ = linear_autoencoder(model.hierarchy_, weights)
     else:
+        try:
+            check_weights(lambda: model._build(None)[0], weights)
+        except (ValueError, RuntimeError) as error:
+            if any(module is not None for module in modules.values()):
+                raise UserError(f"the network that was given is another than the saved one: {error}") from None
+            raise
+        model.device_ = torch.device("cpu")
         model.autoencoder_, _ = model._build(None)
         model.autoencoder_.load_state_dict(weights)
-    model.autoencoder_.eval()
-    if about.get("pixels"):
-        pixels = PixelDecoder.from_weights(about["pixels"], below(tensors, "pixels."))
-        model.pixels_ = pixels.to(model.device_)
-    model.n_features_in_ = about["n_features_in"]
-    model.preprocessor_ = Preprocessor.from_dict(about.get("preprocessor") or _of_format_2(about))
-    if about["feature_names_in"]:
-        model.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
-    if about.get("mimosa"):
-        model.mimosa_ = MIMOSA.load(folder / MIMOSA_FOLDER)
+    model.device_ = pick_device(device)
+    model.input_.to(model.device_)
+    model.autoencoder_.to(model.device_).eval()
+    if about.pixels is not None:
+        config, own = about.pixels.model_dump(exclude_unset=True), below(tensors, "pixels.")
+        check_weights(lambda: PixelDecoder(config), own)
+        model.pixels_ = PixelDecoder.from_weights(config, own).to(model.device_)
+    model.n_features_in_ = about.n_features_in
+    saved = {} if about.preprocessor is None else about.preprocessor.model_dump(exclude_unset=True)
+    model.preprocessor_ = Preprocessor.from_dict(saved)
+    check_fields(model.preprocessor_, [one.name for one in fields(Preprocessor)], "preprocessor")
+    if about.feature_names_in:
+        model.feature_names_in_ = np.array(about.feature_names_in, dtype=object)
     for name in _SIMPLE_ATTRIBUTES:
-        if name in about:  # the first models had fewer
-            setattr(model, f"{name}_", about[name])
+        if name in about.model_fields_set:  # the first models had fewer
+            value = getattr(about, name)
+            setattr(model, f"{name}_", value.model_dump() if isinstance(value, BaseModel) else value)
+    if about.code_statistics is not None:
+        _check_statistics(about.code_statistics, model.hierarchy_)
     return model
+
+
+def _check_statistics(found: CodeStatistics, hierarchy: Hierarchy) -> None:
+    options = [v.n_options for v in hierarchy.variables if v.kind == "categorical"]
+    if len(found.ranges) != hierarchy.n_variables:
+        raise ValueError("code_statistics are of another tree")
+    for path in found.paths:
+        taken = zip(path.choices, options, strict=True)
+        there = all(name.isdecimal() and int(name) < hierarchy.n_variables for name in path.variables)
+        if not there or any(chosen is not None and chosen >= n for chosen, n in taken):
+            raise ValueError("code_statistics are of another tree")
+
+
+def _try(model: Any) -> None:
+    """Use a model that was read as it will be used: decode a code of each path, encode the mean row."""
+    hierarchy, layer = model.hierarchy_, model.input_
+    codes = np.full((min(len(hierarchy.paths), _PATHS_TRIED), hierarchy.n_variables), np.nan)
+    for code, path in zip(codes, hierarchy.paths, strict=False):
+        code[list(path.active)] = 0.0
+        for column, option in path.choices:
+            code[column] = option
+    for name, array in (("paths", getattr(model, "paths_", None)), ("trust", getattr(model, "trust_", None))):
+        n = len(hierarchy.paths)
+        if array is not None and len(array) and (array.min() < -1 or (name == "paths" and array.max() >= n)):
+            raise ValueError(f"{name} must be of {n} paths")
+    mean = (layer._exact_mean().numpy() * layer.pixel_scale).reshape(1, *layer.shape)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        plain = model.in_features()
+        shape = plain.inverse_transform(codes).shape
+        if shape != (len(codes), *layer.shape):
+            raise ValueError("it does not decode to rows such as it encodes")
+        hierarchy.validate(plain.transform(mean))
+        rows = model.preprocessor_.from_features(mean, hierarchy, codes[:1])
+        model.transform(rows)
 
 
 def _of_format_2(about: dict[str, Any]) -> dict[str, Any]:

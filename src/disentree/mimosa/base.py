@@ -22,7 +22,8 @@ from disentree.mimosa.explain.reasons import explain_tree, with_lost
 from disentree.mimosa.explain.sentences import lost_sentences
 from disentree.mimosa.explain.verdict import verdict
 from disentree.mimosa.inputs import as_observations
-from disentree.mimosa.saving.folder import load_mimosa, save_mimosa
+from disentree.mimosa.saving.folder import save_mimosa
+from disentree.mimosa.saving.loading import load_mimosa
 from disentree.mimosa.stability.stability import Stability, in_words
 from disentree.mimosa.tree.component import Component
 from disentree.mimosa.tree.lost_enclosures import lost_enclosures, lost_variables

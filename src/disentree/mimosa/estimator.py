@@ -14,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from disentree.mimosa.base import TreeEstimator
 from disentree.mimosa.coordinates.choosing import REPRESENTATIONS, load_representation
+from disentree.mimosa.coordinates.reach import Reach
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.explain.factors import factor_columns
 from disentree.mimosa.explain.placing import Placing
 from disentree.mimosa.explain.verdict import what_it_saves
-from disentree.mimosa.fit import Fit, fit
+from disentree.mimosa.fit import Fit, fit, placed
 from disentree.mimosa.inputs import (
     check_common_settings,
     check_leaves,
@@ -177,6 +178,9 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator, Resampled):
     candidates_: list[dict[str, Any]]
     saved_bits_: float
     saved_bits_doubt_: float
+    reach_: Reach  # of the training rows
+    usual_bits_: float  # of a training row
+    strange_from_: float  # the outlier score that one training row in a thousand exceeds
     table_: TableModel | None
     features_: Float[np.ndarray, "n f"] | None  # of the rows of a table, for the maps of its leaves
     stability_: Stability | None
@@ -246,29 +250,15 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator, Resampled):
         return Settings(**given, n_jobs=self._workers, verbose=bool(self.verbose))
 
     def _found_proba(self, X: Any) -> Float[np.ndarray, "n found"]:
+        return self._placed(X)[0]
+
+    def _placed(self, X: Any) -> tuple[Float[np.ndarray, "n found"], Float[np.ndarray, " n"]]:
+        """The probability of each path of the tree that was found, and the bits that each row takes."""
         check_is_fitted(self)
-        if self.table_ is None:
-            return self.candidate_.posteriors(self._transform(X))
-        cells = self.table_.codec.read(numbered(X))
-        Z = self.table_.embed(cells, self.representation_)
-        return self.table_.posteriors(self.candidate_, self._found_hierarchy, cells, Z)
-
-    def outlier_score(self, X: Any) -> Float[np.ndarray, " n"]:
-        """How strange new rows are: the bits that each takes more than training rows do on average.
-
-        Parameters
-        ----------
-        X : as for `fit`
-
-        Returns
-        -------
-        array of shape (n,)
-            Higher is stranger; training rows are around 0.
-        """
-        bits = -self.candidate_.log_density(self._transform(X)) / np.log(2)
-        if self.table_ is None:
-            return bits - self.description_length_
-        return bits + float(self.candidate_.log_density(self.embedding_).mean()) / np.log(2)  # of the numbers only
+        table = self.table_
+        rows = self._check(X, fitting=False) if table is None else table.codec.read(numbered(X))
+        own = self._found_hierarchy, self.reach_, self.representation_
+        return placed(self.candidate_, table, *own, rows)
 
     def transform(self, X: Any) -> Float[np.ndarray, "n v"]:
         """Codes of rows within the leaves: on the likeliest path of each, by an affine map of its leaf.
@@ -314,7 +304,8 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator, Resampled):
     def _transform(self, X: Any) -> Float[np.ndarray, "n D"]:
         check_is_fitted(self)
         if self.table_ is not None:
-            return self.table_.embed(self.table_.codec.read(numbered(as_pandas(X))), self.representation_)
+            cells = self.table_.codec.read(numbered(as_pandas(X)))
+            return self.representation_.transform(self.table_.numbers(cells))
         return self.representation_.transform(self._check(X, fitting=False))
 
     def summary(self) -> str:

@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.special import logsumexp
 
+from disentree.geometry.neighbors import thinned
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.renaming import with_names
 from disentree.mimosa.constants import FIT
+from disentree.mimosa.coordinates.reach import Reach
 from disentree.mimosa.coordinates.representation import Representation
-from disentree.mimosa.density.candidate import Candidate, likeliest
+from disentree.mimosa.density.candidate import Candidate, likeliest, posteriors_of
 from disentree.mimosa.explain.reasons import tree_names
 from disentree.mimosa.mixed.fit import fit_table
 from disentree.mimosa.mixed.model import TableModel
@@ -23,6 +26,28 @@ from disentree.mimosa.tree.component import Component, components_of
 from disentree.mimosa.tree.lost_enclosures import lost_enclosures
 from disentree.mimosa.tree.placing import moved
 from disentree.tables import Codec
+
+
+def placed(
+    candidate: Candidate,
+    table: TableModel | None,
+    hierarchy: Hierarchy,
+    reach: Reach,
+    representation: Representation,
+    rows: Any,
+) -> tuple[Float[np.ndarray, "n paths"], Float[np.ndarray, " n"]]:
+    """The probability of each path for rows, an array or the cells of a table, given that they are of one of them;
+    and the bits that all columns of each row take, up to a constant."""
+    numbers = rows if table is None else table.numbers(rows)
+    Z, beyond = reach(representation, numbers)
+    if table is None:
+        joint, others = candidate.log_joint(Z), 0.0
+        bits = -np.asarray(logsumexp(joint, axis=1)) / np.log(2)
+        posteriors = posteriors_of(joint, candidate.shares)
+    else:
+        posteriors, bits, others = table.placed(candidate, hierarchy, rows, Z)
+    # Beyond the reach of densities bits still rise.
+    return posteriors, bits * (1 + beyond) + others + reach.bits_off(representation, numbers, Z)
 
 
 @dataclass(frozen=True)
@@ -42,6 +67,9 @@ class Fit:
     saved_bits_doubt: float
     representation: Representation
     embedding: Float[np.ndarray, "n D"]
+    reach: Reach  # of the training rows
+    usual_bits: float  # that a row takes, by which others are strange
+    strange_from: float  # the bits above that one training row in a thousand takes
     table: TableModel | None
     features: Float[np.ndarray, "n f"] | None  # of the rows of a table, for the maps of its leaves
     again: list[Int[np.ndarray, "k _"]]  # how parts of the rows bring each leaf back, if that was asked
@@ -64,7 +92,7 @@ def fit(
     step = Steps(settings.verbose)
     seeds = np.random.SeedSequence(random_state).spawn(4)
     if codec is None or codec.schema.is_plain:
-        found, table, features = find_structure(X, settings, seeds, step), None, None
+        found, table, features, cells = find_structure(X, settings, seeds, step), None, None, X
         hierarchy, candidate = found.arrangement.hierarchy, found.arrangement.candidate
         with step("assignment"):
             labels, certain = likeliest(candidate, found.embedding)
@@ -72,11 +100,21 @@ def fit(
         found, table, cells = fit_table(X, codec, settings, seeds, step)
         hierarchy, candidate, codec = found.arrangement.hierarchy, found.arrangement.candidate, table.codec
         with step("assignment"):
-            posteriors = table.posteriors(candidate, hierarchy, cells, found.embedding)
+            posteriors = table.placed(candidate, hierarchy, cells, found.embedding)[0]
             features = codec.features(cells)
             labels, certain = posteriors.argmax(axis=1), posteriors.max(axis=1)
     tree, outcome = found.arrangement, found.outcome
     core_labels = np.where(certain >= FIT.core, labels, -1)
+    with step("assignment"):
+        # Many rows would say the same.
+        some = thinned(np.arange(len(labels)), FIT.landmarks)
+        rows: Any = cells[some] if isinstance(cells, np.ndarray) else cells.take(some)
+        representation = found.coordinates.representation
+        reach = Reach.of(representation, rows if table is None else table.numbers(rows), found.embedding[some])
+        bits = placed(candidate, table, hierarchy, reach, representation, rows)[1]
+        # Held-out bits where they are all: an array has no other columns than numbers.
+        usual_bits = outcome.description_length if table is None and not len(reach.off) else float(bits.mean())
+        strange_from = float(np.quantile(bits, 0.999) - usual_bits)
     partly: list[list[int]] = []
     if settings.placement != "down":
         with step("placement"):
@@ -113,8 +151,11 @@ def fit(
         description_length=outcome.description_length,
         saved_bits=outcome.saved_bits,
         saved_bits_doubt=outcome.doubt,
-        representation=found.coordinates.representation,
+        representation=representation,
         embedding=found.embedding,
+        reach=reach,
+        usual_bits=usual_bits,
+        strange_from=strange_from,
         table=table,
         features=features,
         again=_by_paths(found),

@@ -32,7 +32,7 @@ from disentree.runs.run import Run
 from disentree.runs.stages import check_stages
 from disentree.training.data import rows_per_block
 from disentree.utils.arrays import open_array
-from disentree.utils.files import atomic_path
+from disentree.utils.files import atomic_path, check_is_file
 from disentree.utils.jobs import in_processes
 
 log = logging.getLogger(__name__)
@@ -119,6 +119,7 @@ def apply_run(
     engine: str = "local",
     address: str | None = None,
     device: str = "auto",
+    escape: bool = True,
 ) -> Applied:
     """Write codes and paths of every row of a file, a block at a time.
 
@@ -142,6 +143,9 @@ def apply_run(
         Of a Dask scheduler; without it one is started on this machine, with a process for every core.
     device : str, default="auto"
         Where the model computes: "auto", "cpu", "cuda" or "mps".
+    escape : bool, default=True
+        Whether text in a .csv that a spreadsheet would take for a formula, such as ``=1+1``, gets an apostrophe
+        before it. Numbers are never changed.
 
     Returns
     -------
@@ -155,6 +159,8 @@ def apply_run(
         raise UserError(f"{out} must end in {', '.join(OUT[:-1])} or {OUT[-1]}")
     if not source.exists():
         raise UserError(f"there is no file {source}")
+    if not source.is_dir():
+        check_is_file(source)
     for path in out_files(out):
         if path.exists() and path.samefile(source):
             raise UserError(f"{path} is the file that is read: choose another name for --out")
@@ -173,7 +179,7 @@ def apply_run(
         n_rows, reasons = _apply_parts(run, source, out, address, device)
     else:
         with _one_thread():
-            n_rows, reasons = _apply_in_order(run, source, out, device, keep)
+            n_rows, reasons = _apply_in_order(run, source, out, device, keep, escape)
     return Applied(n_rows, time.perf_counter() - began, out_files(out), dict(reasons))
 
 
@@ -192,14 +198,14 @@ def _one_thread() -> Iterator[None]:
 
 
 def _apply_in_order(
-    run: Run, source: Path, out: Path, device: str, keep: Sequence[str]
+    run: Run, source: Path, out: Path, device: str, keep: Sequence[str], escape: bool
 ) -> tuple[int, Counter[str]]:
     model = _model_of(run, device)
     about = run.about_data
     n_rows, reasons = 0, Counter[str]()
     with ExitStack() as stack:
         kept_names = ("file",) if source.is_dir() else tuple(keep)
-        write = open_writer(stack, out, *_names(run, model.hierarchy_), kept_names)
+        write = open_writer(stack, out, *_names(run, model.hierarchy_), kept_names, escape=escape)
         for block in read_blocks(source, about, keep):
             found = _assigned(model, block, source)
             write(found, block.kept)

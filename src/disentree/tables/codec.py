@@ -29,7 +29,19 @@ class Cells:
     """The cells of a table's used columns."""
 
     numbers: Float[np.ndarray, "n p"]  # in the units of the table; NaN where a cell is empty
-    categories: Int[np.ndarray, "n q"]  # positions among the levels; -1 where a cell is empty
+    categories: Int[np.ndarray, "n q"]  # positions among the levels; -1 where a cell is empty or its value unseen
+    unseen: Bool[np.ndarray, "n q"] | None = None  # which values are no level; None if all are
+
+    @property
+    def is_unseen(self) -> Bool[np.ndarray, "n q"]:
+        """Which categories have a value that was not there when the columns were measured."""
+        return np.zeros(self.categories.shape, bool) if self.unseen is None else self.unseen
+
+    def places(self, column: int, n_levels: int) -> Int[np.ndarray, " n"]:
+        """Positions among the levels of a categorical column, then one for values that were never seen, then one
+        for empty cells."""
+        places = self.categories[:, column]
+        return np.where(places >= 0, places, np.where(self.is_unseen[:, column], n_levels, n_levels + 1))
 
     @property
     def empty(self) -> Bool[np.ndarray, "n m"]:
@@ -41,7 +53,7 @@ class Cells:
 
     def take(self, rows: Any) -> Cells:
         """Some of the rows."""
-        return Cells(self.numbers[rows], self.categories[rows])
+        return Cells(self.numbers[rows], self.categories[rows], None if self.unseen is None else self.unseen[rows])
 
 
 @dataclass(frozen=True)
@@ -78,12 +90,13 @@ class Codec:
         frame = as_pandas(frame)
         self.check(frame)
         numbers = [self._numbers_of(frame, c) for c in self.schema.numeric]
-        categories = [as_levels(_get(frame, c.name), c)[0] for c in self.schema.categorical]
+        found = [as_levels(_get(frame, c.name), c) for c in self.schema.categorical]
         n = len(frame)
-        return Cells(
-            np.stack(numbers, axis=1) if numbers else np.zeros((n, 0)),
-            np.stack(categories, axis=1).astype(np.int64) if categories else np.zeros((n, 0), np.int64),
-        )
+        numbers = np.stack(numbers, axis=1) if numbers else np.zeros((n, 0))
+        if not found:
+            return Cells(numbers, np.zeros((n, 0), np.int64))
+        categories, unseen = (np.stack(both, axis=1) for both in zip(*found, strict=True))
+        return Cells(numbers, categories.astype(np.int64), unseen if unseen.any() else None)
 
     def check(self, frame: Any) -> None:
         """Refuse a frame without the columns in use."""

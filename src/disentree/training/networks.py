@@ -8,7 +8,7 @@ depth-to-space the transposed ones, which are the slow parts of the usual archit
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import torch
@@ -223,3 +223,14 @@ def burgess_decoder(shape: ImageShape, n_in: int, activation: Activation = nn.Re
 def _check_64(shape: ImageShape) -> None:
     if shape[1:] != (64, 64):
         raise ValueError(f"the paper's convolutional networks take 64x64 images, got {shape[1]}x{shape[2]}")
+
+
+def check_weights(build: Callable[[], nn.Module], weights: Mapping[str, Tensor]) -> None:
+    """Raise a ValueError unless a network has the weights that are there. It is made without memory for them."""
+    with torch.device("meta"):
+        needed = {name: tuple(tensor.shape) for name, tensor in build().state_dict().items()}
+    if wrong := sorted({*needed} ^ {*weights}):
+        raise ValueError(f"it has other weights than its parameters say, such as {wrong[0]}")
+    for name, shape in needed.items():
+        if tuple(weights[name].shape) != shape:
+            raise ValueError(f"{name} must be of shape {shape}, got {tuple(weights[name].shape)}")

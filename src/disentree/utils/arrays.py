@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from disentree.errors import UserError
-from disentree.utils.files import naming
+from disentree.utils.files import check_is_file, naming
 
 _MAX_HEADER = 10_000  # characters, as in numpy
 _KINDS = "biufcUS"  # truth values, numbers, text: what can be read without pickle
@@ -70,6 +70,8 @@ def read_array(path: Path) -> np.ndarray:
 @contextmanager
 def open_array(path: Path) -> Iterator[tuple[Any, Layout]]:
     """An npy file that stands at its first number, and its layout, which fits the size of the file."""
+    with naming(path):
+        check_is_file(path)
     with _faults_of(path, "npy"), path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         layout = _read_header(file, path)
@@ -81,6 +83,8 @@ def open_array(path: Path) -> Iterator[tuple[Any, Layout]]:
 @contextmanager
 def open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     """An npz file, to be closed with the block."""
+    with naming(path):
+        check_is_file(path)
     with _faults_of(path, "npz"), path.open("rb") as file:
         if file.read(2) != b"PK":
             raise UserError(f"{path} is not an npz file")

@@ -1,4 +1,5 @@
-"""Files that readers never see in part and that survive a power cut, and the lock of a folder."""
+"""Files that readers never see in part and that survive a power cut, the lock of a folder, and documents with a
+checksum of themselves."""
 
 from __future__ import annotations
 
@@ -11,16 +12,17 @@ import stat
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from disentree.errors import UserError
+from disentree.errors import DamagedFile, UserError
 
 TEMPORARY_PREFIX = ".tmp-"
+SEAL = "seal"  # the key of a document's checksum of all its other keys
 
 
 @contextmanager
@@ -89,6 +91,12 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise
 
 
+def check_is_file(path: str | os.PathLike[str]) -> None:
+    """Refuse what has no end, or waits for a writer: pipes, sockets, devices, and links to them."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise UserError(f"{os.fspath(path)} is not a file")
+
+
 def open_without_links(path: Path, flags: int) -> int:
     """Open a file, which is made if it does not exist, unless its name is that of a link or not of a file."""
     try:
@@ -139,7 +147,17 @@ def write_json(path: str | os.PathLike[str], value: Any) -> None:
 
 def json_text(value: Any) -> str:
     """A value as an indented JSON document; see `write_json`."""
-    return json.dumps(_without_nan(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return encodable_json(_without_nan(value), indent=2, allow_nan=False) + "\n"
+
+
+def encodable_json(value: Any, **how: Any) -> str:
+    """JSON that UTF-8 can encode: halves of characters, as in names of files that are no text, as escapes."""
+    text = json.dumps(value, ensure_ascii=False, **how)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, **how)
+    return text
 
 
 def _without_nan(value: Any) -> Any:
@@ -164,8 +182,59 @@ def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) ->
 
 def sha256_of(path: str | os.PathLike[str]) -> str:
     """The SHA-256 of a file's content, in hexadecimal."""
+    check_is_file(path)
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def checksum_of(value: Any) -> str:
+    """The SHA-256 of a value as JSON, however it was written."""
+    return hashlib.sha256(json_text(value).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def sealed(value: Mapping[str, Any], key: str = SEAL) -> dict[str, Any]:
+    """The value with a checksum of itself."""
+    return {**value, key: checksum_of(value)}
+
+
+def read_document(path: Path, sealed_formats: Container[int]) -> dict[str, Any]:
+    """The table in a JSON file, with a whole number as "format"; a `DamagedFile` if it is not one. Those of
+    `sealed_formats` must have a seal, and it must fit; those of other formats are for the caller to refuse."""
+    check_is_file(path)
+    with damage_told(path):
+        value = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(value, dict) or type(value.get("format")) is not int:
+            raise ValueError("it does not say of which format it is")
+        seal = value.pop(SEAL, None)
+        if value["format"] in sealed_formats and seal != checksum_of(value):
+            raise ValueError("its checksum differs")
+        return value
+
+
+@contextmanager
+def damage_told(path: Path) -> Iterator[None]:
+    """Whatever the content of a file makes Python raise within the block, as one sentence about that file."""
+    try:
+        yield
+    except (DamagedFile, UserError):
+        raise
+    except MemoryError as error:
+        raise MemoryError(f"{path} needs more than there is: {error}") from None
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise DamagedFile(f"{path} is cut short or damaged ({_reason(error)})") from None
+
+
+def _reason(error: Exception) -> str:
+    from pydantic import ValidationError
+
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"[:200]
+    text = str(error).strip()
+    first = text.splitlines()[0][:200] if text else ""
+    return first if isinstance(error, ValueError) and first else f"{type(error).__name__}: {first}".rstrip(": ")
 
 
 def _umask() -> int:

@@ -6,6 +6,7 @@ import pytest
 
 from disentree.datasets import load_file
 from disentree.datasets.files.csv_style import csv_style
+from disentree.errors import UserError
 
 ROWS = [(i % 7 + 0.25, i * i % 11, i % 3 + 0.5) for i in range(120)]
 
@@ -171,3 +172,33 @@ def test_latin_letters_far_below(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"a,b\n" + 99_999 * b"1,2\n3,1\n" + "2,é\n".encode("latin-1"))
     assert csv_style(path).encoding == "latin-1"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_nul_characters_are_refused_with_their_line(tmp_path, encoding):
+    path = tmp_path / "t.csv"
+    text = "é,b\n" + "1,2\n" * 5000 + "1\0.420,3\n" + "1,2\n" * 10
+    path.write_bytes(text.encode(encoding))
+    with pytest.raises(UserError, match=r"t\.csv: line 5002 has a NUL character"):
+        csv_style(path)
+
+
+@pytest.mark.parametrize("cell", ["1" * 3_000_000, "a" * 3_000_000, '"' + "a,b " * 700_000 + '"'])
+def test_cells_without_an_end_are_refused(tmp_path, cell):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "1,2\n" * 20 + f"{cell},3\n")
+    with pytest.raises(UserError, match=r"more than 1,048,576 characters"):
+        csv_style(path)
+
+
+def test_long_texts_and_long_lines_are_read(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "1,2\n" * 20 + "x" * 900_000 + ",3\n" + "1,2\n" * 20)
+    assert csv_style(path).header == ("a", "b")
+    path.write_text(
+        ",".join(f"column{i:03}" * 4 for i in range(50_000)) + "\n" + ",".join(["0.25"] * 50_000) + "\n"
+    )
+    assert len(csv_style(path).header) == 50_000
+    path.write_text(",".join(f"c{i}" for i in range(200_000)) + "\n" + ",".join(["0.25"] * 200_000) + "\n")
+    with pytest.raises(UserError, match=r"has 200,000 columns, a table at most 100,000: save it as \.npy"):
+        csv_style(path)

@@ -1,5 +1,5 @@
 """Trees of tables with columns of any kind: `model.py`, `fit.py`, `scoring.py`, `dimension.py`,
-`imputation.py`, `category_evidence.py`, `presence_bits.py`, and MIMOSA on data frames."""
+`imputation.py`, `evidence.py`, `presence_bits.py`, and MIMOSA on data frames."""
 
 import numpy as np
 import pandas as pd

@@ -5,7 +5,12 @@ import pandas as pd
 import pytest
 
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.mixed.branches import Names, choices, make_branches, path_codes, product_hierarchy
+from disentree.mimosa.density.candidate import LeafCandidate
+from disentree.mimosa.density.structureless import Gaussian
+from disentree.mimosa.mixed.branches import Names, choices, make_branches, product_hierarchy
+from disentree.mimosa.mixed.evidence import fit_existence, fit_usual_cells
+from disentree.mimosa.mixed.imputation import Imputation
+from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.mixed.nesting import Switch, entropy, n_paths
 from disentree.mimosa.mixed.presence import find_presence, has_zeros, zero_is_apart
 from disentree.tables import Codec
@@ -61,9 +66,16 @@ def test_paths_of_branches():
     names = Names(["garage", "tools", "floor"], ["garage", "tools", "floor"])
     h = product_hierarchy(core, 1, branches, [1, 2, 1], names)
     assert len(h.paths) == 12
-    codes = path_codes(h, core, 1, branches, choices(branches, cells, present))
-    codes[:, 0] = 1
-    paths = h.path_of(codes)
+    nothing = Imputation(np.zeros(0), np.zeros((0, 0)))
+    model = TableModel(
+        codec, found, branches, [], nothing, core, 1, [1, 2, 1], names,
+        existence=fit_existence(found, branches, cells, present, choices(branches, cells, present)),
+        usual_cells=fit_usual_cells(cells, codec, found, branches, []),
+    )  # fmt: skip
+    leaves = [Gaussian(np.array([at]), np.eye(1), 1) for at in (0.0, 50.0)]
+    Z = np.full((len(cells), 1), 50.0)
+    paths = model.placed(LeafCandidate("two", leaves, np.full(2, 0.5)), h, cells, Z)[0].argmax(axis=1)
+    assert all(h.paths[path].choices[0] == (0, 1) for path in paths)
     for path in np.unique(paths):
         rows = paths == path
         dimension = 1 + present[rows][0] @ [1, 2, 1]

@@ -14,6 +14,7 @@ from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.mimosa import PaperMIMOSA
 from disentree.mimosa.coordinates import autoencoder
+from disentree.utils.files import SEAL, sealed
 
 OBJECTS = ("hierarchy_", "representation_", "sheets_", "components_", "candidate_")  # compared by their parts
 FILES = ["mimosa.json", "mimosa.safetensors", "representation.safetensors"]
@@ -39,6 +40,8 @@ def same(one, other):
     """Bit for bit, whatever it is made of."""
     if isinstance(one, np.ndarray):
         return one.dtype == other.dtype and one.shape == other.shape and (one == other).all()
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
     return type(one) is type(other) and one == other
 
 
@@ -65,9 +68,11 @@ def check_round_trip(m, folder, *rows):
             "sheets_",
             "components_",
             "candidate_",
+            "reach_",
         ):
             assert same(getattr(loaded, name), getattr(m, name)), name
     if hasattr(m, "candidate_"):
+        assert all(same(value, getattr(loaded.reach_, name)) for name, value in vars(m.reach_).items())
         for X in rows:
             assert same(loaded.predict_proba(X), m.predict_proba(X))
             assert same(loaded.outlier_score(X), m.outlier_score(X))
@@ -242,7 +247,7 @@ def test_a_damaged_file_is_named(linear, tmp_path, name, damage):
         MIMOSA.load(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", '{"format": "3"}', '{"format": 3, "sha256": []}'])
+@pytest.mark.parametrize("text", ["[]", "{}", '{"format": "4"}', '{"format": 4, "sha256": []}'])
 def test_json_of_something_else(linear, tmp_path, text):
     linear.save(tmp_path)
     (tmp_path / "mimosa.json").write_text(text)
@@ -271,5 +276,102 @@ def test_what_a_later_version_may_add_does_no_harm(linear, tmp_path):
     about = json.loads((tmp_path / "mimosa.json").read_text(encoding="utf-8"))
     about["parameters"]["new"] = 1
     about["more"] = []
-    (tmp_path / "mimosa.json").write_text(json.dumps(about), encoding="utf-8")
+    del about[SEAL]
+    (tmp_path / "mimosa.json").write_text(json.dumps(sealed(about)), encoding="utf-8")
     assert MIMOSA.load(tmp_path).get_params() == linear.get_params()
+
+
+# ------------------------------------------------------------------ files that someone has changed
+
+
+def sealed_again(folder, change):
+    """The folder with another mimosa.json, which vouches for itself."""
+    about = json.loads((folder / "mimosa.json").read_text(encoding="utf-8"))
+    about.pop(SEAL)
+    change(about)
+    (folder / "mimosa.json").write_text(json.dumps(sealed(about)), encoding="utf-8")
+
+
+def test_every_flipped_bit_is_noticed(linear, tmp_path):
+    linear.save(tmp_path)
+    whole = (tmp_path / "mimosa.json").read_bytes()
+    rng = np.random.default_rng(0)
+    for place in rng.integers(len(whole), size=60):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << int(rng.integers(8))
+        (tmp_path / "mimosa.json").write_bytes(flipped)
+        try:
+            loaded = MIMOSA.load(tmp_path)
+        except ValueError as error:
+            assert str(tmp_path) in str(error)  # noqa: PT017
+        else:  # such as another kind of blank between two values
+            assert json.loads(flipped) == json.loads(whole)
+            assert loaded.summary() == linear.summary()
+
+
+def test_a_folder_without_the_checksum_is_refused(linear, tmp_path):
+    linear.save(tmp_path)
+    about = json.loads((tmp_path / "mimosa.json").read_text(encoding="utf-8"))
+    del about[SEAL]
+    (tmp_path / "mimosa.json").write_text(json.dumps(about | {"format": 3}), encoding="utf-8")
+    with pytest.raises(ValueError, match="in a format that was dropped"):
+        MIMOSA.load(tmp_path)
+    (tmp_path / "mimosa.json").write_text(json.dumps(about), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"mimosa\.json is cut short or damaged \(its checksum differs\)"):
+        MIMOSA.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda about: about["parameters"].update(n_jobs=0), "n_jobs must be None"),
+        (lambda about: about["components"].pop(), "2 paths for 1 components"),
+        (lambda about: about["components"][0].update({"entries": {}}), "Field required"),
+        (lambda about: about.update(shape=[3, -1]), r"shape\.1: Input should be greater than 0"),
+        (
+            lambda about: about["fitted"]["entries"].update(labels_={"array": "fitted.embedding_"}),
+            "labels_ is",
+        ),
+        (lambda about: about["fitted"]["entries"].update(candidates_=[]), "IndexError"),
+        (lambda about: about["fitted"]["entries"].pop("labels_"), "labels_"),
+        (lambda about: about["fitted"]["entries"].update(matches_=[[0, 10**6]]), "matches must be columns"),
+        (
+            lambda about: about.update(
+                hierarchy={
+                    "variables": [{"kind": "categorical", "options": [{"variables": []}, {"variables": []}]}] * 60
+                }
+            ),
+            "1152921504606846976 paths",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_refused_when_it_is_loaded(linear, tmp_path, change, reason):
+    linear.save(tmp_path)
+    sealed_again(tmp_path, change)
+    with pytest.raises(ValueError, match=rf"mimosa\.json is cut short or damaged \(.*{reason}"):
+        MIMOSA.load(tmp_path)
+
+
+def test_components_in_a_circle(linear, tmp_path):
+    linear.save(tmp_path)
+
+    def turn(about):
+        for c, component in enumerate(about["components"]):
+            component["entries"] |= {"parent": 1 - c, "parents": [1 - c]}
+
+    sealed_again(tmp_path, turn)
+    with pytest.raises(ValueError, match="enclose each other in a circle"):
+        MIMOSA.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_pipes_and_devices_are_no_files(linear, tmp_path, name):
+    linear.save(tmp_path)
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(ValueError, match=f"{name} is not a file"):
+        MIMOSA.load(tmp_path)
+    (tmp_path / name).unlink()
+    (tmp_path / name).symlink_to("/dev/zero")
+    with pytest.raises(ValueError, match=f"{name} is not a file"):
+        MIMOSA.load(tmp_path)

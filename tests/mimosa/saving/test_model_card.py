@@ -48,3 +48,14 @@ def test_many_columns_are_counted():
     card = model_card(model)
     assert "`g99` and 3 more" in card
     assert "# MIMOSA with 1 leaf\n" in card
+
+
+def test_names_stay_in_their_place():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    names = ["a`b", "c\n\n# Title\n<script>", "```\n[x](http://x)"]
+    model = MIMOSA().fit(pd.DataFrame(X, columns=names))
+    model.rename({model.hierarchy_.variables[0].name: "```\n# Out"})
+    card = model_card(model)
+    assert "- columns: `a'b`, `c # Title <script>`, `''' [x](http://x)`\n" in card
+    assert card.count("```") == 4  # the tree, and the example
+    assert re.search(r"## Tree\n\n```\n.*# Out.*?\n```\n\n## Data", card, re.DOTALL)

@@ -18,8 +18,9 @@ from disentree.errors import UserError
 from disentree.tables.cells import EMPTY_WORDS, decimal_votes, read_cell
 
 HEAD = 1000  # records that decide
-LONGEST_FIELD = 2**24  # characters; csv's own limit of 131,072 is less than some tables hold
+LONGEST_FIELD = 2**20  # characters of a cell; csv's own limit of 131,072 is less than some tables hold
 SEPARATORS = "\t;|,"  # the comma last: numbers and sentences have commas too
+MOST_COLUMNS = 100_000  # of a table, each of which is looked at for itself
 MOSTLY = 0.9  # of the cells of a column that must be numbers, for the cell above them to be a number or a name
 MOST_TITLES = 20  # rows above the header
 MANY_NAMES = 8  # as many increasing numbers are the names of columns, such as wavelengths, and no row of values
@@ -69,6 +70,7 @@ def csv_style(path: Path, skip_rows: int | None = 0) -> CsvStyle:
     separator = "\t" if is_tsv else _separator_of(lines)
     records = _records(lines, separator)
     header, body = (records[0] if records else ()), records[1:]
+    check_width(len(header), path)
     has_names = not body or not is_row_of_values(header, body)
     if not has_names:
         notes.append(f"the first line is a row of values: the columns are called column1 to column{len(header)}")
@@ -79,6 +81,12 @@ def csv_style(path: Path, skip_rows: int | None = 0) -> CsvStyle:
     notes += [remark] if remark else []
     first = body[0] if body else ()
     return CsvStyle(separator, decimal, encoding, header, first, has_names, tuple(notes), skip)
+
+
+def check_width(n_columns: int, path: Path) -> None:
+    """Refuse a table of so many columns that it must be an array."""
+    if n_columns > MOST_COLUMNS:
+        raise UserError(f"{path} has {n_columns:,} columns, a table at most {MOST_COLUMNS:,}: save it as .npy")
 
 
 def header_sentence(path: Path, n_above: int) -> str:
@@ -127,37 +135,54 @@ def _encoding_of(path: Path) -> tuple[str, list[str]]:
     """The encoding by which the whole file can be read, and what is to be said about it."""
     with open_bytes(path) as file:
         start = file.read(4)
-        for mark, name in _MARKS.items():
-            if start.startswith(mark):
-                return name, [] if name == "utf-8-sig" else ["the text is UTF-16"]
+        marked = next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
         file.seek(0)
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        is_utf8, is_text = True, True
-        while block := file.read(2**20):
-            is_text &= b"\0" not in block
-            if is_utf8:
-                try:
-                    decoder.decode(block)
-                except UnicodeDecodeError:
-                    is_utf8 = False
-        if is_utf8:
-            try:
-                decoder.decode(b"", final=True)
-            except UnicodeDecodeError:
-                is_utf8 = False
-        if is_utf8:
-            return "utf-8", []
+        if _reads_as(marked or "utf-8", file, path) or marked:
+            return marked or "utf-8", ["the text is UTF-16"] if marked == "utf-16" else []
         file.seek(0)
-        if not is_text or any(byte < 32 and byte not in b"\t\n\r\f" for byte in file.read(2**16)):
+        if any(byte < 32 and byte not in b"\t\n\r\f" for byte in file.read(2**16)):
             raise UserError(f"{path} is not text: save it as UTF-8")
+        file.seek(0)
+        _reads_as("latin-1", file, path)
     return "latin-1", ["the text is not UTF-8 and was read as Latin-1: letters with accents may be wrong"]
+
+
+def _reads_as(encoding: str, file: Any, path: Path) -> bool:
+    """Whether a file is text of an encoding; an error if it has NUL characters, at which numbers end,
+    or cells that are longer than any text."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    n_lines, run, problem = 1, 0, ""  # `run`: characters since the last one that may end a cell
+    try:
+        while block := file.read(2**20):
+            text = decoder.decode(block)
+            if (at := text.find("\0")) >= 0:
+                line = n_lines + text.count("\n", 0, at)
+                problem = problem or f"line {line} has a NUL character, which is no text: remove it"
+            n_lines += text.count("\n")
+            end = max(text.rfind(mark) for mark in ("\n", "\r", *SEPARATORS))
+            run = run + len(text) if end < 0 else len(text) - 1 - end
+            if run > LONGEST_FIELD:
+                problem = problem or f"line {n_lines} has a cell of more than {LONGEST_FIELD:,} characters"
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    if problem:
+        raise UserError(f"{path}: {problem}")
+    return True
+
+
+class _LongCell(UserError):
+    """A cell that is longer than any text."""
 
 
 def _records(lines: Sequence[str], separator: str) -> list[tuple[str, ...]]:
     limit = csv.field_size_limit(LONGEST_FIELD)
     try:
         found = [tuple(record) for record in csv.reader(lines, delimiter=separator)]
-    except csv.Error:  # a quote that is never closed; pandas says what is wrong
+    except csv.Error as error:
+        if "field limit" in str(error):
+            raise _LongCell(f"a cell has more than {LONGEST_FIELD:,} characters") from None
+        # a quote that is never closed; pandas says what is wrong
         found = [tuple(line.rstrip("\r\n").split(separator)) for line in lines]
     finally:
         csv.field_size_limit(limit)
@@ -168,7 +193,10 @@ def _separator_of(lines: Sequence[str]) -> str:
     """What divides every line into as many fields, or else the most frequent candidate of the first line."""
     head = lines[0] if lines else ""
     for separator in SEPARATORS:
-        widths = {len(record) for record in _records(lines, separator)}
+        try:
+            widths = {len(record) for record in _records(lines, separator)}
+        except _LongCell:  # a line of many cells, if another separator is the right one
+            continue
         if len(widths) == 1 and widths.pop() > 1:
             return separator
     if not any(s in head for s in SEPARATORS) and all(_is_cell(line) for line in lines[1:]):

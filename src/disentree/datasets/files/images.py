@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from disentree.datasets.files.user_data import UserData
-from disentree.datasets.files.wording import first_line, size_in_words, some_of
+from disentree.datasets.files.wording import first_line, name_in_words, size_in_words, some_of
 from disentree.errors import UserError
 from disentree.utils.files import naming
 
@@ -98,7 +98,7 @@ def load_images(folder: Path, image_size: int | None) -> UserData:
     if not kept:
         raise UserError(next(iter(bad.values())))
     if bad:
-        names = some_of((str(file.relative_to(folder)) for file in bad), 3)
+        names = some_of((name_in_words(file.relative_to(folder)) for file in bad), 3)
         policy.append(f"left out {_images(len(bad))} that could not be read: {names}")
     X, rows = X[: len(kept)], np.array(kept) if bad else None
     labels = _classes(folder, [files[row] for row in kept], policy)
@@ -134,7 +134,7 @@ def read_image(file: Path, shape: tuple[int, ...], seen: _Folder) -> UInt8[np.nd
 
 def _classes(folder: Path, files: Sequence[Path], policy: list[str]) -> Any:
     """The subfolder that each image is in, if there are several."""
-    classes = ["" if file.parent == folder else file.parent.name for file in files]
+    classes = ["" if file.parent == folder else name_in_words(Path(file.parent.name)) for file in files]
     names = sorted({*classes} - {""})
     if len(names) < 2:
         return None

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from disentree.datasets.files.csv_style import CsvStyle, csv_style
+from disentree.datasets.files.csv_style import CsvStyle, check_width, csv_style
 from disentree.datasets.files.formats import suffix_of
 from disentree.datasets.files.whole_files import WHOLE, read_whole
 from disentree.datasets.files.wording import columns_in_words, first_line
 from disentree.errors import UserError
 from disentree.utils.extras import needing
-from disentree.utils.files import naming
+from disentree.utils.files import check_is_file, naming
 
 TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 TABLES = (*TEXT, ".parquet", *WHOLE)
@@ -91,6 +91,7 @@ def open_table(path: Path, table: str | None = None, skip_rows: int | None = 0) 
     if skip_rows and suffix not in (*TEXT, ".xlsx"):
         raise UserError(f"{path}: --skip-rows is for .csv, .tsv and .xlsx, whose header may have rows above it")
     with _problems_of(path):
+        check_is_file(path)
         if suffix in WHOLE:
             frame, notes = read_whole(path, table, skip_rows)
             columns = tuple(map(str, frame.columns))
@@ -109,6 +110,7 @@ def _open_parquet(path: Path) -> Table:
 
     with parquet.ParquetFile(path) as file:
         schema = file.schema_arrow
+        check_width(len(schema.names), path)
         described = schema.pandas_metadata or {}
         stored = [name for name in described.get("index_columns", []) if isinstance(name, str)]
         index = [name for name in stored if name in schema.names]

@@ -18,7 +18,7 @@ from disentree.datasets.files.table_files import TABLES, open_table
 from disentree.datasets.files.tables import load_table
 from disentree.datasets.files.user_data import UserData
 from disentree.errors import UserError
-from disentree.utils.files import sha256_of
+from disentree.utils.files import check_is_file, sha256_of
 
 MAX_MISSING = 0.2  # columns of an array that miss more than this are left out
 
@@ -99,8 +99,9 @@ def load_file(
     if suffix not in TABLES + ARRAYS:
         known = ", ".join(TABLES + ARRAYS)
         raise UserError(f"{path} must end in {known} or be a folder of images")
-    if not path.is_file():
+    if not path.exists():
         raise UserError(f"there is no file {path}")
+    check_is_file(path)
     if not path.stat().st_size:
         raise UserError(f"{path} is empty: the file has no bytes")
     if suffix in TABLES:
@@ -127,4 +128,4 @@ def digest_of(path: str | os.PathLike[str]) -> str:
     if not path.is_dir():
         return sha256_of(path)
     listing = "\n".join(f"{p.relative_to(path).as_posix()} {sha256_of(p)}" for p in image_files(path))
-    return hashlib.sha256(listing.encode()).hexdigest()
+    return hashlib.sha256(listing.encode("utf-8", "surrogateescape")).hexdigest()

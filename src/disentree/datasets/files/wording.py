@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
 from jaxtyping import Num
@@ -23,6 +25,11 @@ def some_of(names: Iterable[str], at_most: int = 6) -> str:
     names = list(names)
     rest = f" and {len(names) - at_most} more" if len(names) > at_most else ""
     return ", ".join(names[:at_most]) + rest
+
+
+def name_in_words(path: Path) -> str:
+    """The name of a file as text: bytes of it that are not UTF-8 are spelled out."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def first_line(error: BaseException) -> str:

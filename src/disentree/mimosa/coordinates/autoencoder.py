@@ -25,7 +25,7 @@ from disentree.mimosa.coordinates.representation import Representation, as_float
 from disentree.training.batches import TensorBatches
 from disentree.training.checkpoints import fingerprint, resume
 from disentree.training.loop import State, train
-from disentree.training.networks import mlp
+from disentree.training.networks import check_weights, mlp
 from disentree.training.schedules import one_cycle
 from disentree.training.session import flushed_denormals, generator_of, reporter, suitable_threads
 
@@ -82,9 +82,15 @@ class Autoencoder(nn.Module):
     def from_weights(cls, weights: Mapping[str, np.ndarray]) -> Autoencoder:
         """The network whose `state_dict` this is."""
         widths = [len(weights[name]) for name in sorted(weights) if re.fullmatch(r"encoder\.\d+\.bias", name)]
-        with torch.random.fork_rng(devices=[]):
-            network = cls(len(weights["scale"]), len(weights["center"]), widths[:-1])
-        network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in weights.items()})
+        tensors = {name: torch.from_numpy(np.array(array)) for name, array in weights.items()}
+
+        def build() -> Autoencoder:
+            with torch.random.fork_rng(devices=[]):
+                return cls(len(weights["scale"]), len(weights["center"]), widths[:-1])
+
+        check_weights(build, tensors)
+        network = build()
+        network.load_state_dict(tensors)
         return network.eval().requires_grad_(False)
 
     def encode(self, P: Float[torch.Tensor, "n q"]) -> Float[torch.Tensor, "n D"]:

@@ -22,6 +22,8 @@ class Placing:
 
     hierarchy_: Hierarchy
     table_: Any
+    usual_bits_: float  # of a training row
+    strange_from_: float
     _rows: Any  # that it was fitted to, None if it was loaded
 
     @abstractmethod
@@ -33,8 +35,34 @@ class Placing:
         """The probability of each path for new rows."""
 
     @abstractmethod
+    def _placed(self, X: Any) -> tuple[Float[np.ndarray, "n found"], Float[np.ndarray, " n"]]:
+        """The probability of each path of the tree that was found, and the bits that each row takes."""
+
     def outlier_score(self, X: Any) -> Float[np.ndarray, " n"]:
-        """How strange new rows are, in bits."""
+        """How strange new rows are: the bits that each takes more than training rows do on average.
+
+        All columns in use count: numbers, by the density of the leaves; categories; what exists and its numbers;
+        and whether these contradict each other.
+
+        Parameters
+        ----------
+        X : as for `fit`
+
+        Returns
+        -------
+        array of shape (n,)
+            Higher is stranger; training rows are around 0, and one in a thousand is above `strange_from_`.
+
+        Examples
+        --------
+        >>> from disentree import MIMOSA
+        >>> from disentree.datasets import load_dataset
+        >>> penguins = load_dataset("penguins").X
+        >>> m = MIMOSA(random_state=0).fit(penguins)
+        >>> bool(m.outlier_score(penguins.head(1).assign(sex="unknown"))[0] > m.strange_from_)
+        True
+        """
+        return self._placed(X)[1] - self.usual_bits_
 
     def place(self, X: Any) -> Any:
         """Where rows are in the tree, beside their index.
@@ -47,9 +75,9 @@ class Placing:
         -------
         DataFrame
             A row for each of X: `path` (an index into `hierarchy_.paths`), `leaf` (its name), `probability` (of
-            the path) and `strange` (the bits that the row takes more than training rows do on average). If a row
-            has a category that the model was not fitted on, and that counts as an empty cell, also `unseen`: which
-            ones, "" for other rows.
+            the path, given that the row is of one of them) and `strange` (whether it is: the bits that the row
+            takes more than training rows do on average). If a row has a category that the model was not fitted
+            on, also `unseen`: which ones, "" for other rows.
 
         Examples
         --------

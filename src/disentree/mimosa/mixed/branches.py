@@ -150,35 +150,6 @@ def product_hierarchy(
     return Hierarchy(Group((*core.root.variables, *extra, *tops)))
 
 
-def path_codes(
-    hierarchy: Hierarchy, core: Hierarchy, more: int, branches: Sequence[Branch], chosen: Int[np.ndarray, "n b"]
-) -> np.ndarray:
-    """Codes whose categoricals of branches are set, those of the core still empty: for `Hierarchy.path_of`."""
-    codes = np.full((len(chosen), hierarchy.n_variables), np.nan)
-    column = core.n_variables + more
-
-    def fill(group: Group, column: int, below: Sequence[int], rows: Bool[np.ndarray, " n"]) -> int:
-        """Set the categoricals of a group that some rows are in; `below` are its branches, in their order."""
-        waiting = list(below)
-        for variable in group.variables:
-            here, column = column, column + 1
-            if isinstance(variable, Continuous):
-                continue
-            b = waiting.pop(0)
-            codes[rows, here] = chosen[rows, b]
-            branch = branches[b]
-            for k, option in enumerate(variable.options):
-                own = [s for s, there in zip(branch.switches, branch.exists[k], strict=True) if there]
-                under = [c for s in own for c in range(len(branches)) if branches[c].parent == s]
-                column = fill(option, column, under, rows & (chosen[:, b] == k))
-        return column
-
-    tops = [b for b in range(len(branches)) if branches[b].parent < 0]
-    root = Group(hierarchy.root.variables[len(core.root.variables) + more :])
-    fill(root, column, tops, np.ones(len(chosen), bool))
-    return codes
-
-
 def grafted(core: Hierarchy, has: Bool[np.ndarray, " leaves"], dimension: int, name: str) -> Hierarchy | None:
     """A tree with variables of a thing in the groups of those leaves that have it, once for leaves that share a
     group; None if no categorical says which leaves have it."""

@@ -22,14 +22,15 @@ from disentree.mimosa.explain.formatting import either
 from disentree.mimosa.mixed.branches import (
     Branch,
     Names,
+    choices,
     grafted,
     make_branches,
     product_hierarchy,
     thing_names,
 )
-from disentree.mimosa.mixed.category_evidence import fit_evidence
 from disentree.mimosa.mixed.constants import MIXED
 from disentree.mimosa.mixed.dimension import centered, shared_dimension, weighted_blocks
+from disentree.mimosa.mixed.evidence import fit_evidence, fit_existence, fit_usual_cells
 from disentree.mimosa.mixed.few_valued import FewValued, few_valued
 from disentree.mimosa.mixed.imputation import Imputation, fit_imputation
 from disentree.mimosa.mixed.latent_classes import LatentClasses, find_classes
@@ -117,6 +118,7 @@ def fit_table(
         table = _table_model(columns, core, rng, classes, answers)
         if has_leaves:
             table = _with_evidence(table.with_tied(tied), columns, joint, rng)
+        table = _with_shares(table, columns)
         hierarchy = product_hierarchy(table.core, table.more, table.branches, table.dimensions, table.names)
         arrangement = replace(found.arrangement, hierarchy=hierarchy)
         n = len(hierarchy.paths)
@@ -275,6 +277,17 @@ def _with_evidence(
     consulted = [j - p for j in columns.free if j >= p]
     evidence = fit_evidence(columns.cells.categories, consulted, joint, columns.codec, rng)
     return replace(table, evidence=evidence, consulted=consulted) if evidence else table
+
+
+def _with_shares(table: TableModel, columns: Columns) -> TableModel:
+    """With what cells show of what exists, and what they usually are."""
+    presence, branches, cells = columns.presence, columns.branches, columns.cells
+    chosen = choices(branches, cells, columns.present)
+    return replace(
+        table,
+        existence=fit_existence(presence, branches, cells, columns.present, chosen),
+        usual_cells=fit_usual_cells(cells, columns.codec, presence, branches, columns.searched),
+    )
 
 
 def _names(columns: Columns) -> Names:

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from scipy.special import logsumexp
 
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate
-from disentree.mimosa.mixed.branches import Branch, Names, choices, grafted, path_codes
+from disentree.mimosa.mixed.branches import Branch, Names, grafted
 from disentree.mimosa.mixed.constants import MIXED
+from disentree.mimosa.mixed.evidence import Existence, UsualCells
 from disentree.mimosa.mixed.few_valued import places_among
 from disentree.mimosa.mixed.imputation import Imputation
 from disentree.mimosa.mixed.presence import Presence
@@ -54,6 +55,8 @@ class TableModel:
     # without and with them in each leaf.
     tied: list[int] = field(default_factory=list)
     tied_evidence: list[Float[np.ndarray, "2 _"]] = field(default_factory=list)
+    existence: Existence | None = None  # None if the tree was given
+    usual_cells: UsualCells | None = None
 
     def with_tied(self, tied: Mapping[int, Float[np.ndarray, "2 _"]]) -> TableModel:
         """With things on the leaves that have them."""
@@ -65,8 +68,9 @@ class TableModel:
         return replace(self, core=core, tied=list(tied), tied_evidence=list(tied.values()))
 
     def numbers(self, cells: Cells) -> Float[np.ndarray, "n k"]:
-        """The numbers that were searched, without a gap."""
-        return self.imputation(cells.numbers[:, self.searched])
+        """The numbers that were searched, without a gap; a column of zeros if there are none."""
+        numbers = self.imputation(cells.numbers[:, self.searched])
+        return numbers if numbers.shape[1] else np.zeros((len(cells), 1))
 
     def log_evidence(self, cells: Cells) -> Float[np.ndarray, "n leaves"]:
         """What the categories of each row say about its leaf of the core."""
@@ -80,57 +84,65 @@ class TableModel:
             out += sum(table[rows] for table, rows in zip(self.tied_evidence, there.T, strict=True))
         return out
 
-    def embed(self, cells: Cells, representation: Representation) -> Float[np.ndarray, "n D"]:
-        """The numbers that were searched, in the embedding."""
-        numbers = self.numbers(cells)
-        return representation.transform(numbers if numbers.shape[1] else np.zeros((len(cells), 1)))
-
-    def posteriors(
+    def placed(
         self, candidate: Candidate, hierarchy: Hierarchy, cells: Cells, Z: Float[np.ndarray, "n D"]
-    ) -> Float[np.ndarray, "n paths"]:
-        """The probability of each path. What exists says which paths are open to a row; numbers, in the embedding,
-        and categories which of these it is on."""
-        weights = candidate.posteriors(Z)
-        if self.evidence or self.counted_evidence or self.tied:
-            with np.errstate(divide="ignore"):
-                joint = np.log(weights) + self.log_evidence(cells)
-            weights = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
-        out = np.zeros((len(cells), len(hierarchy.paths)))
-        np.put_along_axis(out, self.paths(hierarchy, cells), weights, axis=1)
-        return out
+    ) -> tuple[Float[np.ndarray, "n paths"], Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+        """The probability of each path; the bits that the numbers of each row take, and those of its other cells,
+        up to a constant.
 
-    def paths(self, hierarchy: Hierarchy, cells: Cells) -> Int[np.ndarray, "n leaves"]:
-        """The path of each row for every leaf of the core that it may be on."""
-        present = self.presence.present(cells)
-        codes = path_codes(hierarchy, self.core, self.more, self.branches, choices(self.branches, cells, present))
-        out = np.empty((len(cells), len(self.core.paths)), np.int64)
-        for path in self.core.paths:
-            for column, option in path.choices:
-                codes[:, column] = option
-            out[:, path.index] = hierarchy.path_of(codes)
-            codes[:, [column for column, _ in path.choices]] = np.nan
-        return out
+        Numbers, in the embedding, and categories say which leaf of the core a row is on, and all columns that show
+        what exists which of the branches."""
+        assert self.existence is not None  # the tree was found, not given
+        assert self.usual_cells is not None
+        leaves = candidate.log_joint(Z)
+        none = ~np.isfinite(leaves).any(axis=1)  # so far from all leaves that every density is zero
+        leaves[none] = np.log(np.maximum(candidate.shares, 1e-300))
+        numbers = np.asarray(logsumexp(leaves, axis=1))
+        leaves = leaves - numbers[:, None] + self.log_evidence(cells)  # apart: numbers of far rows are huge
+        of_path, options, exists = self._routes(hierarchy)
+        absent, there = self.existence.of_switches(self.presence.switches, cells)
+        voted = self.presence.present(cells)[:, self.tied]  # with their own evidence on leaves
+        leaves += np.where(voted, there[:, self.tied], absent[:, self.tied]).sum(axis=1, keepdims=True)
+        free = [s for branch in self.branches for s in branch.switches]
+        parts, of_parts = [(there - absent)[:, free]], [exists[:, free]]
+        for b, shares in enumerate(self.existence.of_options(self.branches, cells)):
+            parts.append(shares)
+            of_parts.append(options[:, [b]] == np.arange(shares.shape[1]))
+        branches = np.concatenate(parts, axis=1) @ np.concatenate(of_parts, axis=1).T.astype(np.float64)
+        joint = leaves[:, of_path] + branches + absent[:, free].sum(axis=1, keepdims=True)
+        whole = np.asarray(logsumexp(joint, axis=1))
+        others = self.usual_cells.bits(cells, self.codec) - whole / np.log(2)
+        return np.exp(joint - whole[:, None]), -numbers / np.log(2), others
 
-    def absent(self, hierarchy: Hierarchy) -> Bool[np.ndarray, "paths switches"]:
-        """Which things do not exist on each path."""
-        out = np.ones((len(hierarchy.paths), len(self.presence.switches)), bool)
-        leaf_of = {frozenset(path.choices): path.index for path in self.core.paths} if self.tied else {}
-        for s, evidence in zip(self.tied, self.tied_evidence, strict=True):
-            for path in hierarchy.paths:
-                own = frozenset(choice for choice in path.choices if choice[0] < self.core.n_variables)
-                out[path.index, s] = np.diff(evidence[:, leaf_of[own]])[0] <= 0
-        if not self.branches:
-            return out
+    def _routes(
+        self, hierarchy: Hierarchy
+    ) -> tuple[Int[np.ndarray, " paths"], Int[np.ndarray, "paths b"], Bool[np.ndarray, "paths s"]]:
+        """For each path its leaf of the core, the option of each branch (-1 where the branch is not open), and
+        which things exist."""
+        leaf_of = {frozenset(path.choices): path.index for path in self.core.paths}
         below = hierarchy.variables[self.core.n_variables + self.more :]
         columns = [v.index for v in below if v.kind == "categorical"]
         where = dict(zip(columns, _places(self.branches), strict=True))
+        of_path = np.zeros(len(hierarchy.paths), np.int64)
+        options = np.full((len(hierarchy.paths), len(self.branches)), -1)
         for path in hierarchy.paths:
+            of_path[path.index] = leaf_of[frozenset(c for c in path.choices if c[0] < self.core.n_variables)]
             for column, option in path.choices:
                 if column in where:
-                    branch = self.branches[where[column]]
-                    for s, there in zip(branch.switches, branch.exists[option], strict=True):
-                        out[path.index, s] &= not there
-        return out
+                    options[path.index, where[column]] = option
+        exists = np.zeros((len(hierarchy.paths), len(self.presence.switches)), bool)
+        for b, branch in enumerate(self.branches):
+            on = np.flatnonzero(options[:, b] >= 0)
+            exists[np.ix_(on, np.array(branch.switches))] |= np.array(branch.exists)[options[on, b]]
+        for s, evidence in zip(self.tied, self.tied_evidence, strict=True):
+            exists[:, s] = (evidence[1] > evidence[0])[of_path]
+        return of_path, options, exists
+
+    def absent(self, hierarchy: Hierarchy) -> Bool[np.ndarray, "paths switches"]:
+        """Which things do not exist on each path."""
+        if not self.branches and not self.tied:  # also of a tree that was given, which has other leaves
+            return np.ones((len(hierarchy.paths), len(self.presence.switches)), bool)
+        return ~self._routes(hierarchy)[2]
 
     def frame(self, features: Float[np.ndarray, "n f"], hierarchy: Hierarchy, paths: Int[np.ndarray, " n"]) -> Any:
         """A data frame from features and the path of each row: cells of things that do not exist are empty, or

@@ -38,19 +38,31 @@ class Presence:
         out = np.zeros((len(cells), len(self.switches)), bool)
         for s, switch in enumerate(self.switches):
             signs = list(zip(switch.columns, switch.signs, strict=True))[: switch.n_voters or None]
-            votes = sum(_has(cells, column, sign) for column, sign in signs)
+            votes = sum(has_value(cells, column, sign).astype(np.int64) for column, sign in signs)
             out[:, s] = votes >= (switch.least or len(signs) // 2 + 1)
             if switch.parent >= 0:
                 out[:, s] &= out[:, switch.parent]
         return out
 
 
-def _has(cells: Cells, column: int, sign: float) -> Int[np.ndarray, " n"]:
+def has_value(cells: Cells, column: int, sign: float) -> Bool[np.ndarray, " n"]:
     """Where a cell is not empty and has another value than the one that stands for nothing."""
+    return cell_states(cells, column, sign) == 1
+
+
+def cell_states(cells: Cells, column: int, sign: float) -> Int[np.ndarray, " n"]:
+    """What cells say of a thing: 0 where they have what stands for nothing, 1 where they have a value of their own
+    and 2 where they say neither: they are empty, or have a value that was never seen, and the sign is another."""
     p = cells.numbers.shape[1]
-    values = cells.numbers[:, column] if column < p else cells.categories[:, column - p]
-    empty = np.isnan(values) if column < p else values < 0
-    return (~(empty | (values == sign))).astype(np.int64)
+    if column < p:
+        values, unseen = cells.numbers[:, column], np.zeros(len(cells), bool)
+        empty = np.isnan(values)
+    else:
+        values, unseen = cells.categories[:, column - p], cells.is_unseen[:, column - p]
+        empty = (values < 0) & ~unseen
+    if np.isnan(sign):
+        return np.where(empty, 0, 1)
+    return np.where(empty | unseen, 2, np.where(values == sign, 0, 1))
 
 
 def find_presence(

@@ -21,6 +21,7 @@ from disentree.training.networks import (
     Activation,
     burgess_decoder,
     burgess_encoder,
+    check_weights,
     glorot,
     mlp,
 )
@@ -69,9 +70,15 @@ def load_latent(path: str | os.PathLike[str]) -> Latent:
 
 def _encoder(weights: Mapping[str, np.ndarray], about: Mapping[str, Any]) -> nn.Module:
     shape, n_latent, activation = (about["encoder"][name] for name in ("shape", "n_latent", "activation"))
-    encoder, _ = _networks(_channels_first(shape), n_latent, 0, ACTIVATIONS[activation])
-    network = _from_rows(encoder, shape).eval()
-    network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in weights.items()})
+    tensors = {name: torch.from_numpy(np.array(array)) for name, array in weights.items()}
+
+    def build() -> nn.Module:
+        encoder, _ = _networks(_channels_first(shape), n_latent, 0, ACTIVATIONS[activation])
+        return _from_rows(encoder, shape).eval()
+
+    check_weights(build, tensors)
+    network = build()
+    network.load_state_dict(tensors)
     return network
 
 

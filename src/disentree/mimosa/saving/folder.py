@@ -1,10 +1,10 @@
-"""A fitted MIMOSA on disk: safetensors for numbers, JSON for the rest."""
+"""A fitted MIMOSA on disk: safetensors for numbers, JSON for the rest. `loading` reads it."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from disentree._version import __version__
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.coordinates.columns import Columns
+from disentree.mimosa.coordinates.reach import Reach
 from disentree.mimosa.density.candidate import Choice, LeafCandidate, NoLeaf, Product
 from disentree.mimosa.density.chart import Chart
 from disentree.mimosa.density.framed import Frame, InnerLeaf
@@ -26,6 +27,7 @@ from disentree.mimosa.density.structureless import Gaussian, MarginsGaussian
 from disentree.mimosa.density.tiles import Along, Leaf, Tile
 from disentree.mimosa.finders.flats.sheets import SheetLeaf
 from disentree.mimosa.mixed.branches import Branch, Names
+from disentree.mimosa.mixed.evidence import Existence, UsualCells
 from disentree.mimosa.mixed.imputation import Imputation
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.mixed.nesting import Switch
@@ -33,13 +35,12 @@ from disentree.mimosa.mixed.presence import Presence
 from disentree.mimosa.saving.model_card import write_card
 from disentree.mimosa.saving.state import from_state, to_state
 from disentree.mimosa.stability.stability import Stability
-from disentree.mimosa.tree.component import Component
 from disentree.mimosa.tree.steering import Split, Steering
 from disentree.tables import Codec
-from disentree.utils.files import atomic_path, json_text, sha256_of
+from disentree.utils.files import atomic_path, json_text, sealed, sha256_of
 from disentree.utils.versions import build_commit
 
-FORMAT = 3  # of a saved MIMOSA
+FORMAT = 4  # of a saved MIMOSA
 CLASSES = ("MIMOSA", "PaperMIMOSA")  # that can be saved
 ABOUT, NUMBERS, REPRESENTATION = "mimosa.json", "mimosa.safetensors", "representation.safetensors"
 # What a fitted model is made of; nothing else is made from a file.
@@ -50,6 +51,7 @@ PARTS = {
         *(Parts, PartLeaf, JoinedLeaf),
         *(Columns, Gaussian, MarginsGaussian, SheetLeaf, Sheet, Frame, InnerLeaf),
         *(NoLeaf, ProductCandidate, ProductSpace, Cell, Product, Choice),
+        *(Reach, Existence, UsualCells),
         *(TableModel, Codec, Hierarchy, Imputation, Presence, Switch, Branch, Names, Stability, Steering, Split),
     )
 }
@@ -89,7 +91,7 @@ def save_mimosa(model: Any, folder: Path) -> None:
         numbers.write_bytes(save(arrays))
         model.representation_.save(representation)
         about["sha256"] = {NUMBERS: sha256_of(numbers), REPRESENTATION: sha256_of(representation)}
-        text.write_text(json_text(about), encoding="utf-8")
+        text.write_text(json_text(sealed(about)), encoding="utf-8")
     for k, inside in enumerate(getattr(model, "split_models_", [])):
         save_mimosa(inside, folder / inside_folder(k))
     write_card(model, folder)
@@ -98,43 +100,6 @@ def save_mimosa(model: Any, folder: Path) -> None:
 def inside_folder(k: int) -> str:
     """Of the model that was fitted to the rows of a leaf that was split."""
     return f"split{k + 1}"
-
-
-def load_mimosa(folder: Path, classes: Sequence[type[Any]]) -> Any:
-    """Read what `save_mimosa` wrote as one of some classes, or raise an error that says what is missing or
-    damaged."""
-    from safetensors.numpy import load_file
-
-    if not folder.is_dir():
-        raise FileNotFoundError(f"there is no folder {folder}")
-    for name in (ABOUT, NUMBERS, REPRESENTATION):
-        if not (folder / name).is_file():
-            raise FileNotFoundError(f"{folder} holds no saved MIMOSA: it has no {name}")
-    try:
-        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-        if about["format"] != FORMAT:
-            which = "is new to" if about["format"] > FORMAT else "was dropped before"
-            by = f"was saved by disentree {about.get('version')}, in a format that {which} this {__version__}"
-            raise ValueError(f"{folder} {by}: fit the model again")
-        for name in (NUMBERS, REPRESENTATION):
-            if sha256_of(folder / name) != about["sha256"][name]:
-                raise ValueError(f"{folder / name} is cut short or damaged: its checksum differs")
-        by_name = {cls.__name__: cls for cls in classes}
-        if about["class"] not in by_name:
-            raise ValueError(f"{folder} holds a {about['class']}, not a {classes[0].__name__}")
-        arrays = load_file(folder / NUMBERS)
-        components, fitted = (from_state(about[name], arrays, PARTS) for name in ("components", "fitted"))
-        model = _restore(by_name[about["class"]], about, components, fitted, folder / REPRESENTATION)
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"{folder / ABOUT} is cut short or damaged ({error})") from None
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{folder / ABOUT} is cut short or damaged ({error!r})") from None
-    steering = getattr(model, "steering_", None)
-    if steering is not None:
-        model.split_models_ = [
-            load_mimosa(folder / inside_folder(k), classes) for k in range(len(steering.splits))
-        ]
-    return model
 
 
 def _about(model: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -172,34 +137,3 @@ def _plain(name: str, value: Any) -> Any:
             f"predict does not need it any more, so set_params({name}=None) helps"
         ) from None
     return value
-
-
-def _restore(
-    cls: type[Any], about: Mapping[str, Any], components: list[Any], fitted: dict[str, Any], representation: Path
-) -> Any:
-    known = cls().get_params()
-    parameters = {name: value for name, value in about["parameters"].items() if name in known}
-    model: Any = cls(**{name: float(value) if value == "inf" else value for name, value in parameters.items()})
-    model.shape_ = tuple(about["shape"])
-    if about["n_features_in"] is not None:  # images have none
-        model.n_features_in_ = about["n_features_in"]
-    if about["feature_names_in"]:
-        model.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
-    model.representation_ = cls._load_representation(representation)
-    model.hierarchy_ = Hierarchy.from_dict(about["hierarchy"])
-    model.plain_hierarchy_ = Hierarchy.from_dict(about["plain_hierarchy"])
-    for name, value in fitted.items():
-        setattr(model, name, value)
-    model.components_ = [
-        Component(
-            component["dimension"],
-            np.flatnonzero(model.labels_ == c),
-            np.flatnonzero(model.core_labels_ == c),
-            component["parent"],
-            component["center"],
-            component["spread"],
-            tuple(component["parents"]),
-        )
-        for c, component in enumerate(components)
-    ]
-    return model._completed()

@@ -65,9 +65,14 @@ def name_card(folder: Path, tree: str) -> None:
 
 
 def _cut(tree: str) -> str:
-    lines = tree.splitlines()
+    lines = tree.replace("`", "'").splitlines()  # which would end the block
     more = [f"... {len(lines) - EXPLAIN.most_listed} more lines"] if len(lines) > EXPLAIN.most_listed else []
     return "\n".join([*lines[: EXPLAIN.most_listed], *more])
+
+
+def _code(text: str) -> str:
+    """Text in a code span that nothing in it ends."""
+    return f"`{' '.join(text.replace('`', chr(39)).split())}`"
 
 
 def _data(model: Any) -> str:
@@ -82,7 +87,7 @@ def _data(model: Any) -> str:
         names = [f"{column.name} ({column.kind})" for column in table.codec.schema.columns if column.used]
     if names:
         more = f" and {len(names) - EXPLAIN.most_listed} more" if len(names) > EXPLAIN.most_listed else ""
-        out.append(f"- columns: {', '.join(f'`{n}`' for n in names[: EXPLAIN.most_listed])}{more}")
+        out.append(f"- columns: {', '.join(map(_code, names[: EXPLAIN.most_listed]))}{more}")
     return "\n".join(out) or "Not recorded."
 
 
@@ -111,7 +116,7 @@ def _settings(model: Any) -> str:
     shown = model.get_params(deep=False).items()
     changed = [(k, v) for k, v in shown if k not in not_shown and repr(v) != repr(defaults.get(k))]
     plain = [(k, v) for k, v in changed if isinstance(v, str | int | float | bool | tuple | list | None)]
-    return "\n".join(f"- `{k}={v!r}`" for k, v in plain) or "All are the defaults."
+    return "\n".join(f"- {_code(f'{k}={v!r}')}" for k, v in plain) or "All are the defaults."
 
 
 def _use(name: str) -> str:

@@ -22,6 +22,7 @@ from disentree.mimosa.finders.protocol import Rows
 from disentree.mimosa.search.choose import saving
 from disentree.mimosa.search.constants import SEARCH
 from disentree.mimosa.search.groups import divide
+from disentree.mimosa.search.heaps import spread_heaps
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,8 @@ def _groups(
     some = np.concatenate([worst, rest])
     weights = np.ones(len(some))
     weights[most:] = (len(Z) - most) / most
-    groups = divide(replace(rows, Z=Z[some], weights=weights), [], rng, MODES.scales[:2])
+    points = Z[some] if rows.columns is None else spread_heaps(Z[some], rows.columns, rng)
+    groups = divide(replace(rows, Z=points, weights=weights), [], rng, MODES.scales[:2])
     if groups is None:
         return []
     is_worst = np.arange(len(some)) < most

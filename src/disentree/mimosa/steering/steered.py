@@ -64,7 +64,10 @@ class Steered:
         return finest if self.steering_ is None else self.steering_.paths(finest)
 
     def predict_proba(self, X: Any) -> Float[np.ndarray, "n paths"]:
-        """The probability of each path for new rows.
+        """The probability of each path for new rows, given that each row is of one of the leaves.
+
+        A row that is far from all leaves may well be certain to be on one rather than on another: `outlier_score`,
+        and the column `strange` of `place`, say whether it is of any.
 
         Parameters
         ----------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from disentree.errors import UserError
 from disentree.runs.files.json_files import read_events, read_json, sealed
 from disentree.utils.arrays import read_arrays
-from disentree.utils.files import atomic_path, naming, open_without_links, write_json, write_npz
+from disentree.utils.files import atomic_path, encodable_json, naming, open_without_links, write_json, write_npz
 
 
 class Folder:
@@ -75,8 +74,7 @@ class Folder:
         with naming(path), os.fdopen(handle, "ab") as file:
             size = os.fstat(handle).st_size
             cut = size > 0 and os.pread(handle, 1, size - 1) != b"\n"  # the last line, by a kill or a power cut
-            text = json.dumps(line, ensure_ascii=False)
-            file.write(b"\n" * cut + text.encode("utf-8", "replace") + b"\n")
+            file.write(b"\n" * cut + encodable_json(line).encode() + b"\n")
 
     def read_events(self) -> list[dict[str, Any]]:
         """The lines of events.jsonl; lines that are cut short or damaged are left out."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 from disentree.errors import UserError
-from disentree.utils.files import json_text
+from disentree.utils.files import checksum_of
+from disentree.utils.files import sealed as with_seal
 
 SEAL = "sha256"  # the key of a file's checksum of all its other keys
 
@@ -56,16 +56,12 @@ def read_json(path: Path) -> Any:
 
 def sealed(value: dict[str, Any]) -> dict[str, Any]:
     """The value with a checksum of itself."""
-    return {**value, SEAL: _checksum(value)}
+    return with_seal(value, SEAL)
 
 
 def read_sealed(path: Path) -> Any:
     """What a JSON file that was sealed holds; one without a seal is not ours, and told by its content."""
     value = read_json(path)
-    if isinstance(value, dict) and SEAL in value and value.pop(SEAL) != _checksum(value):
+    if isinstance(value, dict) and SEAL in value and value.pop(SEAL) != checksum_of(value):
         raise UserError(f"{path} is damaged: its checksum differs")
     return value
-
-
-def _checksum(value: dict[str, Any]) -> str:
-    return hashlib.sha256(json_text(value).encode("utf-8", "surrogatepass")).hexdigest()

@@ -17,7 +17,7 @@ from disentree.datasets.files.images import image_files, look_at_images, read_im
 from disentree.datasets.files.table_files import open_table
 from disentree.datasets.files.tables import with_numbers
 from disentree.datasets.files.whole_files import DATABASES
-from disentree.datasets.files.wording import some_of
+from disentree.datasets.files.wording import name_in_words, some_of
 from disentree.errors import UserError
 from disentree.tables import Codec, Column, Schema
 from disentree.tables.kinds import as_numbers
@@ -71,7 +71,7 @@ def _image_blocks(folder: Path, about: dict[str, Any], step: int) -> Iterator[Bl
                     X[row] = read_image(file, shape, seen)
             except UserError:
                 unreadable[row] = True
-        yield Block(X, [[str(file.relative_to(folder)) for file in some]], unreadable)
+        yield Block(X, [[name_in_words(file.relative_to(folder)) for file in some]], unreadable)
 
 
 def check_layout(layout: Layout, path: Path, about: dict[str, Any]) -> int:

@@ -33,16 +33,41 @@ Write = Callable[[Assigned, Kept], None]
 
 
 def open_writer(
-    stack: ExitStack, out: Path, names: list[str], leaf_names: Sequence[str], keep: Sequence[str] = ()
+    stack: ExitStack,
+    out: Path,
+    names: list[str],
+    leaf_names: Sequence[str],
+    keep: Sequence[str] = (),
+    *,
+    escape: bool = True,
 ) -> Write:
     """A function that appends rows to the files for `out`, which appear when `stack` is closed. The names are
-    those of variables and of leaves."""
+    those of variables and of leaves. `escape`: in a .csv, text must not be a formula for a spreadsheet."""
     temporary = [stack.enter_context(atomic_path(path)) for path in out_files(out)]
     if out.suffix.lower() == ".npy":
         return _npy_writer(stack, temporary, len(names))
     leaves = np.array([*leaf_names, None], dtype=object)
-    writer = _csv_writer if out.suffix.lower() == ".csv" else _parquet_writer
-    return writer(stack, temporary[0], _distinct(keep, names), leaves, names)
+    kept = _distinct(keep, names)
+    if out.suffix.lower() != ".csv":
+        return _parquet_writer(stack, temporary[0], kept, leaves, names)
+    return _csv_writer(stack, temporary[0], kept, leaves, names, not_a_formula if escape else str)
+
+
+def not_a_formula(text: str) -> str:
+    """Text with an apostrophe before it if a spreadsheet would compute it.
+
+    Examples
+    --------
+    >>> not_a_formula("=1+1"), not_a_formula("-1.5e3"), not_a_formula("plain")
+    ("'=1+1", '-1.5e3', 'plain')
+    """
+    if not text.startswith(("=", "+", "-", "@", "\t", "\r")) or len(text) == 1:
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
 
 
 def _distinct(keep: Sequence[str], names: Sequence[str]) -> list[str]:
@@ -111,19 +136,27 @@ def write_rows(path: Path, start: int, values: Shaped[np.ndarray, "n ..."]) -> N
     np.lib.format.open_memmap(path, mode="r+")[start : start + len(values)] = values
 
 
-def _csv_writer(stack: ExitStack, temporary: Path, keep: list[str], leaves: Any, names: list[str]) -> Write:
+def _csv_writer(
+    stack: ExitStack,
+    temporary: Path,
+    keep: list[str],
+    leaves: Any,
+    names: list[str],
+    shown: Callable[[str], str],
+) -> Write:
     import csv
 
     file = stack.enter_context(temporary.open("w", newline="", encoding="utf-8"))
     rows = csv.writer(file)
-    rows.writerow([*keep, *RESULTS, *names])
+    rows.writerow([shown(name) for name in (*keep, *RESULTS, *names)])
+    leaves = np.array([None if name is None else shown(name) for name in leaves], dtype=object)
 
     def write(found: Assigned, kept: Kept) -> None:
         numbers = np.column_stack([found.probability, found.error, found.codes]).tolist()
         texts = zip(*kept, strict=True) if kept else [()] * len(numbers)
         for text, path, values in zip(texts, found.paths.tolist(), numbers, strict=True):
             cells = ("" if v != v else v for v in values)
-            rows.writerow([*("" if t is None else t for t in text), path, leaves[path] or "", *cells])
+            rows.writerow([*("" if t is None else shown(t) for t in text), path, leaves[path] or "", *cells])
 
     return write
 
@@ -135,7 +168,8 @@ def _parquet_writer(stack: ExitStack, temporary: Path, keep: list[str], leaves: 
     text, number = pyarrow.string(), pyarrow.float64()
     kinds = [*((name, text) for name in keep), ("path", pyarrow.int64()), ("leaf", text)]
     schema = pyarrow.schema([*kinds, *((name, number) for name in ("probability", "error", *names))])
-    writer = stack.enter_context(parquet.ParquetWriter(str(temporary), schema))
+    file = stack.enter_context(temporary.open("wb"))  # by Python, which knows names that are no text
+    writer = stack.enter_context(parquet.ParquetWriter(file, schema))
 
     def write(found: Assigned, kept: Kept) -> None:
         columns = [pyarrow.array(list(column), text) for column in kept]

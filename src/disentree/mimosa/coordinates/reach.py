@@ -1,0 +1,92 @@
+"""Rows that are far from all that were fitted, and what coordinates do not hold of rows: so that how strange a row
+is is always a number, and rises with each of its columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Shaped
+
+from disentree.mimosa.coordinates.representation import Representation, as_float, as_rows
+
+# Deviations beyond which densities are not computed: a tenth of the exponents that float64 holds, so that fourth
+# powers of numbers that are a billion times finer are still numbers.
+_REACH = float(np.finfo(float).max ** 0.1)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far training rows reach: along the coordinates, and off them."""
+
+    spread: Float[np.ndarray, " D"]  # the deviation of each coordinate
+    off: Float[np.ndarray, " p"]  # root mean square of what the coordinates leave of each column; empty if nothing
+
+    @classmethod
+    def of(
+        cls, representation: Representation, X: Shaped[np.ndarray, "n ..."], Z: Float[np.ndarray, "n D"]
+    ) -> Reach:
+        """Of training rows and their coordinates."""
+        spread = Z.std(axis=0)
+        spread = np.where(spread > 0, spread, 1.0)
+        if _is_whole(representation):
+            return cls(spread, np.zeros(0))
+        rows = as_float(as_rows(X), representation.pixel_scale).astype(np.float64)
+        off = np.sqrt(np.mean((rows - representation.inverse_transform(Z)) ** 2, axis=0))
+        rounding = np.finfo(float).eps * len(off) * np.maximum(np.abs(rows).max(axis=0), np.ptp(rows))
+        return cls(spread, np.maximum(off, np.maximum(rounding, np.finfo(float).tiny)))
+
+    def __call__(
+        self, representation: Representation, X: Shaped[np.ndarray, "n ..."]
+    ) -> tuple[Float[np.ndarray, "n D"], Float[np.ndarray, " n"]]:
+        """Coordinates of rows in which densities are numbers, and the log of how many times farther each row is:
+        those out of reach are moved toward the mean."""
+        beyond = np.zeros(len(X))
+        if representation.network is not None:
+            return self._of_network(representation, X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z = representation.transform(X)
+            far = ~(np.abs(Z / self.spread).max(axis=1, initial=0.0) <= _REACH)
+        if far.any():
+            half = as_rows(X)[far].astype(np.float64) / 2 - representation.mean / 2  # no difference overflows
+            size = np.abs(half).max(axis=1)
+            along = (half / size[:, None]) @ representation.weights
+            steep = np.abs(along / self.spread).max(axis=1)
+            Z[far] = along / steep[:, None] * _REACH
+            beyond[far] = np.log(2) + np.log(size) + np.log(steep) - np.log(_REACH)
+        return Z, beyond
+
+    def _of_network(
+        self, representation: Representation, X: Shaped[np.ndarray, "n ..."]
+    ) -> tuple[Float[np.ndarray, "n D"], Float[np.ndarray, " n"]]:
+        """Networks have numbers of single precision: pixels are brought into their reach."""
+        rows = as_float(as_rows(X), representation.pixel_scale).astype(np.float64)
+        most = 1e9 * max(1.0, float(np.abs(representation.mean).max()))
+        size = np.maximum(np.abs(rows).max(axis=1), most)
+        near = (rows / size[:, None] * most * representation.pixel_scale).reshape(np.shape(X))
+        return representation.transform(X if (size == most).all() else near), np.log(size / most)
+
+    def bits_off(
+        self, representation: Representation, X: Shaped[np.ndarray, "n ..."], Z: Float[np.ndarray, "n D"]
+    ) -> Float[np.ndarray, " n"]:
+        """Bits of what the coordinates do not hold of rows: by a Cauchy density, the farther the more."""
+        if not len(self.off):
+            return np.zeros(len(Z))
+        rows = as_float(as_rows(X), representation.pixel_scale).astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            away = np.abs((rows - representation.inverse_transform(Z)) / self.off)
+        away = np.nan_to_num(away, nan=np.finfo(float).max)
+        most = np.maximum(away.max(axis=1), 1.0)
+        return np.log2(most) + 0.5 * np.log2((1 / most) ** 2 + ((away / most[:, None]) ** 2).sum(axis=1))
+
+
+def _is_whole(representation: Representation) -> bool:
+    """Whether rows follow from their coordinates, whatever they are."""
+    p, q = representation.weights.shape
+    return representation.network is None and p == q
+
+
+def square(u: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """The square of deviations; of those beyond reach less, but a number that rises."""
+    u = np.minimum(np.abs(u), np.finfo(float).max)
+    return np.minimum(u, _REACH) ** 2 * (1 + np.log(np.maximum(u, _REACH) / _REACH))
