@@ -19,6 +19,7 @@ from jaxtyping import Int
 
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.choosing import is_far
+from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
 from disentree.mimosa.density.mixture_leaf import MixtureCandidate
 from disentree.mimosa.density.parts import joined
@@ -241,7 +242,7 @@ def _that_comes_back(
 def _may_be_chance(candidate: Candidate, rows: Rows) -> bool:
     """Not leaves that rows lie on to the rounding of the machine, nor combinations of choices, which all rows tell
     together."""
-    fine = bool((rows.floor < SEARCH.rounding * rows.Z.std(axis=0).max()).all())
+    fine = bool((rows.floor < COORDINATES.exact * rows.Z.std(axis=0).max()).all())
     single = len(candidate.components) == 1
     return not (single or candidate.product is not None or (candidate.is_exact and fine))
 
