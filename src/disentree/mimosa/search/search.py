@@ -187,7 +187,8 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
         rng = np.random.default_rng(seed_of("looking again", seed))
         # of few rows, those of a part of the folds decide about what is found in regions
         divided = outcome.candidate is not found[best.finder]
-        return look_inside(outcome, rows, np.concatenate(held[: max(1, len(held) // 2)]), rng, divided)
+        own = replace(rows, budget=budgets.get("atlas", rows.budget))
+        return look_inside(outcome, own, np.concatenate(held[: max(1, len(held) // 2)]), rng, divided)
 
 
 def _refitted(
@@ -252,11 +253,13 @@ def look_inside(
 ) -> Outcome:
     """The outcome after the components of the chosen candidate were looked into."""
     began = time.perf_counter()
-    own = replace(rows, Z=np.delete(rows.Z, held, axis=0), budget=Budget(FINDERS.work))
+    own = replace(rows, Z=np.delete(rows.Z, held, axis=0))
     looked = look_again(outcome.candidate, own, rows.Z[held], rng, divided)
     if looked is None:
         return outcome
-    return improved(outcome, looked.candidate, looked.saved_bits, looked.doubt, time.perf_counter() - began)
+    after = improved(outcome, looked.candidate, looked.saved_bits, looked.doubt, time.perf_counter() - began)
+    chosen = after.table[0] | {"left_out": ", ".join(rows.budget.left_out)}
+    return replace(after, table=[chosen, *after.table[1:]])
 
 
 def improved(outcome: Outcome, candidate: Candidate, saved_bits: float, doubt: float, seconds: float) -> Outcome:

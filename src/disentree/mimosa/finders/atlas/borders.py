@@ -153,7 +153,7 @@ def chart_of(
     Z: Points, rows: Rows, near: Rows, d: int, rng: np.random.Generator, budget: Budget
 ) -> tuple[Chart, Rows]:
     """A chart of some of the rows, and which of them it was fitted to."""
-    budget.spend(1)
+    budget.spend(1, len(rows) * Z.shape[1])
     most = max(ATLAS.border_rows, 2 * rows_needed(d))
     sample = near if len(near) <= most else rng.choice(near, most, replace=False)
     P = Z[rows[sample]]

@@ -83,7 +83,7 @@ def find_charts(
             grown = []
             for anchor in rng.choice(free, min(FINDERS.looks, len(free)), replace=False).tolist():
                 found = chart_at(Y, pool, anchor, d, rng)
-                budget.spend(d)
+                budget.spend(d, len(pool) * q)
                 if found is not None:
                     grown.append(found)
             accepted = 0

@@ -79,7 +79,7 @@ def _offs_of_groups(
             tried[one, two] = tried.get((one, two), 0) + 1
             for row in _border(P, np.isfinite(off[:, one]), np.isfinite(off[:, two]), rng):
                 found = chart_at(Y, rows, int(rows[row]), d, rng)
-                budget.spend(d)
+                budget.spend(d, rows.size * Y.shape[1])
                 if found is None or not found[1].is_wide:
                     continue
                 bridge = found[1]
