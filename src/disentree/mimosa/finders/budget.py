@@ -16,8 +16,8 @@ class Budget:
     left_out: list[str] = field(default_factory=list)
 
     def spend(self, charts: float, numbers: int = 0) -> None:
-        """Count charts whose rows are looked for among so many numbers (rows times columns): sorting 20,000 takes as
-        long as fitting a chart."""
+        """Count charts whose rows are looked for among so many numbers (rows times columns): sorting 20,000 takes
+        as long as fitting a chart."""
         self.spent += charts * (1 + numbers / 20_000)
 
     def is_over(self, left_out: str) -> bool:
