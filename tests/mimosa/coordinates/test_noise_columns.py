@@ -73,3 +73,18 @@ def test_clouds_vary_by_all_columns():
     assert noise_columns(ds.X).sum() == 3
     m = MIMOSA(random_state=0, n_jobs=1).fit(ds.X)
     assert [c.dimension for c in m.components_] == [5, 5]
+
+
+@pytest.mark.parametrize("seed", range(2, 4))
+def test_groups_have_the_dimensions_that_their_own_rows_fill(seed):
+    """Three round clusters in four columns: rows of all of them spread most along one direction."""
+    rng = np.random.default_rng(seed)
+    kind, centers = rng.integers(0, 3, 600), rng.normal(0, 4, (3, 4))
+    X = centers[kind] + rng.standard_normal((600, 4))
+    m = MIMOSA(random_state=0, n_jobs=1).fit(X)
+    assert [c.dimension for c in m.components_] == [4, 4, 4]
+    # a lone strange value is a mistake, and decides nothing
+    X[5, 1] += 50 * np.ptp(X[:, 1])
+    other = MIMOSA(random_state=0, n_jobs=1).fit(X)
+    assert [c.dimension for c in other.components_] == [4, 4, 4]
+    assert adjusted_rand_score(m.labels_, other.labels_) > 0.95

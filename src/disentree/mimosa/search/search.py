@@ -286,7 +286,7 @@ def _groups(
     # a mixture that describes rows worse than one cloud tells groups apart all the same
     score = best if not best.is_plain else min(scores.values(), key=lambda s: (not _is_cloud(s), s.mean))
     one = found[score.finder]
-    return as_parts(groups, joined(one.components, one.shares), rows.Z), score, groups.again
+    return as_parts(groups, joined(one.components, one.shares), rows, not _is_cloud(score)), score, groups.again
 
 
 def _is_cloud(score: Score) -> bool:
