@@ -138,8 +138,8 @@ def _units(Z: Float[np.ndarray, "n D"], rows: Rows) -> list[Float[np.ndarray, "D
 
 
 def as_parts(groups: Groups, density: Leaf, rows: Rows, is_thin: bool) -> LeafCandidate:
-    """Groups as leaves: parts of a density that describes all rows. They have its dimension if it is thin, else the
-    one that the spectrum of their own rows supports: that of all rows is mostly what lies between groups."""
+    """Groups as leaves: parts of a density that describes all rows. They have its dimension if it is thin, else
+    the one that the spectrum of their own rows supports: that of all rows is mostly what lies between groups."""
     Z = rows.Z
     division, labels = groups.division, groups.labels
     shares = np.bincount(labels) / len(labels)
