@@ -6,6 +6,7 @@ import pytest
 from contract import checks_of, keeps_any_parameter
 from disentree import COFHAE, Hierarchy
 from disentree.cofhae import COFHAESearch
+from disentree.errors import FarOut
 
 X = np.random.default_rng(0).random((40, 3))
 FLAT = Hierarchy.flat(2)
@@ -76,6 +77,7 @@ def test_a_hierarchy_in_the_place_of_y():
         ({"encoder": "conv"}, "encoder and decoder must both be convolutional or both not; got 'conv' and 'auto'"),
         ({"hidden": (0,)}, "hidden must be a sequence of widths above 0"),
         ({"discriminator_betas": (0.5,)}, "discriminator_betas must be two numbers"),
+        ({"patience": 0}, "patience must be None or a whole number, 1 or more; got 0"),
         ({"callbacks": ["print"]}, r"callbacks must be functions of \(record, model\)"),
         ({"device": "gpu"}, "device 'gpu' is not available"),
         ({"random_state": -3}, "random_state must be"),
@@ -126,3 +128,13 @@ def test_scikit_learn_agrees(estimator, check):
 
 def test_any_parameter_is_only_stored():
     keeps_any_parameter("COFHAE()", "AE()", "VAE()", "BetaTCVAE()", "FactorVAE()", "JointVAE()", "CascadeVAE()")
+
+
+@pytest.mark.parametrize("maps", ["auto", "network"])
+def test_rows_too_far_out_are_told(maps):
+    model = COFHAE(**QUICK, maps=maps, random_state=0).fit(X, hierarchy=FLAT)
+    far = X[:3].copy()
+    far[1] *= 1e300
+    with pytest.warns(FarOut, match="not finite: 1 row, the first is row 1"), np.errstate(over="ignore"):
+        codes = model.transform(far)
+    np.testing.assert_allclose(codes[[0, 2]], model.transform(X[[0, 2]]), atol=1e-4)

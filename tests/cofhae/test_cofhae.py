@@ -325,7 +325,7 @@ def test_tensorboard_is_an_extra(sticks, tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "torch.utils.tensorboard", raising=False)
     monkeypatch.setitem(sys.modules, "tensorboard", None)
     with pytest.raises(ValueError, match=r"pip install 'disentree\[tensorboard\]'"):
-        fit_small(sticks, tensorboard=tmp_path)
+        COFHAE(tensorboard=tmp_path, mimosa=object()).fit(sticks.X)  # before MIMOSA is asked
 
 
 def test_networks_of_ones_own(sticks, tmp_path):

@@ -114,3 +114,12 @@ def test_presets():
         RunConfig.of("spaceshapes", preset="slow")
     with pytest.raises(UserError, match="a run has no setting 'color'"):
         RunConfig.of("spaceshapes", color="red")
+
+
+def test_a_file_with_the_truth_gives_baselines_its_tree(tmp_path):
+    ds = load_dataset("chopsticks-depth2-either", n_samples=50)
+    save_dataset(ds, tmp_path / "mine.npz")
+    np.savez(tmp_path / "rows.npz", X=ds.X)
+    assert RunConfig.of(str(tmp_path / "mine.npz"), model="vae").structure == "true"
+    assert RunConfig.of(str(tmp_path / "mine.npz")).structure == "mimosa"
+    assert RunConfig.of(str(tmp_path / "rows.npz"), model="vae").structure == "mimosa"

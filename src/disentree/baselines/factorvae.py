@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from disentree.baselines.flat import FlatEstimator, Minibatch
 from disentree.cofhae.checks import check_adversary, check_at_least_0
 from disentree.cofhae.fitting.losses import (
-    discriminator,
+    build_discriminator,
     discriminator_loss,
     frozen,
     permute_active,
@@ -34,7 +34,7 @@ class FactorVAE(FlatEstimator):
     ----------
     gamma : float, default=10.0
         Weight of the total correlation; 10 as in the paper on hierarchical disentanglement.
-    discriminator : sequence of int, default=(128, 128, 128)
+    discriminator : sequence of int, Module or callable, default=(128, 128, 128)
         Hidden widths of D. The default is small, for CPUs; `FactorVAE.paper` has the six layers of 1000 of Kim
         and Mnih.
     discriminator_betas : sequence of float, default=(0.5, 0.9)
@@ -55,7 +55,7 @@ class FactorVAE(FlatEstimator):
         self,
         *,
         gamma: float = 10.0,
-        discriminator: Sequence[int] = (128, 128, 128),
+        discriminator: Any = (128, 128, 128),
         discriminator_betas: Sequence[float] = (0.5, 0.9),
         **common: Any,
     ):
@@ -83,7 +83,7 @@ class FactorVAE(FlatEstimator):
         return {"loss": loss, "reconstruction": reconstruction, "kl": kl, "total_correlation": tc}
 
     def _adversary(self) -> nn.Module:
-        return discriminator(self.hierarchy_.n_variables, tuple(self.discriminator))
+        return build_discriminator(self.discriminator, self.hierarchy_.n_variables)
 
     def _train_adversary(self, batch: Minibatch) -> None:
         state = batch.state

@@ -7,7 +7,7 @@ whitening, networks, likelihoods, minibatches, schedules, checkpoints and files.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -19,12 +19,14 @@ from torch import Tensor, nn
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
 from disentree.cofhae.base import AutoencoderEstimator, paper_training
 from disentree.cofhae.checks import check_training, is_whole
+from disentree.cofhae.fitting.defaults import check_patience, held_out_rows
 from disentree.cofhae.fitting.resumable import find_checkpoint, identity_of, train_model
 from disentree.cofhae.preprocessor import Preprocessor
 from disentree.cofhae.shared_docs import documented
 from disentree.hierarchy import Hierarchy
+from disentree.training.batches import TensorBatches
 from disentree.training.loop import State, Step
-from disentree.training.session import pick_device, pick_seed
+from disentree.training.session import generator_of, pick_device, pick_seed
 
 N_CONTINUOUS = 10  # without a hierarchy, as in most work on disentanglement
 
@@ -231,7 +233,7 @@ class FlatEstimator(AutoencoderEstimator):
             Rows of numbers, or images ``(n, h, w)`` or ``(n, h, w, c)``: an array, also memory-mapped, a data
             frame, a torch `Dataset` whose items are rows, or an object that yields the same blocks of rows
             each time it is iterated over.
-        y, paths : ignored
+        y, paths : ignored, default=None
             Flat models learn nothing about the path of a row.
         hierarchy : Hierarchy or dict, default=None
             Only the numbers of its variables are used, where the parameters do not set them.
@@ -257,17 +259,41 @@ class FlatEstimator(AutoencoderEstimator):
         identity = identity_of(self, source, self.hierarchy_.to_dict())
         saved = find_checkpoint(self, identity)
         self.seed_ = saved[1]["seed"] if saved else pick_seed(self.random_state)
-        seeds = np.random.SeedSequence(self.seed_).spawn(2)
+        seeds = np.random.SeedSequence(self.seed_).spawn(3)
         self.input_ = self._fit_input(source, np.random.default_rng(seeds[0])).to(self.device_)
 
         first, second = (int(s) for s in seeds[1].generate_state(2))
         self.autoencoder_, D = self._build(first)
-        step, steps = self._make_step(source.n_rows), self._n_steps(source.n_rows)
         batches, about = self._batches(source), {**identity, "seed": self.seed_}
-        train_model(
-            self, source, batches, step, steps, seed=second, adversary=D, saved=saved, about=about, tensors={}
-        )
+        check_patience(self, batches)
+        held = held_out_rows(self, source.n_rows, np.random.default_rng(seeds[2]))
+        n_rows, measure = source.n_rows - len(held), lambda state: {}
+        steps = self._n_steps(n_rows)
+        if len(held) and isinstance(batches, TensorBatches):
+            left_out = torch.from_numpy(held).to(self.device_)
+            measure = self._make_measure(batches.data[left_out], n_rows, steps)
+            batches = batches.without(left_out)
+        more: dict[str, Any] = {"about": about, "tensors": {}, "measure": measure}
+        step = self._make_step(n_rows)
+        train_model(self, source, batches, step, steps, seed=second, adversary=D, saved=saved, **more)
         return self
+
+    def _make_measure(
+        self, x: Float[Tensor, "held ..."], n_rows: int, steps: int
+    ) -> Callable[[State], dict[str, float]]:
+        """The loss of rows that are held out, with the same random numbers in every epoch."""
+        layer, errors = self.input_, self.input_.row_losses(self.sigma)
+
+        @torch.no_grad()
+        def measure(state: State) -> dict[str, float]:
+            self.autoencoder_.eval()
+            code = self.autoencoder_.posterior(layer.to_input(x))
+            same = replace(state, generator=generator_of(0))
+            loss = self.terms(Minibatch(x, x, code, state.step / steps, n_rows, same, errors))["loss"]
+            self.autoencoder_.train()
+            return {"held_out": float(loss)}
+
+        return measure
 
     def _check_parameters(self) -> None:
         check_training(self)

@@ -101,7 +101,9 @@ def study(
             or n_samples is not None
             or any((names, models, scores, settings))
         ):
-            raise UserError("--resume goes on with what was begun; leave --seeds, --datasets and the like out")
+            raise UserError(
+                "--resume goes on with what was begun; leave --seeds and --datasets out, and other choices"
+            )
         options = resumed_options(chosen, folder, data)
         if scale is not None and scale != options.scale:
             raise UserError(f"{folder} was begun at scale {options.scale}, not {scale}")

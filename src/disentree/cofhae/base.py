@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from disentree.cofhae import constants
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder
-from disentree.cofhae.checks import check_structure
+from disentree.cofhae.checks import check_structure, tell_far_out
 from disentree.cofhae.inputs import InputLayer, fit_input_layer
 from disentree.cofhae.pixels import PixelDecoder
 from disentree.cofhae.preprocessor import Preprocessor
@@ -30,7 +30,7 @@ from disentree.hierarchy.code_statistics import code_statistics
 from disentree.tables.frames import as_pandas
 from disentree.training.batches import StreamedBatches, TensorBatches, batches_of
 from disentree.training.data import ArraySource, BlockSource, Source, as_numeric, is_blocks, sample_rows
-from disentree.training.networks import CONVOLUTIONAL, build_decoder, build_encoder
+from disentree.training.networks import CONVOLUTIONAL, build_decoder, build_encoder, check_shape
 from disentree.utils.dask import is_dask, over_blocks
 
 
@@ -43,6 +43,14 @@ def paper_training(images: bool) -> dict[str, Any]:
     training = {"epochs": 50, "batch_size": 256, "learning_rate": 1e-3, "schedule": "steps"}
     networks = {"encoder": network, "decoder": network, "activation": activation, "input": "raw"}
     return {**training, **networks, "sigma": 0.5**0.5 / 10}
+
+
+def own_network(given: Any, n_in: Any, n_out: Any) -> nn.Module:
+    """A copy of a user's module, or what a user's function makes of the numbers of inputs and outputs, which of
+    images are shapes."""
+    if isinstance(given, nn.Module):
+        return copy.deepcopy(given)
+    return given(*(n[0] if isinstance(n, tuple) and len(n) == 1 else n for n in (n_in, n_out)))
 
 
 class AutoencoderEstimator(TransformerMixin, BaseEstimator):
@@ -73,8 +81,8 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         batch_size: int = 256,
         learning_rate: float = 2e-3,
         schedule: str = "one-cycle",
-        encoder: str | nn.Module = "auto",
-        decoder: str | nn.Module = "auto",
+        encoder: str | nn.Module | Callable[..., nn.Module] = "auto",
+        decoder: str | nn.Module | Callable[..., nn.Module] = "auto",
         hidden: Sequence[int] = (256, 256),
         activation: str | Sequence[str] = "silu",
         input: str = "auto",
@@ -86,7 +94,8 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         checkpoint: str | os.PathLike[str] | None = None,
         events: str | os.PathLike[str] | None = None,
         tensorboard: str | os.PathLike[str] | None = None,
-        callbacks: Sequence[Callable[[dict[str, Any], Any], None]] = (),
+        callbacks: Sequence[Any] = (),
+        patience: int | None = None,
     ):
         self.epochs = epochs
         self.steps = steps
@@ -107,6 +116,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         self.events = events
         self.tensorboard = tensorboard
         self.callbacks = callbacks
+        self.patience = patience
 
     def __init_subclass__(cls, **more: Any) -> None:
         """Let scikit-learn and help() see the parameters of the base classes beside the model's own."""
@@ -131,7 +141,8 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         Returns
         -------
         array of shape (n, n_variables)
-            NaN where a variable is not active. A dask array if X is one.
+            NaN where a variable is not active. A dask array if X is one. Rows that are too far out to be encoded
+            have codes that are not finite, and a `FarOut` warning says how many.
         """
         check_is_fitted(self, "autoencoder_")
         if is_dask(X):
@@ -144,7 +155,9 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         for block in self._read_again(X).blocks():
             out.append(self._encode(block, None if paths is None else paths[start : start + len(block)]))
             start += len(block)
-        return np.concatenate(out)
+        codes = np.concatenate(out)
+        tell_far_out(self.hierarchy_, codes)
+        return codes
 
     @torch.no_grad()
     def _encode(
@@ -196,6 +209,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
 
     def _images(self, items: Float[Tensor, "n items"]) -> Float[np.ndarray, "n ..."]:
         """X from options and continuous variables."""
+        items = self.autoencoder_.to_networks(items)
         if self.pixels_ is not None:
             return self.pixels_.decode(items)
         return self.input_.restore(self.autoencoder_.decoder(items))
@@ -295,8 +309,8 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         folder: str | os.PathLike[str],
         *,
         device: str = "auto",
-        encoder: nn.Module | None = None,
-        decoder: nn.Module | None = None,
+        encoder: Any = None,
+        decoder: Any = None,
     ) -> Any:
         """Read what `save` wrote.
 
@@ -306,7 +320,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
             That was given to `save`.
         device : {"auto", "cpu", "cuda", "mps"}, default="auto"
             Where to put the networks.
-        encoder, decoder : Module, default=None
+        encoder, decoder : Module or callable, default=None
             For a model with networks of your own: modules of the same architecture, whose weights are set.
 
         Returns
@@ -332,16 +346,21 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         return fit_input_layer(source, kind, likelihood, rng, centered=self.input != "raw")
 
     def _networks(self, n_encoded: int, n_decoded: int) -> tuple[nn.Module, nn.Module]:
-        """Encoder and decoder; the user's own modules are copied."""
+        """Encoder and decoder; the user's own modules are copied, or made by the user's functions."""
         layer = self.input_
         wider = 1 if layer.network is None else 2
         hidden = tuple(wider * width for width in self.hidden)
         first, second = (self.activation,) * 2 if isinstance(self.activation, str) else self.activation
-        encoder, decoder = copy.deepcopy(self.encoder), copy.deepcopy(self.decoder)
-        if isinstance(encoder, str):
-            encoder = build_encoder(encoder, layer.input_shape, n_encoded, hidden, first)
-        if isinstance(decoder, str):
-            decoder = build_decoder(decoder, n_decoded, layer.output_shape, hidden, second)
+        if isinstance(self.encoder, str):
+            encoder = build_encoder(self.encoder, layer.input_shape, n_encoded, hidden, first)
+        else:
+            encoder = own_network(self.encoder, layer.input_shape, n_encoded)
+            check_shape("encoder", encoder, layer.input_shape, None)  # what it gives is checked where it is used
+        if isinstance(self.decoder, str):
+            decoder = build_decoder(self.decoder, n_decoded, layer.output_shape, hidden, second)
+        else:
+            decoder = own_network(self.decoder, n_decoded, layer.output_shape)
+            check_shape("decoder", decoder, (n_decoded,), layer.output_shape)
         return encoder, decoder
 
     def _read(self, X: Any, reset: bool = True) -> Source:

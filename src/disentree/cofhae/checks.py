@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
-from torch import nn
 
 from disentree.cofhae.fitting.losses import ASSIGNMENT_LOSSES
 from disentree.cofhae.inputs import KINDS, LIKELIHOODS
+from disentree.errors import FarOut
 from disentree.hierarchy import Hierarchy
 from disentree.training.networks import ACTIVATIONS, CONVOLUTIONAL, NETWORKS
 from disentree.training.schedules import SCHEDULES
+from disentree.utils.extras import needing
 
 PENALTIES = ("auto", "none", "adversarial", "hsic", "marginal")
 MASKS = ("given", "soft")
 TARGETS = ("ica", "codes", "none")
 MAPS = ("auto", "linear", "network")
+PLACEMENTS = ("auto", "down")
 
 
 def check_parameters(model: Any) -> None:
@@ -31,15 +34,20 @@ def check_parameters(model: Any) -> None:
         ("masks", MASKS),
         ("assignment", tuple(ASSIGNMENT_LOSSES)),
         ("targets", TARGETS),
-        ("penalty", PENALTIES),
         ("maps", MAPS),
+        ("placement", PLACEMENTS),
     ):
         check_one_of(model, name, allowed)
+    if not callable(model.penalty):
+        check_one_of(model, "penalty", PENALTIES)
     check_adversary(model)
 
 
 def check_training(model: Any) -> None:
     """What all models have in common: training, networks, input and likelihood."""
+    if model.tensorboard is not None:
+        with needing("tensorboard="):
+            import torch.utils.tensorboard  # noqa: F401
     optional = ("epochs", "steps") if hasattr(model, "max_steps") else ("epochs",)
     for name in ("epochs", "steps", "max_steps", "batch_size"):
         value = getattr(model, name, 1)
@@ -60,19 +68,24 @@ def check_training(model: Any) -> None:
         raise ValueError(f"activation must be one of {known}, or two of encoder and decoder; got {names!r}")
     check_widths(model, "hidden")
     for name in ("encoder", "decoder"):
-        if not isinstance(getattr(model, name), nn.Module):
+        if not callable(getattr(model, name)):  # a module, or a function that makes one
             check_one_of(model, name, NETWORKS)
     by_name = isinstance(model.encoder, str) and isinstance(model.decoder, str)
     if by_name and (model.encoder in CONVOLUTIONAL) != (model.decoder in CONVOLUTIONAL):
         both = f"{model.encoder!r} and {model.decoder!r}"
         raise ValueError(f"encoder and decoder must both be convolutional or both not; got {both}")
     for callback in model.callbacks:
-        if not callable(callback):
-            raise ValueError(f"callbacks must be functions of (record, model); got {callback!r}")
+        if not callable(getattr(callback, "on_epoch_end", callback)):
+            raise ValueError(
+                f"callbacks must be functions of (record, model), or have on_epoch_end; got {callback!r}"
+            )
+    if model.patience is not None and not is_whole(model.patience, least=1):
+        raise ValueError(f"patience must be None or a whole number, 1 or more; got {model.patience!r}")
 
 
 def check_adversary(model: Any) -> None:
-    check_widths(model, "discriminator")
+    if not callable(model.discriminator):  # a module, or a function that makes one
+        check_widths(model, "discriminator")
     betas = model.discriminator_betas
     if not isinstance(betas, Sequence) or len(betas) != 2 or not all(_is_number(b) and 0 <= b < 1 for b in betas):
         raise ValueError(f"discriminator_betas must be two numbers from 0 to below 1; got {betas!r}")
@@ -194,3 +207,12 @@ def check_widths(model: Any, name: str) -> None:
     widths = getattr(model, name)
     if not isinstance(widths, Sequence) or not all(isinstance(w, int) and w > 0 for w in widths):
         raise ValueError(f"{name} must be a sequence of widths above 0; got {widths!r}")
+
+
+def tell_far_out(hierarchy: Hierarchy, codes: Float[np.ndarray, "n v"]) -> None:
+    """Warn of rows that have no finite codes where they should have some."""
+    far = ~(np.isfinite(codes) | ~hierarchy.active(codes)).all(axis=1)
+    if far.any():
+        which = f"{far.sum():,} row{'s' if far.sum() > 1 else ''}, the first is row {np.argmax(far)}"
+        told = f"too far out to be encoded, their codes are not finite: {which}"
+        warnings.warn(told, FarOut, stacklevel=4)

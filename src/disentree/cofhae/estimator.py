@@ -18,7 +18,7 @@ from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMas
 from disentree.cofhae.base import paper_training
 from disentree.cofhae.checks import check_codes, check_matches, check_parameters, check_structure
 from disentree.cofhae.explain import explain_variables
-from disentree.cofhae.fitting.losses import discriminator
+from disentree.cofhae.fitting.losses import build_discriminator
 from disentree.cofhae.fitting.stages import Fitting
 from disentree.cofhae.fitting.structure import Structure
 from disentree.cofhae.paths import PathEstimator
@@ -64,11 +64,12 @@ class COFHAE(PathEstimator):
         Targets for the continuous variables: independent components of every leaf that is flat and of the layout
         of those that are curved; the codes given to `fit` (supervision); or none. If leaves are curved, training
         is three times as long, unless `epochs` is set.
-    penalty : {"auto", "adversarial", "marginal", "hsic", "none"}, default="auto"
+    penalty : {"auto", "adversarial", "marginal", "hsic", "none"} or callable, default="auto"
         Penalty on dependence between the variables of a leaf: the paper's conditional total correlation,
         FactorVAE's total correlation, which ignores where variables are active, or kernels without an adversary.
         "auto" is "adversarial" if some leaf has no trusted targets, else "none". Leaves with trusted targets are
-        not penalized.
+        not penalized. A function ``penalty(z, on)`` of your own gives a tensor of one number from the codes of a
+        minibatch, 0 where they are not active, and a mask of where they are.
     warm_up : float, default=0.2
         Fraction of training over which lambda2 grows from 0.
     guided : float, default=0.4
@@ -77,8 +78,9 @@ class COFHAE(PathEstimator):
     masks : {"given", "soft"}, default="given"
         How a row's code is masked in training: by its path, or as in the paper by the probabilities of the
         options, in which some of a value can hide.
-    discriminator : sequence of int, default=(128, 128, 128)
-        Hidden widths of the adversary.
+    discriminator : sequence of int, Module or callable, default=(128, 128, 128)
+        Hidden widths of the adversary; or a module, which is copied, or a function of the number of variables that
+        makes one, from codes to a logit.
     discriminator_betas : sequence of float, default=(0.5, 0.9)
         Adam's betas for the adversary.
     sharp : bool, default=True
@@ -88,8 +90,12 @@ class COFHAE(PathEstimator):
     sigma : float or None, default=None
         Standard deviation of the Gaussian likelihood in units of X. None measures reconstructions against the
         variance of the data.
+    placement : {"auto", "down"}, default="auto"
+        Where variables stand in a tree that MIMOSA has found, and that of curved leaves or images: one that does
+        the same to decoded rows on all branches of a choice stands above them ("auto"), or on each as it was found
+        ("down"). It has the values of the branch with most rows; those of the others follow their ranks.
     mimosa : MIMOSA or None, default=None
-        The estimator that finds the structure when `fit` is not given one. None: `MIMOSA()`.
+        The estimator that finds the structure when `fit` is not given one. None: `MIMOSA(placement=placement)`.
 
     Attributes
     ----------
@@ -142,13 +148,14 @@ class COFHAE(PathEstimator):
         lambda3: float = 1.0,
         assignment: str = "log",
         targets: str = "ica",
-        penalty: str = "auto",
+        penalty: Any = "auto",
         warm_up: float = 0.2,
         guided: float = 0.4,
         masks: str = "given",
-        discriminator: Sequence[int] = (128, 128, 128),
+        discriminator: Any = (128, 128, 128),
         discriminator_betas: Sequence[float] = (0.5, 0.9),
         sharp: bool = True,
+        placement: str = "auto",
         mimosa: Any = None,
         **common: Any,
     ):
@@ -168,6 +175,7 @@ class COFHAE(PathEstimator):
         self.discriminator = discriminator
         self.discriminator_betas = discriminator_betas
         self.sharp = sharp
+        self.placement = placement
         self.mimosa = mimosa
 
     @classmethod
@@ -223,6 +231,7 @@ class COFHAE(PathEstimator):
             "warm_up": 0.0,
             "masks": "soft",
             "sharp": False,
+            "placement": "down",
             "discriminator": (1000, 1000, 1000),
             "discriminator_betas": (0.9, 0.999),
         }
@@ -301,6 +310,7 @@ class COFHAE(PathEstimator):
             fitting.train()
             fitting.sharpen()
             fitting.compare()
+            fitting.place()
         return self
 
     def explain(self, X: Any = None) -> Explanation:
@@ -363,8 +373,9 @@ class COFHAE(PathEstimator):
             if seed is not None:
                 torch.manual_seed(seed)
             encoder, decoder = self._networks(mask.n_items, mask.n_items)
-            D = discriminator(max(1, mask.n_continuous), tuple(self.discriminator)) if with_adversary else None
-            if D is not None and self.encoder in ("plain-mlp", "burgess"):  # as the paper's perceptrons
+            D = build_discriminator(self.discriminator, max(1, mask.n_continuous)) if with_adversary else None
+            of_paper = self.encoder in ("plain-mlp", "burgess") and not callable(self.discriminator)
+            if D is not None and of_paper:  # as its perceptrons
                 glorot(D)
         hae = HierarchicalAutoencoder(self.hierarchy_, encoder, decoder)
         return hae.to(self.device_), None if D is None else D.to(self.device_)

@@ -42,6 +42,7 @@ class Input(BaseModel):
     variance: FiniteFloat = 1.0
     range: tuple[FiniteFloat, FiniteFloat] | list[FiniteFloat] = (0.0, 1.0)
     unit: FiniteFloat = 1.0
+    centered: bool = True
     low: FiniteFloat = 0.0
     n_items: PositiveInt | None = None
 
@@ -104,6 +105,7 @@ class About(_Schema):
     pixels: Input | None = None
     preprocessor: SavedPreprocessor | None = None
     mimosa: bool = False
+    move: dict[str, Any] | None = None
     sha256: str
 
 

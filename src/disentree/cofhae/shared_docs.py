@@ -17,11 +17,12 @@ ENTRIES = {
         schedule : {"one-cycle", "steps", "constant"}, default="one-cycle"
             "one-cycle" raises the learning rate for a fifth of training and then lowers it along a cosine;
             "steps" is the paper's, a tenth after half of training and again after three quarters.
-        encoder, decoder : {"auto", "mlp", "plain-mlp", "conv", "sharp", "burgess"} or Module, default="auto"
+        encoder, decoder : str, Module or callable, default="auto"
             "mlp" is the sum of a perceptron and a linear map, "plain-mlp" a perceptron, "conv" a convolutional
             network made for CPUs, "sharp" the one that COFHAE decodes images with and its mirror image, "burgess"
             the paper's for images of 64x64; "auto" is "mlp". A module of your own is copied; its input is what
-            `input_` makes of a row.
+            `input_` makes of a row. Or a function, ``lambda n_in, n_out: ...``, that makes one for these numbers
+            of inputs and outputs; of images one of the two is a shape.
         hidden : sequence of int, default=(256, 256)
             Hidden widths of the perceptrons; those of an "embedding" are twice as wide.
         activation : {"softplus", "silu", "relu", "tanh", "gelu"} or two of them, default="silu"
@@ -46,8 +47,12 @@ ENTRIES = {
             A file that gets a line of JSON per epoch.
         tensorboard : path or None, default=None
             A folder for TensorBoard, which is the extra of that name.
-        callbacks : sequence of callable, default=()
-            Called with (record, model) after every epoch; `record` is the new row of `history_`.
+        callbacks : sequence, default=()
+            Functions, or objects with a method `on_epoch_end`, that are called with (record, model) after every
+            epoch; `record` is the new row of `history_`. True for an answer ends the training.
+        patience : int or None, default=None
+            Epochs without a lower loss of rows that are held out, a tenth, after which training ends. The model is
+            then that of the epoch with the lowest; `history_` has the losses as held_out.
         """,
     "model_attributes": """
         autoencoder_ : HierarchicalAutoencoder

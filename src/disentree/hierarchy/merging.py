@@ -112,7 +112,7 @@ def split_path(hierarchy: Hierarchy, path: int, names: Sequence[str], dimensions
     ◇ c1
     ├── 0 ∅
     └── 1
-        └── ◇ 1: kind
+        └── ◇ kind
             ├── left ∅
             └── right
                 └── ○ z2
@@ -133,8 +133,7 @@ def split_path(hierarchy: Hierarchy, path: int, names: Sequence[str], dimensions
     for k, dimension in enumerate(dimensions):
         more = tuple(Continuous(fresh("z")) for _ in range(max(dimension - above - shared, 0)))
         options.append(Group(more, marked.mark(names[k])))
-    title = f"{marked.names[chain[-1]]}: kind" if chain else "kind"
-    kinds = Categorical(fresh.unless_free(title), tuple(options))
+    kinds = Categorical(fresh.unless_free("kind"), tuple(options))
     new = replace(group, variables=(*group.continuous[:shared], kinds))
     after = Hierarchy(_replaced(marked.root, chain, new))
     marks = {option.name for option in options}

@@ -17,9 +17,8 @@ from disentree.mimosa.coordinates.choosing import REPRESENTATIONS, load_represen
 from disentree.mimosa.coordinates.reach import Reach
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate
-from disentree.mimosa.explain.factors import factor_columns
+from disentree.mimosa.explain.compared.comparing import Comparing
 from disentree.mimosa.explain.placing import Placing
-from disentree.mimosa.explain.verdict import what_it_saves
 from disentree.mimosa.fit import Fit, fit, placed
 from disentree.mimosa.inputs import (
     check_common_settings,
@@ -34,11 +33,12 @@ from disentree.mimosa.inputs import (
 )
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.paper.algorithm1_mimosa import PaperMIMOSA
-from disentree.mimosa.search.judge import STRUCTURELESS, log2_density
+from disentree.mimosa.search.judge import log2_density
 from disentree.mimosa.search.structure import Settings
 from disentree.mimosa.stability.resampled import Resampled
-from disentree.mimosa.stability.stability import Stability, product_summary, table_summary
+from disentree.mimosa.stability.stability import Stability
 from disentree.mimosa.steering.steered import Steered
+from disentree.mimosa.summary.wording import runner_up
 from disentree.mimosa.tree.codes import LeafMaps
 from disentree.tables import Codec
 from disentree.tables.frames import as_pandas
@@ -47,7 +47,7 @@ from disentree.utils.threads import threads
 SAVED_APART = ("hierarchy", "plain_hierarchy", "components", "representation")  # of the fields of a fit
 
 
-class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator, Resampled):
+class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resampled):
     """Find the tree of manifolds in a data set.
 
     Several finders propose decompositions into leaves: mixtures of Gaussians, an atlas of charts for flat or
@@ -173,7 +173,7 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator, Resampled):
 
     _saved = (
         *(f"{one.name}_" for one in fields(Fit) if one.name not in SAVED_APART),
-        *("local_dimensions_", "stability_", "steering_"),
+        *("local_dimensions_", "stability_", "steering_", "given_names_"),
     )
     candidate_: Candidate
     candidates_: list[dict[str, Any]]
@@ -185,6 +185,7 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator, Resampled):
     table_: TableModel | None
     features_: Float[np.ndarray, "n f"] | None  # of the rows of a table, for the maps of its leaves
     stability_: Stability | None
+    given_names_: dict[str, Any] | None
     silent_: list[str]  # finders that proposed nothing, and need not be asked for a part of the rows
     interrupted_: bool
     _maps: LeafMaps  # from rows and paths to codes
@@ -223,6 +224,7 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator, Resampled):
             setattr(self, f"{field.name}_", getattr(found, field.name))
         self.local_dimensions_ = found.local_dimensions
         self.stability_, self.steering_, self.split_models_, self._rows = None, None, (), X
+        self.given_names_ = None
         self.__dict__.pop("_levels", None)
         if self.n_leaves is not None and self.n_leaves < len(self.hierarchy_.paths):
             self.__dict__.update(self._completed().cut(self.n_leaves).__dict__)
@@ -257,7 +259,7 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator, Resampled):
         """The probability of each path of the tree that was found, and the bits that each row takes."""
         check_is_fitted(self)
         table = self.table_
-        rows = self._check(X, fitting=False) if table is None else table.codec.read(numbered(X))
+        rows = self._check(X, fitting=False) if table is None else table.codec.read(self._tabular(X))
         own = self._found_hierarchy, self.reach_, self.representation_
         return placed(self.candidate_, table, *own, rows)
 
@@ -275,7 +277,7 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator, Resampled):
             deviation 1 over the training rows, but for those that share zero and unit with one on another branch
             (`matches_`). `COFHAE` learns curved maps where those are better.
         """
-        X = numbered(as_pandas(X)) if self.table_ is not None else as_pandas(X)
+        X = self._tabular(X)
         paths = self.predict(X)
         if self.table_ is None:
             return self._maps.encode(self._transform(X), paths)
@@ -302,27 +304,24 @@ class MIMOSA(Steered, Placing, TransformerMixin, TreeEstimator, Resampled):
             log2_density(self.candidate_, self.representation_, self.embedding_, self._transform(X)).mean()
         )
 
+    def _tabular(self, X: Any) -> Any:
+        """Rows that are taken as a data frame as such a frame."""
+        return as_pandas(X) if self.table_ is None else numbered(as_pandas(X))
+
     def _transform(self, X: Any) -> Float[np.ndarray, "n D"]:
         check_is_fitted(self)
         if self.table_ is not None:
-            cells = self.table_.codec.read(numbered(as_pandas(X)))
+            cells = self.table_.codec.read(self._tabular(X))
             return self.representation_.transform(self.table_.numbers(cells))
         return self.representation_.transform(self._check(X, fitting=False))
 
-    def summary(self) -> str:
-        """The tree with sizes and dimensions, how it was found, and what it saves, as text."""
-        tree = super().summary()
-        if self.table_ is not None:
-            tree = table_summary(self.table_, self.hierarchy_, self.labels_, self.stability_)
-            tree = "\n".join([tree, *self._lost_in_words()])
-        elif factor_columns(self.hierarchy_):
-            head = tree.partition("\n")[0]
-            tree = f"{head}\n{product_summary(self.hierarchy_, self.labels_, self.stability_)}"
-        finder = self.candidates_[0]["finder"]
-        if self.table_ is not None and self.table_.branches:
-            finder = "what exists where" + ("" if finder in STRUCTURELESS else f", and {finder}")
-        found = what_it_saves(self.candidates_, finder, self.saved_bits_, self.saved_bits_doubt_)
-        return f"{self.verdict_}\n{tree}\n{found}"
+    def _evidence(self) -> dict[str, Any]:
+        return {
+            "evidence": self.divisions_,
+            "saved": float(self.saved_bits_),
+            "doubt": float(self.saved_bits_doubt_),
+            "runner_up": runner_up(self.candidates_),
+        }
 
     # ---------------------------------------------------------------- the steps
 

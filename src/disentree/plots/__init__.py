@@ -1,6 +1,7 @@
 """Figures, one function each. Each draws on what it is given, or makes its own, and returns it."""
 
 from disentree.hierarchy.drawing import draw_hierarchy
+from disentree.mimosa.explain.compared.drawing import draw_rows
 from disentree.plots.datasets import draw_dataset
 from disentree.plots.equivalents import draw_equivalents
 from disentree.plots.mimosa import (
@@ -25,6 +26,7 @@ __all__ = [
     "draw_mimosa",
     "draw_pairwise",
     "draw_reconstructions",
+    "draw_rows",
     "draw_spectrum",
     "draw_training",
     "draw_traversals",

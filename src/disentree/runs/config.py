@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from disentree.datasets import dataset_info
+from disentree.datasets.files.arrays import knows_truth
 from disentree.datasets.files.formats import suffix_of
 from disentree.datasets.files.user_files import ARRAYS, TABLES, digest_of, options_of
 from disentree.errors import UserError
@@ -131,7 +132,8 @@ class RunConfig(BaseModel):
                     raise UserError(f"{path} is {what}, which has no option {option!r}; it has {', '.join(known)}")
             given |= {"kind": "file", "digest": digest_of(path)}
         if given.get("structure") is None:
-            given["structure"] = usual_structure(model, given["kind"])
+            known = given["kind"] == "dataset" or (path.suffix == ".npz" and knows_truth(path))
+            given["structure"] = usual_structure(model, "dataset" if known else "file")
         files = [given.get(name) for name in ("hierarchy_file", "labels_file")]
         if any(files):
             given |= {"structure": "given", "structure_digest": " ".join(digest_of(f) for f in files if f)}
@@ -242,8 +244,8 @@ class RunConfig(BaseModel):
 def usual_structure(model: str, kind: str) -> str:
     """Where the tree comes from if the user does not say it.
 
-    As in the paper, baselines and ablations of COFHAE get the tree of the ground truth. A file seldom has one;
-    only models that are trained on true codes need it.
+    As in the paper, baselines and ablations of COFHAE get the tree of the ground truth, also of a file that has
+    one. Of other files only models that are trained on true codes need it.
     """
     if model == "cofhae" or (kind == "file" and not find_model(model).needs_codes):
         return "mimosa"

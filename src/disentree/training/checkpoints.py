@@ -97,6 +97,7 @@ def save_checkpoint(
     numbers = {**tensors, "generator": state.generator.get_state()}
     for of, network in state.networks().items():
         numbers |= {f"{of}.{key}": value for key, value in network.state_dict().items()}
+    numbers |= {f"best.{key}": value for key, value in (state.best or {}).items()}
     groups, schedulers = {}, {}
     for of, optimizer in state.optimizers().items():
         saved = optimizer.state_dict()
@@ -115,6 +116,7 @@ def restore_checkpoint(state: State, tensors: Mapping[str, Tensor], about: Mappi
     state.generator.set_state(tensors["generator"])
     for name, network in state.networks().items():
         network.load_state_dict(below(tensors, f"{name}."))
+    state.best = below(tensors, "best.") or None
     for name, optimizer in state.optimizers().items():
         moments: dict[int, dict[str, Tensor]] = {}
         for key, value in below(tensors, f"{name}_optimizer.").items():

@@ -36,6 +36,7 @@ class State:
     adversary: nn.Module | None = None
     adversary_optimizer: torch.optim.Optimizer | None = None
     adversary_scheduler: LRScheduler | None = None
+    best: dict[str, Tensor] | None = None  # weights of the model when the loss of held-out rows was lowest
     epoch: int = 0
     step: int = 0
     history: list[Record] = field(default_factory=list)
@@ -129,13 +130,14 @@ def train(
     after_batch: Callable[[int, int], None] = lambda done, total: None,
     measure: Callable[[State], dict[str, float]] = lambda state: {},
     ending: Ending | None = None,
+    is_over: Callable[[State], bool] = lambda state: False,
 ) -> None:
     """Train from `state.step` to `steps`, which may end within an epoch; changes `state` in place.
 
     `after_epoch` is called when the record of an epoch has been added to the history, `after_batch` with the
     number of steps done and `steps`. `measure` gives more numbers for a record. `ending` is told of each record;
-    training ends at its `end` if that is before `steps`. Raises `Diverged` if a term is no longer finite, or if
-    the term "reconstruction" is ten times that of the first epoch.
+    training ends at its `end` if that is before `steps`, or before an epoch if `is_over`. Raises `Diverged` if a
+    term is no longer finite, or if the term "reconstruction" is ten times that of the first epoch.
     """
 
     def last() -> int:
@@ -143,7 +145,7 @@ def train(
 
     if ending is not None:
         ending.update(state.history)
-    while state.step < last():
+    while state.step < last() and not is_over(state):
         began, sums, n_rows, names = time.perf_counter(), torch.zeros(()), 0, ()
         for batch in batches.epoch(state.generator):
             terms = step(state, batch, state.step / steps)

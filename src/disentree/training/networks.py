@@ -62,6 +62,23 @@ def _perceptron(name: str, n_in: int, n_out: int, hidden: tuple[int, ...], activ
     return SkipMLP(n_in, n_out, hidden, activation)
 
 
+def check_shape(what: str, network: nn.Module, given: tuple[int, ...], wanted: tuple[int, ...] | None) -> None:
+    """An error in a sentence if a network cannot take rows of a shape, or gives others than are `wanted`."""
+    weights = next(network.parameters(), torch.zeros(()))
+    was_training = network.training
+    network.eval()
+    try:
+        with torch.no_grad():
+            out = network(torch.zeros(2, *given, device=weights.device))
+    except RuntimeError as error:
+        raise ValueError(f"{what} cannot take rows of shape {given}: {str(error).splitlines()[0]}") from None
+    network.train(was_training)
+    if wanted is not None and (out.shape[0] != 2 or out.shape[1:] != wanted):
+        raise ValueError(
+            f"{what} must give rows of shape {wanted} for rows of shape {given}; it gave {tuple(out.shape[1:])}"
+        )
+
+
 def mlp(n_in: int, n_out: int, hidden: tuple[int, ...] = (256, 256), activation: Activation = nn.Softplus):
     """Fully connected layers with an activation after each but the last."""
     layers: list[nn.Module] = []

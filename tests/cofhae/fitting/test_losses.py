@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from disentree import COFHAE, Hierarchy
 from disentree.cofhae import HierarchicalAutoencoder, HierarchicalMask
 from disentree.cofhae.algorithm8 import choices_of
-from disentree.cofhae.fitting.algorithm2 import Labels, Settings, make_step
+from disentree.cofhae.fitting.aims import Labels
+from disentree.cofhae.fitting.algorithm2 import Settings, make_step
 from disentree.cofhae.fitting.losses import (
     discriminator,
     discriminator_loss,
@@ -167,7 +168,7 @@ def test_the_loss_is_the_weighted_sum_of_its_terms():
     codes = TREE.sample(300, 0)
     X = np.nan_to_num(codes) @ np.random.default_rng(0).standard_normal((TREE.n_variables, 6))
     with pytest.MonkeyPatch.context() as patch:  # as if no leaf were trusted: trusted ones are not penalized
-        patch.setattr("disentree.cofhae.fitting.algorithm2.Labels.__call__", untrusted(Labels.__call__))
+        patch.setattr("disentree.cofhae.fitting.aims.Labels.__call__", untrusted(Labels.__call__))
         model.fit(X, hierarchy=TREE, codes=codes)
     for record in model.history_:
         terms = [record[name] for name in ("reconstruction", "assignment", "dependence", "target")]

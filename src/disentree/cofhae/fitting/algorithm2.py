@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
 import torch
-from jaxtyping import Int
 from torch import Tensor
 
-from disentree.cofhae import constants
-from disentree.cofhae.algorithm8 import Encoding, HierarchicalAutoencoder, choices_of
+from disentree.cofhae.algorithm8 import Encoding, HierarchicalAutoencoder
+from disentree.cofhae.fitting.aims import off_target
 from disentree.cofhae.fitting.losses import (
     ASSIGNMENT_LOSSES,
     discriminator_loss,
     frozen,
     pairwise_hsic,
     permute_active,
-    target_loss,
     total_correlation,
 )
-from disentree.cofhae.fitting.targets import Targets
 from disentree.cofhae.inputs import InputLayer
 from disentree.training.loop import State, Step
 
@@ -35,7 +32,7 @@ class Settings:
     lambda2: float
     lambda3: float
     assignment: str
-    penalty: str
+    penalty: Any  # a name, or a function of (z, on)
     warm_up: float
     sigma: float | None
     masks: str
@@ -43,64 +40,65 @@ class Settings:
 
 
 def make_step(settings: Settings, layer: InputLayer) -> Step:
-    """Algorithm 2 for one minibatch."""
-    tau, penalty = settings.tau, settings.penalty
-
-    def active(hae: HierarchicalAutoencoder, code: Encoding) -> Tensor:
-        return code.mask == 1 if settings.masks == "given" else hae.mask.harden(code.z_pre.detach())[1]
-
+    """Lines 5 to 14 of Algorithm 2, for one minibatch."""
     L_x, L_a = layer.loss(settings.sigma), ASSIGNMENT_LOSSES[settings.assignment]
 
     def step(state: State, batch: tuple[Tensor, ...], progress: float) -> dict[str, Tensor]:
-        hae, D = state.model, state.adversary
-        x, a, t, trust, kept, guided = batch
+        hae, D, psi = state.model, state.adversary, state.adversary_optimizer
+        x, a, *aims = batch
         lambda2 = settings.lambda2 * ramp(progress - settings.guided, settings.warm_up)
 
         # a', z = HAE.encode(x; tau);  x' = HAE.decode(concat(a', z))
-        code = hae.encode(layer.to_input(x), tau)
-        if settings.masks == "given":
-            code = hae.mask.with_choices(code, a)
+        code = encode(settings, hae, layer.to_input(x), a)
         x_hat = hae.decode(code.a, code.z)
+        on = where_active(settings, hae, code)
 
-        # L_theta = L_x(x', x) + lambda1 L_a(a', a) + lambda2 TC(z), and lambda3 for the targets of z
-        reconstruction = L_x(x_hat, x)
-        assignment = L_a(code, a)
-        weight = kept + guided * (progress < settings.guided)
-        slack = constants.SLACK * (trust == 0) * (progress >= settings.guided)
-        target = target_loss(code.z_pre[:, : hae.mask.n_continuous], t, weight, slack)
-        dependence = torch.zeros((), device=x.device)
-        if D is not None:
-            with frozen(D):
-                dependence = total_correlation(D, code.z, 1 - trust)
-        elif penalty == "hsic":
-            dependence = pairwise_hsic(code.z, active(hae, code), 1 - trust)
+        # L_theta = L_x(x', x) + lambda1 L_a(a', a) + lambda2 TC(z), and lambda3 times the distance to targets of z
+        reconstruction, assignment = L_x(x_hat, x), L_a(code, a)
+        dependence = penalty_on(settings, D, code.z, on, 1 - aims[1])
+        target = off_target(hae, code, tuple(aims), progress < settings.guided)
         loss = reconstruction + settings.lambda1 * assignment + lambda2 * dependence + settings.lambda3 * target
+        descend(state.optimizer, loss)
 
-        # theta = descent_step(theta, L_theta)
-        state.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        state.optimizer.step()
-
-        # z' = z with every variable shuffled over the rows where it is on;  psi = descent_step(psi, L_psi)
-        if D is not None and state.adversary_optimizer is not None:
+        # z' = z with every variable shuffled over the rows where it is on;  L_psi tells z from z'
+        if D is not None and psi is not None:
             z = code.z.detach()
-            on = active(hae, code)
-            if penalty == "marginal":  # FactorVAE's: over all rows, on or off
-                on = torch.ones_like(on)
-            D_loss = discriminator_loss(D, z, permute_active(z, on, state.generator))
-            state.adversary_optimizer.zero_grad(set_to_none=True)
-            D_loss.backward()
-            state.adversary_optimizer.step()
+            everywhere = torch.ones_like(on) if settings.penalty == "marginal" else on  # "marginal" is FactorVAE's
+            descend(psi, discriminator_loss(D, z, permute_active(z, everywhere, state.generator)))
 
-        return {
-            "loss": loss,
-            "reconstruction": reconstruction,
-            "assignment": assignment,
-            "dependence": dependence,
-            "target": target,
-        }
+        terms = {"reconstruction": reconstruction, "assignment": assignment}
+        return {"loss": loss, **terms, "dependence": dependence, "target": target}
 
     return step
+
+
+def encode(settings: Settings, hae: HierarchicalAutoencoder, inputs: Tensor, a: Tensor) -> Encoding:
+    """Algorithm 8, with the masks of the rows' own paths unless they are to be soft."""
+    code = hae.encode(inputs, settings.tau)
+    return hae.mask.with_choices(code, a) if settings.masks == "given" else code
+
+
+def where_active(settings: Settings, hae: HierarchicalAutoencoder, code: Encoding) -> Tensor:
+    """on(z), by the hardened mask."""
+    return code.mask == 1 if settings.masks == "given" else hae.mask.harden(code.z_pre.detach())[1]
+
+
+def penalty_on(settings: Settings, D: Any, z: Tensor, on: Tensor, weight: Tensor) -> Tensor:
+    """What is penalized as dependence: the adversary's TC, kernels, or what a user's function says."""
+    if D is not None:
+        with frozen(D):
+            return total_correlation(D, z, weight)
+    if settings.penalty == "hsic":
+        return pairwise_hsic(z, on, weight)
+    own: Any = settings.penalty
+    return torch.zeros((), device=z.device) if isinstance(own, str) else own(z, on)
+
+
+def descend(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
+    """theta = descent_step(theta, L_theta)"""
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    optimizer.step()
 
 
 def make_measure(
@@ -108,15 +106,14 @@ def make_measure(
 ) -> Callable[[State], dict[str, float]]:
     """The loss of rows that are held out, without dependence, which an adversary has to learn first."""
     L_x, L_a = layer.loss(settings.sigma), ASSIGNMENT_LOSSES[settings.assignment]
-    x, a, t, trust, kept, _ = batch
+    x, a, *aims = batch
 
     def measure(state: State) -> dict[str, float]:
         hae = state.model
         hae.eval()
         with torch.no_grad():
             code = hae.mask.with_choices(hae.encode(layer.to_input(x), settings.tau), a)
-            slack = constants.SLACK * (trust == 0)
-            target = target_loss(code.z_pre[:, : hae.mask.n_continuous], t, kept, slack)
+            target = off_target(hae, code, tuple(aims), is_guided=False)
             loss = L_x(hae.decode(code.a, code.z), x) + settings.lambda1 * L_a(code, a) + settings.lambda3 * target
         hae.train()
         return {"held_out": float(loss)}
@@ -127,31 +124,3 @@ def make_measure(
 def ramp(progress: float, length: float) -> float:
     """From 0 at the start to 1 after `length`."""
     return float(min(1.0, max(0.0, progress / length))) if length else float(progress >= 0)
-
-
-class Labels:
-    """Assignments, targets and trust of rows."""
-
-    def __init__(
-        self,
-        hae: HierarchicalAutoencoder,
-        paths: Int[np.ndarray, " n"],
-        targets: Targets,
-        device: torch.device,
-    ):
-        self.paths = torch.from_numpy(paths).to(device)
-        self.choices = hae.mask.path_options().to(device)
-        self.targets = torch.from_numpy(targets.values[:, hae.mask.continuous].astype(np.float32)).to(device)
-        # [-1]: no path
-        self.trust = torch.from_numpy(np.append(targets.trust, 0.0).astype(np.float32)).to(device)
-        self.kept, self.guided = (
-            torch.from_numpy(np.pad(weights[:, hae.mask.continuous], ((0, 1), (0, 0))).astype(np.float32)).to(
-                device
-            )
-            for weights in (targets.kept, targets.guided)
-        )
-
-    def __call__(self, rows: Int[Tensor, " batch"]) -> tuple[Tensor, ...]:
-        paths = self.paths[rows]
-        choices = choices_of(paths, self.choices)
-        return choices, self.targets[rows], self.trust[paths], self.kept[paths], self.guided[paths]

@@ -13,6 +13,7 @@ from disentree.cofhae import constants
 from disentree.cofhae.fitting.algorithm2 import Settings
 from disentree.geometry.maps.choosing import choose_map
 from disentree.mimosa.coordinates.constants import COORDINATES
+from disentree.training.batches import TensorBatches
 from disentree.training.data import Source
 
 
@@ -28,11 +29,17 @@ def most_steps(model: Any, per_epoch: int, longer: int) -> int:
 
 def held_out_rows(model: Any, n_rows: int, rng: np.random.Generator) -> Int[np.ndarray, " m"]:
     """Rows that are left out of a training whose length is not given: a tenth, within limits."""
-    if has_length(model) or model.maps == "linear":
+    if (has_length(model) and model.patience is None) or getattr(model, "maps", "") == "linear":
         return np.zeros(0, dtype=np.int64)
     most = constants.MOST_HELD_OUT
     n = min(most, max(n_rows // 10, min(constants.FEWEST_HELD_OUT, n_rows // 5)))
     return np.sort(rng.choice(n_rows, n, replace=False))
+
+
+def check_patience(model: Any, batches: Any) -> None:
+    """Rows are held out for `patience` if all are in memory."""
+    if model.patience is not None and not isinstance(batches, TensorBatches):
+        raise ValueError("patience needs the rows in memory: these are too many, so give steps or epochs instead")
 
 
 def wants_embedding(model: Any, source: Source, representation: Any) -> bool:

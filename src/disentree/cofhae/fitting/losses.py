@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
@@ -11,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from disentree.cofhae.algorithm8 import Encoding
+from disentree.training.networks import check_shape
 
 
 def squared_assignment_loss(code: Encoding, a: Float[Tensor, "batch options"]) -> Float[Tensor, ""]:
@@ -65,6 +68,18 @@ def discriminator(n_in: int, hidden: tuple[int, ...]) -> nn.Sequential:
         layers += [nn.Linear(n_in, width), nn.LeakyReLU(0.2)]
         n_in = width
     return nn.Sequential(*layers, nn.Linear(n_in, 1))
+
+
+def build_discriminator(given: Any, n_in: int) -> nn.Module:
+    """An adversary from the widths of its layers, a module, which is copied, or a function of the number of
+    variables."""
+    network: Any = None
+    if isinstance(given, nn.Module):
+        network = copy.deepcopy(given)
+    else:
+        network = given(n_in) if callable(given) else discriminator(n_in, tuple(given))
+    check_shape("discriminator", network, (n_in,), (1,))
+    return network
 
 
 @contextmanager

@@ -93,10 +93,10 @@ def train_model(
 
     with reporter(n_epochs, model.verbose, model.events, model.tensorboard) as (show, after_batch):
 
-        def report(record: dict[str, Any]) -> None:
+        def report(record: dict[str, Any]) -> bool:
             show(record)
-            for callback in model.callbacks:
-                callback(record, model)
+            answers = [getattr(one, "on_epoch_end", one)(record, model) for one in model.callbacks]
+            return any(answer is True for answer in answers)
 
         try:
             outcome = run_training(
@@ -111,6 +111,7 @@ def train_model(
                 checkpoint=checkpoint,
                 measure=measure,
                 ending=plan,
+                patience=model.patience,
             )
         except Diverged as error:
             raise Diverged(f"training diverged: {error}; a lower {model._too_strong} may help") from None

@@ -52,6 +52,15 @@ def load_array(path: Path, suffix: str, max_missing: float, scaled: bool) -> Use
     return UserData(path.stem, "images", images, tuple(policy), codes=codes, hierarchy=hierarchy)
 
 
+def knows_truth(path: Path) -> bool:
+    """Whether an npz has codes and their hierarchy beside the rows; it is not read for that."""
+    try:
+        with open_archive(path) as archive:
+            return {"X", "codes", "hierarchy"} <= {*array_names(archive)}
+    except UserError:
+        return False
+
+
 def _read(path: Path, suffix: str) -> dict[str, np.ndarray]:
     if suffix == ".npy":
         return {"X": read_array(path)}

@@ -14,10 +14,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.hierarchy import Hierarchy
-from disentree.hierarchy.renaming import with_names
+from disentree.hierarchy.renaming import kept_names, with_names
 from disentree.mimosa.explain.names import leaf_name
 from disentree.mimosa.explain.reasons import tree_names
 from disentree.mimosa.inputs import check_leaves, is_frame
+from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.tree.component import Component, components_of
 from disentree.mimosa.tree.levels import Levels
 from disentree.mimosa.tree.steering import Steering
@@ -36,7 +37,9 @@ class Steered:
     matches_: list[list[int]]
     embedding_: Float[np.ndarray, "n D"]
     features_: Float[np.ndarray, "n f"] | None
+    table_: TableModel | None
     again_: list[Int[np.ndarray, "k _"]]
+    given_names_: dict[str, Any] | None = None
     steering_: Steering | None  # what was merged and split since the fit
     split_models_: Sequence[Any] = ()  # of the leaves that were split, each fitted to the rows of one
     _rows: Any
@@ -90,8 +93,10 @@ class Steered:
     def _levels(self) -> Levels:
         check_is_fitted(self)
         Z = self.embedding_ if self.features_ is None else self.features_
-        again = self.again_ if self.steering_ is None else []
-        return Levels(self.hierarchy_, Z, self.labels_, again)
+        if self.steering_ is not None:
+            return Levels(self.hierarchy_, Z, self.labels_)
+        leaf_of = None if self.table_ is None else self.table_.leaves_of(self.hierarchy_)
+        return Levels(self.hierarchy_, Z, self.labels_, self.again_, leaf_of)
 
     @property
     def levels_(self) -> list[dict[str, Any]]:
@@ -115,6 +120,19 @@ class Steered:
         [1, 2]
         """
         return self._levels.table
+
+    @property
+    def divisions_(self) -> list[dict[str, Any]]:
+        """What each choice of the tree is worth, by itself.
+
+        Returns
+        -------
+        list of dict
+            For each categorical: `variable`, its column in `hierarchy_.variables`; `bits`, which one Gaussian for
+            each option saves over one for all of them, per row of all that was held out; and `support` of each
+            option, as in `levels_`.
+        """
+        return self._levels.divisions()
 
     @property
     def linkage_(self) -> Float[np.ndarray, "m 4"]:
@@ -178,9 +196,13 @@ class Steered:
         steering = self._steering
         first, *others = (int(np.flatnonzero(steering.path_of == path)[0]) for path in some)
         for other in others:
-            a, b = steering.path_of[first], steering.path_of[other]
+            a, b = int(steering.path_of[first]), int(steering.path_of[other])
             steering = steering if a == b else steering.merging(a, b)
-        return self._steered(steering, self.split_models_)
+        models = list(self.split_models_)
+        while (before := steering.without_split()) is not None:
+            steering = before
+            models.pop()
+        return self._steered(steering, models)
 
     def split(self, path: int) -> Any:
         """The tree with one leaf in several: in the two that were merged into it, or else in those that are found
@@ -199,6 +221,7 @@ class Steered:
         check_is_fitted(self)
         if not _is_path(path, count := len(self.hierarchy_.paths)):
             raise ValueError(f"path must be a path of 0 to {count - 1}, got {path!r}")
+        path = int(path)
         before = self._steering.unmerging(path)
         if before is not None:
             return self._steered(before, self.split_models_)
@@ -218,7 +241,8 @@ class Steered:
         if self.steering_ is not None:
             return self.steering_
         enclosed = [list(component.parents) for component in self.components_]
-        return Steering(self.plain_hierarchy_, self.hierarchy_, enclosed, self.labels_, self.core_labels_)
+        found = (self.plain_hierarchy_, self.hierarchy_, enclosed, self.labels_, self.core_labels_)
+        return Steering(*found, matches=[list(columns) for columns in self.matches_])
 
     @property
     def _found_hierarchy(self) -> Hierarchy:
@@ -254,13 +278,18 @@ class Steered:
         out.hierarchy_, out.plain_hierarchy_ = steering.named_tree, tree
         out.components_ = components_of(self.embedding_, labels, core, dimensions, parents, enclosed)
         out.local_dimensions_ = np.array(dimensions)[labels]
-        out.matches_, out.stability_, out._rows = [], None, self._rows
+        out.matches_, out.stability_ = steering.matches if is_found else [], None
+        out._rows = self._rows
         out._completed()
-        if is_frame(self._rows) and not is_found:
+        if is_found:
+            out.hierarchy_ = steering.named
+        elif is_frame(self._rows):
             codec, Z = None if out.table_ is None else out.table_.codec, out._maps.Z
             encode = out._maps.encode
             names = tree_names(self._rows, tree, labels, codec, lambda some: encode(Z[some], labels[some]))
             out.hierarchy_ = with_names(tree, names)
+        if self.given_names_ is not None:
+            out.hierarchy_ = kept_names(tree, out.hierarchy_, self.given_names_)
         return out
 
 

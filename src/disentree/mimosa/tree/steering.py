@@ -36,6 +36,7 @@ class Steering:
     core_labels: Int[np.ndarray, " n"]
     splits: list[Split] = field(default_factory=list)
     merges: list[list[int]] = field(default_factory=list)
+    matches: list[list[int]] = field(default_factory=list)  # of the variables of `found`
 
     @cached_property
     def _split(self) -> list[Merging]:
@@ -119,6 +120,17 @@ class Steering:
                 return replace(self, merges=[*self.merges[:last], *self.merges[last + 1 :]])
         return None
 
+    def without_split(self) -> Steering | None:
+        """Without the last split, if its parts are one leaf again; None if they are not."""
+        if not self.splits:
+            return None
+        before, own = np.array(self._split[-1].paths), self.splits[-1].path
+        if len(np.unique(self.path_of[before == own])) > 1:
+            return None
+        merges = [[int(before[a]), int(before[b])] for a, b in self.merges if before[a] != before[b]]
+        labels, core = (np.where(paths < 0, -1, before[paths]) for paths in (self.labels, self.core_labels))
+        return replace(self, splits=self.splits[:-1], merges=merges, labels=labels, core_labels=core)
+
     def splitting(
         self,
         path: int,
@@ -132,7 +144,7 @@ class Steering:
         before = np.array(split_path(self.finest, own, names, dimensions).paths)
         parts, new = np.flatnonzero(before == own), np.unique(before, return_index=True)[1]
         rows = self.labels == own
-        after, after_core = new[self.labels], np.where(self.core_labels < 0, -1, new[self.core_labels])
+        after, after_core = (np.where(own < 0, -1, new[own]) for own in (self.labels, self.core_labels))
         after[rows] = parts[labels]
         after_core[rows] = np.where(core_labels < 0, -1, parts[core_labels])
         merges = [[int(new[a]), int(new[b])] for a, b in self.merges]

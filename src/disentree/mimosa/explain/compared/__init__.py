@@ -1,0 +1,1 @@
+"""Leaves set side by side: by column, and in a figure."""

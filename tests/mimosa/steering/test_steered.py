@@ -1,0 +1,132 @@
+"""Levels, cut, merge, split and names of a fitted tree; covers `tree/levels.py`, `tree/steering.py` and
+`hierarchy/merging.py`."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from disentree import MIMOSA
+from disentree.datasets import load_dataset
+
+TABLES = {
+    "penguins": {},  # a table with empty cells
+    "iris": {"numeric": True},
+    "blobs": {"n_samples": 600, "seed": 0},
+    "chopsticks-depth2-either": {"n_samples": 1500, "seed": 0},
+}
+_fitted = {}
+
+
+@pytest.fixture(params=TABLES)
+def fitted(request):
+    name = request.param
+    if name not in _fitted:
+        X = load_dataset(name, **TABLES[name]).X
+        _fitted[name] = X, MIMOSA(random_state=0).fit(X)
+    return _fitted[name]
+
+
+def parts_of(fine, coarse):
+    """For each leaf of a fine partition the leaves of a coarse one that its rows are on."""
+    return [np.unique(coarse[fine == leaf]) for leaf in np.unique(fine)]
+
+
+def test_cuts_are_nested_and_agree_with_predict(fitted, tmp_path):
+    X, m = fitted
+    n = len(m.hierarchy_.paths)
+    cuts = [m.cut(k) for k in range(1, n + 1)]
+    assert n > 1
+    assert_array_equal(cuts[-1].labels_, m.labels_)
+    for k, (coarse, fine) in enumerate(zip([None, *cuts], cuts, strict=False), start=1):
+        assert len(fine.hierarchy_.paths) <= k
+        assert_array_equal(fine.predict(X), fine.labels_)
+        np.testing.assert_allclose(fine.predict_proba(X).sum(axis=1), 1.0)
+        assert fine.transform(X).shape == (len(X), fine.hierarchy_.n_variables)
+        assert len(fine.place(X[:3]).columns) >= 4
+        if coarse is not None:
+            assert all(len(leaves) == 1 for leaves in parts_of(fine.labels_, coarse.labels_))
+    two = m.cut(2)
+    two.save(tmp_path)
+    again = MIMOSA.load(tmp_path)
+    assert again.hierarchy_ == two.hierarchy_
+    assert_array_equal(again.predict(X), two.labels_)
+    assert [level["n_leaves"] for level in m.levels_][-1] == n
+    assert m.linkage_.shape[1] == 4
+
+
+def test_split_undoes_merge(fitted):
+    X, m = fitted
+    some = np.unique(m.labels_)[:2].tolist()
+    merged = m.merge(some)
+    assert len(merged.hierarchy_.paths) < len(m.hierarchy_.paths)
+    assert_array_equal(merged.predict(X), merged.labels_)
+    assert len(np.unique(merged.labels_[np.isin(m.labels_, some)])) == 1
+    back = merged.split(int(merged.labels_[m.labels_ == some[0]][0]))
+    assert back.hierarchy_ == m.hierarchy_
+    assert_array_equal(back.labels_, m.labels_)
+    assert_array_equal(back.transform(X), m.transform(X))
+
+
+@pytest.fixture(scope="module")
+def unseen():
+    """Three groups, and a tree that was looked for in too few of the rows to see them."""
+    rng = np.random.default_rng(0)
+    near = [rng.normal(size=(300, 2)) + np.array([0, c]) for c in (-1.7, 1.7)]
+    X = np.concatenate([rng.normal(size=(300, 2)) + np.array([40, 0]), *near])
+    m = MIMOSA(random_state=0, max_landmarks=20).fit(X).set_params(max_landmarks=None)
+    return X, m
+
+
+def test_merge_undoes_a_split_that_looked_inside(unseen, tmp_path):
+    X, m = unseen
+    own = int(m.labels_[-1])
+    assert not m.labels_.any()
+    finer = m.split(own)
+    assert len(finer.hierarchy_.paths) == 3
+    assert_array_equal(finer.predict(X), finer.labels_)
+    assert all(np.bincount(finer.labels_[start : start + 300]).max() > 280 for start in (0, 300, 600))
+    assert "kind" in {v.name for v in finer.hierarchy_.variables}
+    finer.save(tmp_path)
+    again = MIMOSA.load(tmp_path)
+    assert_array_equal(again.predict(X), finer.labels_)
+    for model in (finer, again):
+        back = model.merge(np.unique(finer.labels_[m.labels_ == own]).tolist())
+        assert back.hierarchy_ == m.hierarchy_
+        assert_array_equal(back.labels_, m.labels_)
+        assert_array_equal(back.transform(X), m.transform(X))
+    one = finer.cut(1)
+    assert not one.labels_.any()
+    assert_array_equal(one.predict(X), one.labels_)
+
+
+def test_what_cannot_be_merged_or_split(unseen):
+    _X, m = unseen
+    for paths in ([0], [0, 0], [0, 9]):
+        with pytest.raises(ValueError, match="paths must be two or more different paths of 0 to"):
+            m.merge(paths)
+    for path in (-1, 9, True):
+        with pytest.raises(ValueError, match="path must be a path of 0 to"):
+            m.split(path)
+    finer = m.split(int(m.labels_[-1]))
+    with pytest.raises(ValueError, match="nothing was found inside"):
+        finer.split(int(finer.labels_[-1]))
+    with pytest.raises(ValueError, match="n_leaves must be a whole number, 1 or more, got 0"):
+        m.cut(0)
+
+
+def test_names_stay_where_the_tree_is_steered(tmp_path):
+    m = MIMOSA(random_state=0).fit(load_dataset("penguins").X)
+    other = m.leaf_names_[1]
+    m.rename({0: "large", other: "long"})
+    assert m.leaf_names_[:2].tolist() == ["large", "long"]
+    merged = m.merge([0, 2])
+    assert "long" in merged.leaf_names_
+    assert "large" not in merged.leaf_names_
+    merged.save(tmp_path)
+    back = MIMOSA.load(tmp_path).split(int(merged.labels_[m.labels_ == 0][0]))
+    assert back.leaf_names_.tolist() == m.leaf_names_.tolist()
+    for wrong in (-1, 7, True):
+        with pytest.raises(ValueError, match="a path must be a whole number of 0 to 2"):
+            m.rename({wrong: "x"})
+    with pytest.raises(ValueError, match="all rows are one leaf"):
+        m.cut(1).rename({0: "x"})
