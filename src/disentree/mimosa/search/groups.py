@@ -147,6 +147,9 @@ def as_parts(groups: Groups, density: Leaf, rows: Rows, is_thin: bool) -> LeafCa
     for g, share in enumerate(shares):
         own = Z[labels == g]
         covariance = np.atleast_2d(np.cov(own.T, bias=True))
-        d = int(density.dimension) if is_thin else dimension_of(covariance, rows.floor, len(own))
+        widest = np.sqrt(max(np.linalg.eigvalsh(covariance)[-1], 0.0))
+        # a row of clouds is a thin leaf, but none of the clouds is
+        along = is_thin and widest > FINDERS.narrow * density.noise_across
+        d = int(density.dimension) if along else dimension_of(covariance, rows.floor, len(own))
         leaves.append(PartLeaf(density, parts, g, float(share), d))
     return LeafCandidate(division.name, leaves, shares)
