@@ -1,5 +1,5 @@
 """Budgets: what is counted, that a spent one ends a search early and says so, and that a large one changes
-nothing (`finders/atlas`, `search/asking.py`)."""
+nothing (`finders/atlas`, `search/search.py`)."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ import numpy as np
 from disentree import MIMOSA
 from disentree.mimosa.finders.atlas import finder as atlas
 from disentree.mimosa.finders.budget import Budget, unbounded
-from disentree.mimosa.search import asking
+from disentree.mimosa.search import search
 
 
 def curves(n=600, seed=0):
@@ -63,8 +63,8 @@ def test_a_fit_says_what_was_not_looked_at(monkeypatch):
     free = MIMOSA(random_state=0, n_jobs=1).fit(X)
     assert {row["left_out"] for row in free.candidates_} == {""}
     assert len(free.components_) == 2
-    monkeypatch.setattr(asking, "FINDERS", replace(asking.FINDERS, work=150))
+    monkeypatch.setattr(search, "FINDERS", replace(search.FINDERS, work=150))
     bounded = MIMOSA(random_state=0, n_jobs=1).fit(X)
-    assert any("all of some rows" in row["left_out"] for row in bounded.candidates_ if row["finder"] == "atlas")
+    assert "all of some rows (atlas)" in bounded.candidates_[0]["left_out"]
     again = MIMOSA(random_state=0, n_jobs=1).fit(X)
     np.testing.assert_array_equal(bounded.labels_, again.labels_)

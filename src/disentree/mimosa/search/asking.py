@@ -15,7 +15,6 @@ from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.density.mixture_leaf import MixtureCandidate
 from disentree.mimosa.finders.budget import Budget, unbounded
 from disentree.mimosa.finders.connected import connected_leaves
-from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.protocol import Finder, Rows
 from disentree.mimosa.search.choose import Score
 from disentree.mimosa.search.judge import STRUCTURELESS, held_out_bits, structureless
@@ -53,7 +52,6 @@ def without_structure(rows: Rows, held: Parts) -> list[Tried]:
 def proposed(finder: Finder, rows: Rows, held: Parts, seed: np.random.SeedSequence) -> list[Tried]:
     """What a finder proposes, and the bits of that on held-out rows."""
     began = time.perf_counter()
-    rows = replace(rows, budget=Budget(FINDERS.work))
     propose, refit = map(np.random.default_rng, seed.spawn(2))
     whole = len(rows.Z) < finder.whole_below
     new = finder.propose(rows if whole else _seen(rows, held), propose)

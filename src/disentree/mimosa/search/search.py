@@ -99,6 +99,7 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
     with step("models without structure"):
         tried = without_structure(rows, held)
     silent: list[str] = []
+    unseen: list[str] = []  # by finders whose budget was spent before there was a candidate
     interrupted = False
     for finder in finders:
         if finder.name in _needless(tried, rows.rigor):
@@ -107,7 +108,9 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
             continue
         try:
             with plain_interrupts(), step(finder.name):
-                new = proposed(finder, rows, held, seed_of(finder.name, seed))
+                own = replace(rows, budget=Budget(FINDERS.work))
+                new = proposed(finder, own, held, seed_of(finder.name, seed))
+            unseen += [] if new else [f"{what} ({finder.name})" for what in own.budget.left_out]
             tried += new
             silent += [] if new else [finder.name]
         except np.linalg.LinAlgError as error:
@@ -126,6 +129,7 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
             decision, tried, again = _that_comes_back(tried, rows, rng_of("replication"))
     best = decision.chosen
     outcome = _outcome(decision, tried, tuple(silent), interrupted, again)
+    outcome.table[0]["left_out"] = ", ".join([*filter(None, [outcome.table[0]["left_out"]]), *unseen])
     if interrupted or best.is_product:
         return outcome
     # density varies along a thin leaf by how it is curved, so that only a gap divides it
@@ -208,8 +212,8 @@ def look_inside(
     if looked is None:
         return outcome
     after = improved(outcome, looked.candidate, looked.saved_bits, looked.doubt, time.perf_counter() - began)
-    chosen = after.table[0] | {"left_out": ", ".join(rows.budget.left_out)}
-    return replace(after, table=[chosen, *after.table[1:]])
+    unseen = [*filter(None, [after.table[0]["left_out"]]), *rows.budget.left_out]
+    return replace(after, table=[after.table[0] | {"left_out": ", ".join(unseen)}, *after.table[1:]])
 
 
 def improved(outcome: Outcome, candidate: Candidate, saved_bits: float, doubt: float, seconds: float) -> Outcome:
@@ -275,5 +279,8 @@ def _needless(tried: Sequence[Tried], rigor: float) -> set[str]:
 
 def led_by(chosen: dict[str, Any], others: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The table after another proposal was chosen: those that have no fewer bits than this one need no reason why
-    they were not chosen, which they may have had beside the one before."""
+    they were not chosen, which they may have had beside the one before. What was not looked at stays with the
+    first."""
+    unseen = [row["left_out"] for row in (chosen, *others[:1]) if row.get("left_out")]
+    chosen = chosen | {"left_out": ", ".join(dict.fromkeys(unseen))}
     return [chosen, *(row if row["bits"] < chosen["bits"] else {**row, "why_not": ""} for row in others)]
