@@ -121,6 +121,16 @@ def test_the_shortest_exact_reason_is_the_name():
     assert names == ["region is not Sardinia", "region is Sardinia"]
 
 
+def test_that_a_column_has_values_is_not_said_by_a_limit_below_nearly_all_of_them():
+    rng = np.random.default_rng(0)
+    there = rng.random(900) < 0.9
+    delay = np.where(there, rng.exponential(20, 900) - 20, np.nan)
+    delay[np.flatnonzero(there)[:2]] = -50.0
+    frame = pd.DataFrame({"delay": delay, "day": rng.integers(1, 30, 900)})
+    found = explain_tree(frame, Hierarchy.flat(1, (2,)), there.astype(int))
+    assert [split["rule"]["text"] for split in found.splits] == ["delay is empty", "delay has a value"]
+
+
 def test_a_name_never_changes_a_number():
     rng = np.random.default_rng(0)
     labels = np.repeat([0, 1], 300)
