@@ -15,7 +15,7 @@
     map.npz            where rows lie in two dimensions, for the explorer
     explanation.json   why the tree branches where it does, and what each variable does, in terms of columns
     names.json         names for branches and variables, which the report and the page show; yours to edit
-    stability.json     how often each leaf came back in resamples of the rows
+    stability.json     how often each leaf came back in resamples of the rows, if that was asked for
     figures/           pictures of the above, PNG and PDF
     report.html        all of it on one page
     scores.tex         the scores as a table for LaTeX

@@ -19,7 +19,7 @@ from disentree.tables.column import Column, Schema
 from disentree.tables.dates import DAY, EXAMPLE_DATE, as_days
 from disentree.tables.frames import as_pandas
 from disentree.tables.kinds import as_levels, as_numbers, infer_schema, infinity_in
-from disentree.tables.margins import backward, choose_scale, forward
+from disentree.tables.margins import backward, choose_scale, deviation, forward
 
 INTEGER_LIMIT = 2.0**53  # above it, floats are not all the whole numbers
 
@@ -256,7 +256,7 @@ def _measured(column: Column, x: Float[np.ndarray, " n"], transformed: bool) -> 
     t = forward(x, transform, unit)
     first = t[0]
     center = float(first + (t - first).mean())
-    scale = float((t - first).std())
+    scale = deviation(t - first)
     return replace(column, transform=transform, unit=unit, center=center, scale=scale or 1.0)
 
 

@@ -43,8 +43,8 @@ def shortened(name: str, room: int) -> str:
 
 
 def common_name(names: Sequence[str]) -> str:
-    """The words that most of some names have in common; else how most of them begin; else the first of them, and
-    how many more there are.
+    """The words that most of some names have in common; else how most of them begin; else all of them, or the
+    first and how many more there are.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def common_name(names: Sequence[str]) -> str:
     >>> common_name(["Fireplaces", "Fireplace.Qu"])
     'Fireplace'
     >>> common_name(["AgeWhenToldYouHadIt", "WhatWasYourLevel"])
-    'AgeWhenToldYouHadIt and 1 more'
+    'AgeWhenToldYouHadIt, WhatWasYourLevel'
     """
     most = max(2, math.ceil(EXPLAIN.mostly * len(names)))
     for parts_of in (_runs_of_words, _beginnings):
@@ -62,8 +62,8 @@ def common_name(names: Sequence[str]) -> str:
         found = max(shared, key=lambda part: (counts[part], len(part), part), default="")
         if not _is_small(found):
             return found
-    if len(names) == 1:
-        return names[0]
+    if len(names) == 1 or len(", ".join(names)) <= 2 * EXPLAIN.longest_name:
+        return ", ".join(names)
     return f"{shortened(names[0], EXPLAIN.longest_name)} and {len(names) - 1} more"
 
 

@@ -18,6 +18,7 @@ from disentree.hierarchy.renaming import kept_names, with_names
 from disentree.mimosa.explain.names import leaf_name
 from disentree.mimosa.explain.reasons import tree_names
 from disentree.mimosa.inputs import check_leaves, is_frame
+from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.tree.component import Component, components_of
 from disentree.mimosa.tree.levels import Levels
 from disentree.mimosa.tree.steering import Steering
@@ -36,6 +37,7 @@ class Steered:
     matches_: list[list[int]]
     embedding_: Float[np.ndarray, "n D"]
     features_: Float[np.ndarray, "n f"] | None
+    table_: TableModel | None
     again_: list[Int[np.ndarray, "k _"]]
     given_names_: dict[str, Any] | None = None
     steering_: Steering | None  # what was merged and split since the fit
@@ -91,8 +93,10 @@ class Steered:
     def _levels(self) -> Levels:
         check_is_fitted(self)
         Z = self.embedding_ if self.features_ is None else self.features_
-        again = self.again_ if self.steering_ is None else []
-        return Levels(self.hierarchy_, Z, self.labels_, again)
+        if self.steering_ is not None:
+            return Levels(self.hierarchy_, Z, self.labels_)
+        leaf_of = None if self.table_ is None else self.table_.leaves_of(self.hierarchy_)
+        return Levels(self.hierarchy_, Z, self.labels_, self.again_, leaf_of)
 
     @property
     def levels_(self) -> list[dict[str, Any]]:
@@ -116,6 +120,19 @@ class Steered:
         [1, 2]
         """
         return self._levels.table
+
+    @property
+    def divisions_(self) -> list[dict[str, Any]]:
+        """What each choice of the tree is worth, by itself.
+
+        Returns
+        -------
+        list of dict
+            For each categorical: `variable`, its column in `hierarchy_.variables`; `bits`, which one Gaussian for
+            each option saves over one for all of them, per row of all that was held out; and `support` of each
+            option, as in `levels_`.
+        """
+        return self._levels.divisions()
 
     @property
     def linkage_(self) -> Float[np.ndarray, "m 4"]:
