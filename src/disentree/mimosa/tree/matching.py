@@ -1,6 +1,6 @@
 """Which variables of different branches are the same: a leaf that encloses leaves of other branches shares theirs.
 
-They are compared like variables that may stand above a choice (`placing.py`), with each variable of the enclosing leaf.
+They are compared like variables that may stand above a choice (`placing.py`).
 """
 
 from __future__ import annotations
