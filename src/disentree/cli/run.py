@@ -12,6 +12,7 @@ from disentree.cli.options import (
     BENCHMARK_OPTIONS,
     FILE_OPTIONS,
     Device,
+    Leaves,
     NJobs,
     NSamples,
     Seed,
@@ -58,6 +59,7 @@ def run(
             "mimosa for cofhae and for files, true for the other models on benchmarks."
         ),
     ] = None,
+    leaves: Leaves = None,
     set_: Settings = None,
     hierarchy: Annotated[Path | None, typer.Option(help="A tree of your own (.json), with --labels.")] = None,
     labels: Annotated[
@@ -91,6 +93,7 @@ def run(
     if hierarchy is not None:
         refuse("says where the tree comes from, and so do --hierarchy and --labels", "structure")
     model_settings, mimosa_settings = settings_from(set_)
+    mimosa_settings |= {} if leaves is None else {"n_leaves": leaves}
     if n_jobs is not None and n_jobs < 1 and n_jobs != -1:
         raise UserError(f"--n-jobs must be 1 or more, or -1 for all cores, got {n_jobs}")
     if preset not in ("quick", "default", "paper"):

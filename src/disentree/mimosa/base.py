@@ -26,6 +26,7 @@ from disentree.mimosa.inputs import as_observations
 from disentree.mimosa.saving.folder import save_mimosa
 from disentree.mimosa.saving.loading import load_mimosa
 from disentree.mimosa.stability.stability import Stability, in_words
+from disentree.mimosa.steering.asked import taken
 from disentree.mimosa.tree.component import Component
 from disentree.mimosa.tree.lost_enclosures import lost_enclosures, lost_variables
 
@@ -66,7 +67,8 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> Int[np.ndarray, " n"]:
         """`fit` and return `labels_`."""
-        return self.fit(X).labels_
+        fit: Any = self.fit
+        return fit(X, **kwargs).labels_
 
     # ---------------------------------------------------------------- reading the result
 
@@ -176,7 +178,10 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
             advice = "a COFHAE shows what its variables do to them"
             raise ValueError(f"reasons are told in terms of columns, and images have none: {advice}")
         labels = self.labels_ if X is None else self.predict(X)
+        drawn = getattr(self, "drawn_", None) if X is None else None
         X = self._rows_or(None) if X is None else X
+        if drawn is not None:
+            X, labels = taken(X, drawn), labels[drawn]
         table = getattr(self, "table_", None)
         found = explain_tree(X, self.hierarchy_, labels, codec=None if table is None else table.codec)
         return with_lost(found, self.hierarchy_, self.lost_, self.matches_)
