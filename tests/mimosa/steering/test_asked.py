@@ -109,7 +109,7 @@ def test_rows_of_one_label_are_one_leaf_unless_the_data_insists():
     assert len(set(m.labels_[100:])) == 1
     assert m.labels_[0] != m.labels_[100]
     assert len(m.told_) == 1
-    assert m.told_[0].startswith("label 0 stays on two leaves")
+    assert m.told_[0].startswith("label 0 stays on 2 leaves")
 
 
 def test_weights_of_columns():

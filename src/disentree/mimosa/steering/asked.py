@@ -3,6 +3,8 @@ kind."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -97,21 +99,17 @@ def with_labels(model: Any, labels: Int[np.ndarray, " n"]) -> Any:
             continue
         model = finer
     for label in np.unique(labels[labels >= 0]).tolist():
-        while True:
-            paths = [path for path, own in enumerate(_labels_of(model, labels)) if label in own]
-            if len(paths) < 2:
-                break
-            bits = _bits_apart(model, paths[0], paths[1])
-            names = " and ".join(model.leaf_names_[paths[:2]])
-            if bits > np.log2(1000):
-                told.append(f"label {label} stays on two leaves, {names}: apart, a row takes {bits:.0f} bits less")
-                labels = np.where((model.labels_ == paths[1]) & (labels == label), -1, labels)
-                continue
-            try:
-                model = model.merge(paths[:2])
-            except ValueError as error:
-                told.append(f"label {label} stays on two leaves, {names}: {error}")
-                labels = np.where((model.labels_ == paths[1]) & (labels == label), -1, labels)
+        while len(paths := [path for path, own in enumerate(_labels_of(model, labels)) if label in own]) > 1:
+            bits, a, b = min((_bits_apart(model, a, b), a, b) for a, b in combinations(paths, 2))
+            why = f"apart, a row takes {bits:.0f} bits less"
+            if bits <= np.log2(1000):
+                try:
+                    model = model.merge([a, b])
+                    continue
+                except ValueError as error:
+                    why = str(error)
+            told.append(f"label {label} stays on {len(paths)} leaves, {_listed(model.leaf_names_[paths])}: {why}")
+            break
     model.told_ = told
     return model
 
@@ -155,5 +153,5 @@ def _bits_apart(model: Any, a: int, b: int) -> float:
     return shares.prod() * away / (2 * np.log(2))
 
 
-def _listed(labels: list[int]) -> str:
-    return " and ".join(map(str, labels))
+def _listed(names: Iterable[Any]) -> str:
+    return " and ".join(map(str, names))
