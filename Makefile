@@ -32,7 +32,7 @@ $(READY): pyproject.toml requirements/constraints.txt
 
 # Stopped, it goes on where it was; finished, it only shows the result again.
 demo: $(READY)
-	$(BIN)/disentree run minerals --resamples 0 --out $(DEMO)
+	$(BIN)/disentree run minerals --out $(DEMO)
 
 # Two tests at a time, each on one core: threads of linear algebra would only wait for each other.
 test: $(READY) chromium

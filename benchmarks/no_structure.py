@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from disentree import MIMOSA
+from disentree.datasets import load_dataset
 
 
 def correlated(rng: np.random.Generator, n: int, p: int = 5) -> np.ndarray:
@@ -27,19 +28,6 @@ def ages(rng: np.random.Generator, n: int) -> np.ndarray:
     step = rng.choice([1, 5, 10], n, p=[0.6, 0.25, 0.15])
     income = np.exp(0.3 * (age - 45) / 15 + 0.5 * rng.standard_normal(n))
     return np.stack([np.round(age / step) * step, income, 0.2 * age + 5 * rng.standard_normal(n)], axis=1)
-
-
-def prices(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Prices of which most end in 9, beside weights and scores."""
-    price = np.exp(4 + 0.6 * rng.standard_normal(n))
-    price = np.where(rng.random(n) < 0.7, 10 * np.round(price / 10) - 1, np.round(price))
-    return np.stack([price, np.log(price + 2) + 0.4 * rng.standard_normal(n), rng.gamma(3, 2, n)], axis=1)
-
-
-def bimodal(rng: np.random.Generator, n: int) -> np.ndarray:
-    X = rng.standard_normal((n, 4))
-    X[:, 0] += 6 * (rng.random(n) < 0.4)
-    return X
 
 
 def autoregressive(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -59,9 +47,9 @@ KINDS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "integers": lambda rng, n: rng.integers(0, 10, (n, 5)).astype(float),
     "rounded": lambda rng, n: np.round(correlated(rng, n, 4)),
     "ages": ages,
-    "prices": prices,
+    "prices": lambda rng, n: load_dataset("prices", n, seed=int(rng.integers(2**31))).X,
     "top-coded": lambda rng, n: np.minimum(correlated(rng, n, 4), [1.0, 2.0, np.inf, np.inf]),
-    "bimodal": bimodal,
+    "bimodal": lambda rng, n: load_dataset("bimodal", n, seed=int(rng.integers(2**31))).X,
     "autoregressive": autoregressive,
 }
 

@@ -80,12 +80,6 @@ def _close_figures():
     pyplot.close("all")
 
 
-@pytest.fixture(autouse=True)
-def _few_resamples(monkeypatch):
-    """Runs of tests that are about something else fit MIMOSA once more, not ten times."""
-    monkeypatch.setattr("disentree.runs.steps.stability.USUAL", 1)
-
-
 @pytest.fixture
 def unprivileged():
     """A folder of our own, as a user to whom permissions apply: root may read and write everything."""

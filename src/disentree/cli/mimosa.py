@@ -11,6 +11,7 @@ import typer
 from disentree.cli.options import (
     BENCHMARK_OPTIONS,
     FILE_OPTIONS,
+    Full,
     Leaves,
     NJobs,
     NSamples,
@@ -38,6 +39,7 @@ def mimosa(
     seed: Seed = 0,
     n_jobs: NJobs = None,
     figures: Annotated[bool, typer.Option(help="Draw what was found.")] = True,
+    full: Full = False,
     force: StartOver = False,
     structure: Annotated[
         str, typer.Option(help="mimosa finds the tree, mimosa-paper as the paper does.")
@@ -72,22 +74,18 @@ def mimosa(
         n_jobs=n_jobs,
         on_mimosa=(lambda fitted: _draw(started, fitted)) if figures else None,
     )
-    _print_tree(started)
+    _print_tree(started, full)
 
 
-def _print_tree(run: Run) -> None:
-    from disentree.hierarchy.sizes import with_sizes
+def _print_tree(run: Run, full: bool) -> None:
+    from disentree.runs.report.findings import read_findings
+    from disentree.runs.report.summary import found_by
     from disentree.runs.report.text import time_line
-    from disentree.runs.steps.reasons import explain_structure
     from disentree.runs.steps.scores import structure_scores
 
     rows = run.read_npz("labels.npz")
-    print(run.structure["summary"])
+    print(found_by(run.structure, read_findings(run, run.hierarchy), run.paths).text(full))
     print()
-    print(with_sizes(run.hierarchy, run.paths))
-    print()
-    if reasons := explain_structure(run).in_brief():
-        print("why:", *reasons, "", sep="\n")
     data = run.data
     if data.hierarchy is not None and data.codes is not None:
         from disentree.metrics import h_error

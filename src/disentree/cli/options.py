@@ -43,6 +43,7 @@ Settings = Annotated[
         help="A setting of the model, or of MIMOSA as mimosa.NAME=VALUE, by its name in Python; may be repeated.",
     ),
 ]
+Full = Annotated[bool, typer.Option("--full", help="Print all of the tree, not what fits on a screen.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that exist.")]
 StartOver = Annotated[bool, typer.Option("--force", "-f", help="Start over where the folder holds another run.")]
 

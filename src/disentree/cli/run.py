@@ -12,6 +12,7 @@ from disentree.cli.options import (
     BENCHMARK_OPTIONS,
     FILE_OPTIONS,
     Device,
+    Full,
     Leaves,
     NJobs,
     NSamples,
@@ -68,10 +69,12 @@ def run(
     resamples: Annotated[
         int | None,
         typer.Option(
-            help="Resamples of the rows that show how much of the tree comes back; 0 for none. If not given: 10, "
-            "and none with --preset quick and for many images. A finished or stopped run takes another number."
+            help="Fit so many random parts of the rows again, each of which takes about as long as the tree did, "
+            "and tell what comes back. None if not given: the search itself tells what parts of the rows bring "
+            "back. A finished or stopped run takes another number."
         ),
     ] = None,
+    full: Full = False,
     force: StartOver = False,
     report: Annotated[bool, typer.Option(help="Draw figures and write report.html.")] = True,
     data_options: dict[str, Any],
@@ -137,11 +140,11 @@ def run(
         if is_new:
             remove_unstarted(out)
         raise
-    print_summary(started)
+    print_summary(started, full)
 
 
-def print_summary(run: Run) -> None:
-    """Print the tree, the scores and how long it took."""
+def print_summary(run: Run, full: bool = False) -> None:
+    """Print what was found, the scores and how long it took."""
     from disentree.runs.report.text import summary_lines
 
-    print(*summary_lines(run), sep="\n")
+    print(*summary_lines(run, full), sep="\n")

@@ -79,15 +79,21 @@ class HierarchicalAutoencoder(nn.Module):
         super().__init__()
         self.mask = HierarchicalMask(hierarchy)
         self.encoder, self.decoder = encoder, decoder
+        self.placement: Any = None  # between the variables of the networks and those of the tree, if they differ
+
+    def place(self, placement: Any) -> None:
+        """Follow a tree in which some variables stand higher from now on, for use and not for training."""
+        self.mask = HierarchicalMask(placement.move.after).to(self.mask.above_options.device)
+        self.placement = placement
 
     def encode(self, x: Float[Tensor, "batch ..."], tau: float = 1.0) -> Encoding:
-        z_pre = self.encoder(x)
-        if z_pre.shape[1:] != (self.mask.n_items,):
+        z_pre, n_items = self.encoder(x), (self.placement or self.mask).n_items
+        if z_pre.shape[1:] != (n_items,):
             raise ValueError(
-                f"encoder must give (batch, {self.mask.n_items}) numbers, one for each continuous variable and "
+                f"encoder must give (batch, {n_items}) numbers, one for each continuous variable and "
                 f"each option of the hierarchy; it gave {tuple(z_pre.shape)}"
             )
-        return self.mask(z_pre, tau)
+        return self.mask(z_pre if self.placement is None else self.placement.up(z_pre), tau)
 
     def encode_hard(
         self, x: Float[Tensor, "batch ..."]
@@ -105,13 +111,18 @@ class HierarchicalAutoencoder(nn.Module):
         a = torch.where((paths >= 0)[:, None], self.mask.path_options().to(x.device)[paths.clamp(min=0)], found)
         values_on: Any = getattr(self.encoder, "values_on", None)  # of maps that differ from path to path
         values = self.encoder(x) if values_on is None else values_on(x, a)
+        values = values if self.placement is None else self.placement.up(values, a)
         on = a @ self.mask.above_continuous == self.mask.above_continuous.sum(0)
         return a, values[:, : self.mask.n_continuous] * on
 
     def decode(
         self, a: Float[Tensor, "batch options"], z: Float[Tensor, "batch continuous"]
     ) -> Float[Tensor, "batch ..."]:
-        return self.decoder(torch.cat([a, z], dim=1))
+        return self.decoder(self.to_networks(torch.cat([a, z], dim=1)))
+
+    def to_networks(self, items: Tensor) -> Tensor:
+        """Options and variables of the tree as the networks know them."""
+        return items if self.placement is None else self.placement.down(items)
 
     def forward(self, x: Float[Tensor, "batch ..."], tau: float = 1.0) -> Float[Tensor, "batch ..."]:
         code = self.encode(x, tau)

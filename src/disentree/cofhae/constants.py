@@ -31,6 +31,7 @@ LAID_OUT = 6000  # points of a leaf that are laid out; the others are interpolat
 LANDMARKS = 400  # points from which distances are measured; 100 are too few
 NEIGHBORS = 12  # of a point in the graph: with 6, chains of neighbors zigzag; with many, they cut corners
 FEWEST_POINTS = 500  # of a leaf; with fewer, chains of neighbors do not follow it
+CELL_DIMENSIONS = 3  # of a cell of a product that is laid out on its own: with more, its rows are too few
 CLEAR = 4.0  # variance of a coordinate over that of the first superfluous one, to guide the start of training
 FIRM = 12.0  # the same, to be kept to the end
 # Windows in which the known coordinates are constant have at most 200 points, are no wider than a fifth of each
@@ -103,3 +104,14 @@ SHOWN_DIGITS = 4  # of decoded numbers, which are no measurements
 
 ROWS_AT_A_TIME = 8192  # that are encoded or decoded at once: a bound on memory
 STATISTICS_ROWS = 3000  # training rows whose codes `code_statistics_` describes: enough for a histogram
+
+# ------------------------------------------------------------ variables that do the same (placing/effects.py)
+
+EFFECT_ROWS = 384  # decoded rows of a leaf for its main effects, cosines of the ranks up to the fourth order
+EFFECT_ORDERS = 4
+EFFECT_POINTS, EFFECT_STEP = 128, 0.04  # where changes are compared, over so much of the ranks to either side
+EFFECT_NUMBERS = 2e7  # decoded for a leaf at once: fewer points for large rows
+EFFECT_PAIRS = 4000  # of changes, to measure in how many dimensions they lie
+EFFECT_CODES = 10_000  # rows whose codes say which values the ranks are
+# Values of a branch and of a shared variable that correspond, between these parts of the rows.
+EFFECT_KNOTS, EFFECT_LEVELS = 17, (0.005, 0.995)

@@ -90,8 +90,12 @@ class COFHAE(PathEstimator):
     sigma : float or None, default=None
         Standard deviation of the Gaussian likelihood in units of X. None measures reconstructions against the
         variance of the data.
+    placement : {"auto", "down"}, default="auto"
+        Where variables stand in a tree that MIMOSA has found, and that of curved leaves or images: one that does
+        the same to decoded rows on all branches of a choice stands above them ("auto"), or on each as it was found
+        ("down"). It has the values of the branch with most rows; those of the others follow their ranks.
     mimosa : MIMOSA or None, default=None
-        The estimator that finds the structure when `fit` is not given one. None: `MIMOSA()`.
+        The estimator that finds the structure when `fit` is not given one. None: `MIMOSA(placement=placement)`.
 
     Attributes
     ----------
@@ -151,6 +155,7 @@ class COFHAE(PathEstimator):
         discriminator: Any = (128, 128, 128),
         discriminator_betas: Sequence[float] = (0.5, 0.9),
         sharp: bool = True,
+        placement: str = "auto",
         mimosa: Any = None,
         **common: Any,
     ):
@@ -170,6 +175,7 @@ class COFHAE(PathEstimator):
         self.discriminator = discriminator
         self.discriminator_betas = discriminator_betas
         self.sharp = sharp
+        self.placement = placement
         self.mimosa = mimosa
 
     @classmethod
@@ -225,6 +231,7 @@ class COFHAE(PathEstimator):
             "warm_up": 0.0,
             "masks": "soft",
             "sharp": False,
+            "placement": "down",
             "discriminator": (1000, 1000, 1000),
             "discriminator_betas": (0.9, 0.999),
         }
@@ -303,6 +310,7 @@ class COFHAE(PathEstimator):
             fitting.train()
             fitting.sharpen()
             fitting.compare()
+            fitting.place()
         return self
 
     def explain(self, X: Any = None) -> Explanation:

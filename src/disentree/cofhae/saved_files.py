@@ -105,6 +105,7 @@ class About(_Schema):
     pixels: Input | None = None
     preprocessor: SavedPreprocessor | None = None
     mimosa: bool = False
+    move: dict[str, Any] | None = None
     sha256: str
 
 

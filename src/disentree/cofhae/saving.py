@@ -19,10 +19,12 @@ from disentree._version import __version__
 from disentree.cofhae.inputs import InputLayer
 from disentree.cofhae.linear import linear_autoencoder
 from disentree.cofhae.pixels import PixelDecoder
+from disentree.cofhae.placing.placement import Placement
 from disentree.cofhae.preprocessor import Preprocessor
 from disentree.cofhae.saved_files import About, CodeStatistics, Parameters, bounded_hierarchy
 from disentree.errors import DamagedFile, UserError
 from disentree.hierarchy import Hierarchy
+from disentree.hierarchy.moves_as_json import move_from_dict, move_to_dict
 from disentree.mimosa import MIMOSA
 from disentree.mimosa.saving.model_card import MIMOSA_FOLDER, write_card
 from disentree.mimosa.saving.types import check_fields
@@ -33,7 +35,8 @@ from disentree.utils.files import check_is_file, damage_told, read_document, sea
 from disentree.utils.versions import build_commit
 
 # Of saved models. In 1 convolutional networks had activations of their own, whatever the parameter; up to 2 there
-# were "table", "codec" and "units" instead of a preprocessor; up to 3 model.json had no checksum of itself.
+# were "table", "codec" and "units" instead of a preprocessor; up to 3 model.json had no checksum of itself, and
+# variables were those of the networks.
 FORMAT, SEALED = 4, 4
 ABOUT, NUMBERS = "model.json", "model.safetensors"
 _PATHS_TRIED = 64  # when a model is read
@@ -44,6 +47,7 @@ _NOT_SAVED = ("callbacks", "mimosa", "checkpoint", "events", "tensorboard", "ver
 
 def save_model(model: Any, folder: Path) -> None:
     tensors = {name: torch.from_numpy(getattr(model, f"{name}_")) for name in model._arrays}
+    move = None if model.autoencoder_.placement is None else model.autoencoder_.placement.move
     modules = {"autoencoder": model.autoencoder_, "input": model.input_}
     if model.pixels_ is not None:
         modules["pixels"] = model.pixels_
@@ -57,6 +61,7 @@ def save_model(model: Any, folder: Path) -> None:
         "commit": build_commit(),
         "parameters": plain_parameters(model),
         "hierarchy": model.hierarchy_.to_dict(),
+        **({"move": move_to_dict(move)} if move is not None else {}),
         "input": model.input_.config,
         "n_features_in": int(model.n_features_in_),
         "feature_names_in": list(getattr(model, "feature_names_in_", [])),
@@ -138,7 +143,11 @@ def _restored(
         parameters[name] = module if module is not None else parameters[name]
     model = cls(**parameters)
     model._check_parameters()
-    model.hierarchy_ = bounded_hierarchy(about.hierarchy)
+    hierarchy, move = bounded_hierarchy(about.hierarchy), None
+    if about.move is not None:
+        bounded_hierarchy(about.move["before"])
+        move = move_from_dict(about.move, hierarchy)
+    model.hierarchy_ = hierarchy if move is None else move.before
     for name in cls._arrays:
         setattr(model, f"{name}_", tensors[name].numpy())
     check_fields(model, [f"{name}_" for name in cls._arrays], "")
@@ -153,13 +162,19 @@ def _restored(
         model.autoencoder_ = linear_autoencoder(model.hierarchy_, weights)
     else:
         try:
-            check_weights(lambda: model._build(None)[0], weights)
+            knots = below(weights, "placement.")
+            check_weights(
+                lambda: model._build(None)[0], {k: v for k, v in weights.items() if "placement." not in k}
+            )
         except (ValueError, RuntimeError) as error:
             if any(module is not None for module in modules.values()):
                 raise UserError(f"the network that was given is another than the saved one: {error}") from None
             raise
         model.device_ = torch.device("cpu")
         model.autoencoder_, _ = model._build(None)
+        if move is not None:
+            model.hierarchy_ = move.after
+            model.autoencoder_.place(Placement.along(move, knots["own"], knots["shared"]))
         model.autoencoder_.load_state_dict(weights)
     model.device_ = pick_device(device)
     model.input_.to(model.device_)

@@ -53,6 +53,8 @@ class Explored:
         The commands that made the runs.
     columns : tuple of dict
         The columns of a table, as `disentree.explorer.tables` gives them.
+    found : tuple of tuple of str
+        What was found in each model's tree, in three sentences; none if nothing is known.
     findings : tuple of Findings
         Names, reasons and support of each model's tree; none if nothing is known.
     shares : tuple of dict or None
@@ -79,6 +81,7 @@ class Explored:
     what_rows: str = "held-out row"
     commands: tuple[str, ...] = ()
     columns: tuple[dict[str, Any], ...] = ()
+    found: tuple[tuple[str, ...], ...] = ()
     findings: tuple[Findings, ...] = ()
     shares: tuple[dict[str, Any] | None, ...] = ()
     maps: tuple[RowMap | None, ...] = ()
@@ -129,7 +132,7 @@ class Explored:
                     "shares": self.shares[i] if self.shares else None,
                     "map": map_to_json(found, model.hierarchy_) if self.maps and (found := self.maps[i]) else None,
                     "presence": self.presence[i] if self.presence else None,
-                    "verdict": self.findings[i].stability.get("verdict", "") if self.findings else "",
+                    "found": list(self.found[i]) if self.found else [],
                     "codes": [[None if np.isnan(v) else float(f"{v:.9g}") for v in row] for row in own],
                 }
                 for i, (model, name, note, statistics, own) in enumerate(zip(

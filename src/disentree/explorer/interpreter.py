@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from disentree.cofhae.inputs import channels_first
 from disentree.cofhae.linear import PathDecoder, PathEncoder
+from disentree.cofhae.placing.placement import Placement
 from disentree.explorer.program import NotInBrowser, Op, Tensors, program_of
 
 TOLERANCE = 1e-5  # of the range of the data
@@ -80,6 +81,11 @@ def _step(op: Op, x: Tensor, weights: list[Tensor]) -> Tensor:
             return PathEncoder({**{key: tensor(key) for key in names}, "root_of": op["root_of"]})(x)
         case "leaf":
             return PathDecoder({key: tensor(key) for key in ("options", "means", "directions")})(x)
+        case "up" | "down" as way:
+            numbers = {key: tensor(key) for key in ("own", "shared", "above")}
+            given = {key: torch.tensor(op[key], dtype=torch.int64) for key in ("target", "counts")}
+            placement = Placement({**numbers, **given})
+            return placement.up(x) if way == "up" else placement.down(x)
         case "softplus":
             return F.softplus(x, op["beta"], op["threshold"])
         case "leaky":

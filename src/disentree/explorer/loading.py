@@ -19,6 +19,7 @@ from disentree.hierarchy.code_statistics import code_statistics
 from disentree.runs.models import find_model
 from disentree.runs.report.findings import read_findings
 from disentree.runs.report.row_map import make_map, read_map
+from disentree.runs.report.summary import found_by
 from disentree.runs.run import Run
 from disentree.runs.stages import check_scored
 from disentree.tables import Codec, Schema
@@ -80,7 +81,18 @@ def from_run(run: Run, other: Run | None = None, device: str = "auto") -> Explor
     names = (first.names[0], second.names[0])
     if names[0] == names[1]:
         names = (f"{names[0]} (1)", f"{names[1]} (2)")
-    both = ("models", "paths", "statistics", "notes", "commands", "findings", "shares", "maps", "presence")
+    both = (
+        "models",
+        "paths",
+        "statistics",
+        "notes",
+        "commands",
+        "found",
+        "findings",
+        "shares",
+        "maps",
+        "presence",
+    )
     return replace(first, names=names, **{name: getattr(first, name) + getattr(second, name) for name in both})
 
 
@@ -103,6 +115,7 @@ def _about_rows(run: Run, hierarchy: Hierarchy) -> dict[str, Any]:
     return {
         "columns": tuple(with_signs(columns, found)),
         "findings": (findings,),
+        "found": (tuple(found_by(run.structure, findings, run.paths).sentences) if known else (),),
         "shares": (shares(hierarchy, run.paths) if known else None,),
         "maps": (found,),
         "presence": (None if table is None else presence(table, hierarchy),),

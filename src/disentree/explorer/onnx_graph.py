@@ -158,6 +158,10 @@ class Graph:
                 self._path(op)
             case "leaf":
                 self._leaf(op)
+            case "up":
+                self._up(op)
+            case "down":
+                self._down(op)
             case _:
                 self._activation(op)
 
@@ -260,6 +264,49 @@ class Graph:
         means = self._weight(op, "means")
         self.x = self._by_row(values, self._weight(op, "directions"), means, path)
         self.shape = (means.shape[1],)
+
+    def _up(self, op: Op) -> None:
+        """Variables of the networks as the tree has them, then logits."""
+        n_own, at, chosen = len(op["target"]), len(op["target"]), []
+        logits = self.columns(self.x, n_own, 2**31)
+        for count in op["counts"]:
+            best = self.node("ArgMax", self.columns(self.x, at, at + count), axis=1, keepdims=1)
+            is_best = self.node("Equal", best, self.constant(np.arange(count)[None]))
+            chosen.append(self.node("Cast", is_best, to=self.float32))
+            at += count
+        moved = self._bent(self.columns(self.x, 0, n_own), self._weight(op, "own"), self._weight(op, "shared"))
+        if chosen:
+            moved = self.node("Mul", moved, self._on(self.node("Concat", *chosen, axis=1), op))
+        spread = np.eye(1 + max(op["target"]), dtype=np.float32)[op["target"]]
+        placed = self.node("MatMul", moved, self.constant(spread))
+        self.x, self.shape = self.node("Concat", placed, logits, axis=1), (spread.shape[1] + sum(op["counts"]),)
+
+    def _down(self, op: Op) -> None:
+        """And back: options, then the variables that the networks have."""
+        n_options, target = sum(op["counts"]), np.asarray(op["target"], np.int64)
+        chosen, values = self.columns(self.x, 0, n_options), self.columns(self.x, n_options, 2**31)
+        values = self.node("Gather", values, self.constant(target), axis=1)
+        own = self._bent(values, self._weight(op, "shared"), self._weight(op, "own"))
+        own = self.node("Mul", own, self._on(chosen, op))
+        self.x, self.shape = self.node("Concat", chosen, own, axis=1), (n_options + len(target),)
+
+    def _on(self, chosen: str, op: Op) -> str:
+        """1 for every variable of the networks of which all options above are chosen."""
+        above = self._weight(op, "above")
+        n = self.node("MatMul", chosen, self.constant(above))
+        return self.node("Cast", self.node("Equal", n, self.constant(above.sum(axis=0))), to=self.float32)
+
+    def _bent(self, x: str, start: np.ndarray, end: np.ndarray) -> str:
+        """Along straight lines between knots: the first line, and what each knot adds to its slope."""
+        falls = start[:, :1] > start[:, -1:]
+        start, end = (np.where(falls, knots[:, ::-1], knots).astype(np.float64) for knots in (start, end))
+        slopes = np.diff(end, axis=1) / np.diff(start, axis=1)
+        first = end[:, 0] - slopes[:, 0] * start[:, 0]
+        line = self.node("Add", self.node("Mul", x, self.number(slopes[:, 0])), self.number(first))
+        two = self.constant(np.array([2], np.int64))
+        beyond = self.node("Relu", self.node("Sub", self.node("Unsqueeze", x, two), self.number(start[:, 1:-1])))
+        more = self.node("Mul", beyond, self.number(np.diff(slopes, axis=1)))
+        return self.node("Add", line, self.node("ReduceSum", more, two, keepdims=0))
 
     def _by_row(self, x: str, matrices: np.ndarray, offsets: np.ndarray, path: str) -> str:
         """Each row times the matrix of its path, plus the offset of its path."""

@@ -19,6 +19,7 @@ from disentree.cofhae.constants import NEAREST
 from disentree.cofhae.inputs import InputLayer, channels_first
 from disentree.cofhae.linear import PathDecoder, PathEncoder
 from disentree.cofhae.pixels import PixelDecoder
+from disentree.cofhae.placing.placement import Placement
 from disentree.errors import UserError
 from disentree.training.networks import ImageDecoder, ImageEncoder, SkipMLP
 
@@ -200,6 +201,12 @@ def _(module, tensors):
     return [{"op": "leaf", **{name: tensors.add(value) for name, value in module.named_buffers()}}]
 
 
+@ops_of.register(Placement)
+def _(module, tensors):
+    numbers = {name: tensors.add(getattr(module, name)) for name in ("own", "shared", "above")}
+    return [{"op": "", **numbers, "target": module.target.tolist(), "counts": module.counts.tolist()}]
+
+
 def _bias(module: Any, tensors: Tensors) -> int | None:
     return None if module.bias is None else tensors.add(module.bias)
 
@@ -294,16 +301,18 @@ def program_of(model: Any, *, with_encoder: bool = True, compact: bool = False) 
     tensors = Tensors()
     tensors.bits = 16 if compact else 32
     pixels = getattr(model, "pixels_", None)
+    moves: list[Op] = [] if networks.placement is None else ops_of(networks.placement, tensors)
+    down, up = ([{**op, "op": name} for op in moves] for name in ("down", "up"))
     decoder = ops_of(networks.decoder, tensors) + ops_after(layer, tensors) if pixels is None else None
     program: dict[str, Any] = {
-        "decode": decoder or ops_of(pixels, tensors),
+        "decode": down + (decoder or ops_of(pixels, tensors)),
         "encode": None,
         "float64": layer.config["dtype"] == "float64",
         "size": math.prod(layer.shape),
     }
     tensors.bits = 8 if compact else 32
     if with_encoder:
-        program["encode"] = ops_before(layer, tensors) + ops_of(networks.encoder, tensors)
+        program["encode"] = ops_before(layer, tensors) + ops_of(networks.encoder, tensors) + up
         if getattr(networks, "variances", False):  # of a posterior, between its means and its logits
             first, last = networks.mask.n_continuous, networks.mask.n_options
             program["encode"].append({"op": "ends", "first": first, "last": last})

@@ -51,7 +51,8 @@ class Move:
         -------
         list of int
         """
-        return [i for column in columns for i, own in enumerate(self.sources) if column in own]
+        found = (i for column in columns for i, own in enumerate(self.sources) if column in own)
+        return list(dict.fromkeys(found))
 
     def codes(self, codes: ArrayLike) -> Float[np.ndarray, "n w"]:
         """Codes of the same rows after the move.

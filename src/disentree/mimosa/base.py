@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.hierarchy import Hierarchy
@@ -21,12 +23,12 @@ from disentree.mimosa.explain.factors import factors_of
 from disentree.mimosa.explain.names import leaf_name
 from disentree.mimosa.explain.reasons import explain_tree, with_lost
 from disentree.mimosa.explain.sentences import lost_sentences
-from disentree.mimosa.explain.verdict import verdict
 from disentree.mimosa.inputs import as_observations
 from disentree.mimosa.saving.folder import save_mimosa
 from disentree.mimosa.saving.loading import load_mimosa
-from disentree.mimosa.stability.stability import Stability, in_words
+from disentree.mimosa.stability.stability import Stability
 from disentree.mimosa.steering.asked import taken
+from disentree.mimosa.summary.summary import Summary, summarize
 from disentree.mimosa.tree.component import Component
 from disentree.mimosa.tree.lost_enclosures import lost_enclosures, lost_variables
 
@@ -72,35 +74,49 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
 
     # ---------------------------------------------------------------- reading the result
 
-    def summary(self) -> str:
-        """The tree with sizes and dimensions, as text."""
+    def summary(self, full: bool = False) -> str:
+        """What was found, what varies and how sure it is, in three sentences, and the tree, as text.
+
+        Parameters
+        ----------
+        full : bool, default=False
+            Whether all of the tree is shown; else as much as fits on a screen.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from disentree import MIMOSA
+        >>> from disentree.datasets import load_dataset
+        >>> m = MIMOSA(random_state=0).fit(load_dataset("penguins").X)
+        >>> print(m.summary().partition("\\n")[0])
+        3 groups of rows: species is Adelie (44.5 %), species is Gentoo (35.8 %) and species is Chinstrap
+        """
+        return self.summary_.text(full)
+
+    @property
+    def summary_(self) -> Summary:
+        """What `summary` shows, as one object.
+
+        Returns
+        -------
+        Summary
+            With `sentences`, `footnote`, `text()`, `markdown()`, `html()` and `to_dict()`.
+        """
         check_is_fitted(self)
-        n, n_components = len(self.labels_), len(self.components_)
-        children: dict[int | None, list[int]] = {}
-        for c, component in enumerate(self.components_):
-            children.setdefault(component.parent, []).append(c)
-        lines = [
-            f"{n} rows, {n_components} component{'s' * (n_components != 1)}, "
-            f"{100 * np.mean(self.core_labels_ >= 0):.1f} % of rows in their cores, "
-            f"{self.description_length_:.1f} bits per row"
-        ]
+        return self._summary(self.labels_)
 
-        def add(parent: int | None, indent: str) -> None:
-            below = children.get(parent, [])
-            for i, c in enumerate(below):
-                last = i == len(below) - 1
-                component = self.components_[c]
-                share = 100 * component.size / n
-                mark = "└── " if last else "├── "
-                support = "" if self.stability_ is None else f", {in_words(self.stability_.support[c])}"
-                lines.append(
-                    f"{indent}{mark}component {c}{self._name_of(c)}: {component.dimension}-D, "
-                    f"{component.size} row{'s' * (component.size != 1)} ({share:.1f} %){support}"
-                )
-                add(c, indent + ("    " if last else "│   "))
+    def _summary(self, labels: Int[np.ndarray, " n"]) -> Summary:
+        """The summary of the tree with these rows on its branches."""
+        stability = None if self.stability_ is None else self.stability_.to_dict()
+        notes = tuple(self._lost_in_words())
+        return summarize(self.hierarchy_, labels, stability=stability, notes=notes, **self._evidence())
 
-        add(None, "")
-        return "\n".join([*lines, *self._lost_in_words()])
+    def _evidence(self) -> dict[str, Any]:
+        """What `summarize` is to know beside the tree and its rows."""
+        return {}
 
     @property
     def lost_(self) -> list[dict[str, Any]]:
@@ -177,6 +193,8 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         if len(self.shape_) > 1:
             advice = "a COFHAE shows what its variables do to them"
             raise ValueError(f"reasons are told in terms of columns, and images have none: {advice}")
+        if X is not None and (getattr(X, "ndim", 2) == 1 or len(X) == 1):
+            raise ValueError("reasons compare rows, and X is one row: `why` says why it is on its leaf")
         labels = self.labels_ if X is None else self.predict(X)
         drawn = getattr(self, "drawn_", None) if X is None else None
         X = self._rows_or(None) if X is None else X
@@ -184,7 +202,8 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
             X, labels = taken(X, drawn), labels[drawn]
         table = getattr(self, "table_", None)
         found = explain_tree(X, self.hierarchy_, labels, codec=None if table is None else table.codec)
-        return with_lost(found, self.hierarchy_, self.lost_, self.matches_)
+        found = with_lost(found, self.hierarchy_, self.lost_, self.matches_)
+        return replace(found, summary=self._summary(np.asarray(labels)).sentences)
 
     def rename(self, names: Mapping[Any, str]) -> Any:
         """Give other names to leaves, variables or options of `hierarchy_`. They are saved, and stay where the
@@ -243,9 +262,8 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
 
     @property
     def verdict_(self) -> str:
-        """What was found and how sure it is, in a sentence."""
-        check_is_fitted(self)
-        return verdict(self.hierarchy_) if self.stability_ is None else self.stability_.verdict
+        """What was found, in a sentence: the first of `summary`."""
+        return self.summary_.sentences[0]
 
     # ---------------------------------------------------------------- saving
 
@@ -288,6 +306,10 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         """Read the representation of a saved model."""
 
     # ---------------------------------------------------------------- inside
+
+    def _html_repr(self) -> str:
+        """What a notebook shows: the summary once it is fitted."""
+        return self.summary_.html() if hasattr(self, "hierarchy_") else estimator_html_repr(self)
 
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()

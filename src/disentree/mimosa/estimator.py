@@ -18,9 +18,7 @@ from disentree.mimosa.coordinates.reach import Reach
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.explain.compared.comparing import Comparing
-from disentree.mimosa.explain.factors import factor_columns
 from disentree.mimosa.explain.placing import Placing
-from disentree.mimosa.explain.verdict import what_it_saves
 from disentree.mimosa.fit import Fit, fit, placed
 from disentree.mimosa.inputs import (
     check_common_settings,
@@ -37,12 +35,13 @@ from disentree.mimosa.inputs import (
 )
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.paper.algorithm1_mimosa import PaperMIMOSA
-from disentree.mimosa.search.judge import STRUCTURELESS, log2_density
+from disentree.mimosa.search.judge import log2_density
 from disentree.mimosa.search.structure import Settings
 from disentree.mimosa.stability.resampled import Resampled
-from disentree.mimosa.stability.stability import Stability, product_summary, table_summary
+from disentree.mimosa.stability.stability import Stability
 from disentree.mimosa.steering.asked import check_partial_labels, rows_drawn, taken, with_labels
 from disentree.mimosa.steering.steered import Steered
+from disentree.mimosa.summary.wording import runner_up
 from disentree.mimosa.tree.codes import LeafMaps
 from disentree.tables import Codec
 from disentree.tables.frames import as_pandas
@@ -356,20 +355,13 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
             return self.representation_.transform(self.table_.numbers(cells))
         return self.representation_.transform(self._check(X, fitting=False))
 
-    def summary(self) -> str:
-        """The tree with sizes and dimensions, how it was found, and what it saves, as text."""
-        tree = super().summary()
-        if self.table_ is not None:
-            tree = table_summary(self.table_, self.hierarchy_, self.labels_, self.stability_)
-            tree = "\n".join([tree, *self._lost_in_words()])
-        elif factor_columns(self.hierarchy_):
-            head = tree.partition("\n")[0]
-            tree = f"{head}\n{product_summary(self.hierarchy_, self.labels_, self.stability_)}"
-        finder = self.candidates_[0]["finder"]
-        if self.table_ is not None and self.table_.branches:
-            finder = "what exists where" + ("" if finder in STRUCTURELESS else f", and {finder}")
-        found = what_it_saves(self.candidates_, finder, self.saved_bits_, self.saved_bits_doubt_)
-        return f"{self.verdict_}\n{tree}\n{found}"
+    def _evidence(self) -> dict[str, Any]:
+        return {
+            "evidence": self.divisions_,
+            "saved": float(self.saved_bits_),
+            "doubt": float(self.saved_bits_doubt_),
+            "runner_up": runner_up(self.candidates_),
+        }
 
     # ---------------------------------------------------------------- the steps
 

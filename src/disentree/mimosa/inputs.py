@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from disentree.tables import Codec, Schema
 from disentree.tables.frames import as_pandas
+from disentree.tables.kinds import as_numbers, merges
 
 
 def is_frame(X: Any) -> bool:
@@ -83,8 +84,10 @@ def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.n
     Errors name the argument, what it was and what it may be. Remembers the shape of a row on fitting and
     insists on it afterwards.
     """
-    array: Any = X if isinstance(X, np.ndarray) else None
-    X = as_pandas(X)
+    rows: Any = as_pandas(X)
+    X, array = rows, rows if isinstance(rows, np.ndarray) else None
+    if is_frame(X):
+        X = _without_durations(X)
     if array is None or array.ndim <= 2:
         names = getattr(estimator, "feature_names_in_", None)
         if not fitting and names is not None and is_frame(X) and {*names} < {*X.columns}:
@@ -107,6 +110,9 @@ def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.n
         raise ValueError(f"X must hold numbers, got {array.dtype}")
     if np.iscomplexobj(array):
         raise ValueError("Complex data not supported: X must hold real numbers")
+    if array.dtype.kind in "iu" and merges(array):
+        advice = "subtract one of them first"
+        raise ValueError(f"X has whole numbers that floats cannot tell apart, up to {array.max()}: {advice}")
     if np.issubdtype(array.dtype, np.floating):
         bad = ~np.isfinite(array.reshape(len(array), -1)).all(axis=1)
         if bad.any():
@@ -122,6 +128,12 @@ def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.n
     elif shape != estimator.shape_:
         raise ValueError(f"X has rows of shape {shape}, but {estimator.shape_} was fitted")
     return array
+
+
+def _without_durations(frame: Any) -> Any:
+    """With days in the place of durations."""
+    long = [name for name, kind in frame.dtypes.items() if getattr(kind, "kind", "") == "m"]
+    return frame.assign(**{name: as_numbers(frame[name]) for name in long}) if long else frame
 
 
 def remember_columns(estimator: Any, frame: Any, given: Any) -> Any:

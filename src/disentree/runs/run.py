@@ -15,7 +15,7 @@
     map.npz            where rows lie in two dimensions, for the explorer
     explanation.json   why the tree branches where it does, and what each variable does, in terms of columns
     names.json         names for branches and variables, which the report and the page show; yours to edit
-    stability.json     how often each leaf came back in resamples of the rows
+    stability.json     how often each leaf came back in resamples of the rows, if that was asked for
     figures/           pictures of the above, PNG and PDF
     report.html        all of it on one page
     scores.tex         the scores as a table for LaTeX
@@ -40,7 +40,8 @@ from pydantic import ValidationError
 from disentree._version import __version__
 from disentree.datasets import UserData
 from disentree.errors import UserError
-from disentree.hierarchy import Hierarchy
+from disentree.hierarchy import Hierarchy, Move
+from disentree.hierarchy.moves_as_json import move_from_dict
 from disentree.mimosa.saving.model_card import MIMOSA_FOLDER
 from disentree.runs.config import RunConfig
 from disentree.runs.data import load_data, split_rows
@@ -187,8 +188,31 @@ class Run(Folder):
         return self.read_checked("structure.json", StructureDescription)
 
     @property
+    def move(self) -> Move | None:
+        """How the variables of the tree that was found stand in the model's tree, if the model has moved some."""
+        if not (self.folder / "model.json").is_file():
+            return None
+        about = self.read_json("model.json")
+        try:
+            move = (
+                move_from_dict(about["move"], Hierarchy.from_dict(about["hierarchy"]))
+                if about.get("move")
+                else None
+            )
+        except _NOT_A_TREE as error:
+            raise self.damaged("model.json", error) from None
+        # The file may be of a model that was trained before the tree was found again.
+        return move if move is not None and move.before.to_dict() == self.found_hierarchy.to_dict() else None
+
+    @property
     def hierarchy(self) -> Hierarchy:
-        """The tree that was found or given."""
+        """The tree that was found or given, with variables where the trained model has them."""
+        move = self.move
+        return self.found_hierarchy if move is None else move.after
+
+    @property
+    def found_hierarchy(self) -> Hierarchy:
+        """The tree that was found or given, as it was before the model was trained."""
         about = self.read_json("hierarchy.json")
         try:
             return Hierarchy.from_dict(about)
@@ -336,7 +360,9 @@ class Run(Folder):
         arrays = self.read_arrays(name, *needed)
         if name in ("labels.npz", "samples.npz"):
             about = self.about_data
-            hierarchy = self.learned[1] if name == "samples.npz" else self.hierarchy  # a flat model has its own
+            hierarchy = (
+                self.learned[1] if name == "samples.npz" else self.found_hierarchy
+            )  # a flat model has its own
             expected = {"n_rows": about["n_rows"], "n_paths": len(hierarchy.paths), "shape": tuple(about["shape"])}
             if problem := problem_of_arrays(arrays, **expected):
                 raise self.damaged(name, problem)

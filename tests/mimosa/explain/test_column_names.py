@@ -28,11 +28,14 @@ def test_whole_words_where_there_are_words():
         (["DaysOfWork", "HoursOfWork"], "Work"),  # not OfWork
         (["garagearea", "garagetype"], "garage"),
         (["Pool1", "Pool2"], "Pool"),
-        (["AgeWhenFirstToldYouHadDiabetes", "WhatWasYourLastA1CLevel"], "AgeWhenFirstTold and 1 more"),
-        (["DoYouSmoke", "DoYouDrink"], "DoYouSmoke and 1 more"),  # a question is no name
-        (["Whatever", "Whatsoever"], "Whatever and 1 more"),  # not What
-        (["Level.A", "Leverage.B"], "Level.A and 1 more"),
-        (["a", "b"], "a and 1 more"),
+        (
+            ["AgeWhenFirstToldYouHadDiabetes", "WhatWasYourLastA1CLevel"],
+            "AgeWhenFirstTold and 1 more",
+        ),  # too long for both
+        (["DoYouSmoke", "DoYouDrink"], "DoYouSmoke, DoYouDrink"),  # a question is no name
+        (["Whatever", "Whatsoever"], "Whatever, Whatsoever"),  # not What
+        (["Level.A", "Leverage.B"], "Level.A, Leverage.B"),
+        (["a", "b"], "a, b"),
         (["alone"], "alone"),
     ],
 )

@@ -4,16 +4,15 @@ import re
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from disentree import MIMOSA, Hierarchy
 from disentree.datasets import load_dataset
 from disentree.mimosa.explain.explanation import Explanation
 from disentree.mimosa.explain.factors import factor_columns, factor_likeness
 from disentree.mimosa.explain.reasons import explain_tree
-from disentree.mimosa.explain.verdict import verdict
 from disentree.mimosa.stability.comparing import Found, compare
-from disentree.mimosa.stability.stability import Stability, product_summary
+from disentree.mimosa.stability.stability import Stability
+from disentree.mimosa.summary.summary import summarize
 
 
 def switch(name, n):
@@ -70,9 +69,11 @@ def test_support_of_factors_counts_resamples():
     assert result.factors == [{"name": "deck", "support": 1.0}, {"name": "pool", "support": 0.5}]
     assert result.support.tolist() == [0.5] * 4  # leaves came back once
     assert result.to_dict()["factors"] == result.factors
-    assert result.verdict == "2 yes/no properties of a row, independent of each other, supported."
+    assert result.verdict == "Every choice came back in at least 50% of 2 resamples of the rows."
     assert "pool: came back in 50% of resamples" in str(result)
-    assert "pool: came back in 50% of resamples" in product_summary(TWO, LABELS, result)
+    told = summarize(TWO, LABELS, stability=result.to_dict())
+    assert "every choice but" not in told.sentences[-1]
+    assert [one.support for one in told.root.divisions] == [f["support"] for f in result.to_dict()["factors"]]
 
 
 def test_rare_combinations_do_not_make_another_product():
@@ -93,25 +94,12 @@ def test_a_factor_of_which_a_resample_has_one_option_does_not_count():
     result = Stability.from_records(found, [record], 0.5)
     assert np.isnan(result.factors[0]["support"])
     assert result.to_dict()["factors"][0]["support"] is None
-    assert result.verdict == "2 yes/no properties of a row, independent of each other, well supported."
+    assert result.verdict == "Every choice came back in at least 100% of 1 resample of the rows."
 
 
 def test_a_tree_has_no_factors():
     found = Found(product("deck"), np.array([0, 0, 1, 1]), [None] * 2)
     assert Stability.from_records(found, [compare(found, found)], 0.5).factors == []
-
-
-@pytest.mark.parametrize(
-    ("support", "words"),
-    [
-        (None, ""),
-        ([0.9, 0.8], ", well supported"),
-        ([0.9, 0.4], ", partly supported: 1 of 2 properties came back in at least half of the resamples"),
-        ([0.1, 0.4], ", not supported: resamples of the rows do not bring them back"),
-    ],
-)
-def test_the_verdict_speaks_of_properties(support, words):
-    assert verdict(TWO, support) == f"2 yes/no properties of a row, independent of each other{words}."
 
 
 def test_each_factor_has_its_own_reason():
@@ -175,7 +163,6 @@ def test_a_fitted_product_tells_its_factors():
     result = model.stability(2)
     assert [f["support"] for f in result.factors] == [1.0, 1.0]
     assert [f["name"] for f in result.factors] == [f["name"] for f in model.factors_]
-    summary = model.summary()
-    assert summary.startswith("2 yes/no properties of a row, independent of each other, well supported.")
-    assert "4 of 4 combinations have rows" in summary
-    assert "c2: came back in 100% of resamples" in summary
+    first, *_, last = model.summary_.sentences
+    assert first.startswith("2 yes/no properties of a row, independent of each other: ")
+    assert last == "This is beyond chance, and every choice came back in at least 100% of 2 resamples of the rows."

@@ -65,12 +65,8 @@ def test_proposals_are_compared_in_the_same_cells(fitted):
     assert min(row["bits"] for row in plain) - chosen["bits"] == pytest.approx(m.saved_bits_)
     assert [row["bits"] for row in others] == sorted(row["bits"] for row in others)
     assert all(bool(row["why_not"]) == (row["bits"] < chosen["bits"]) for row in others)
-    assert "runner-up" in m.summary()
-    assert (
-        m.summary()
-        .splitlines()[-1]
-        .partition("runner-up: ")[2]
-        .startswith(("1 branch by what", "2 branches by what", f"{others[0]['finder']}, without branches"))
+    assert m.summary_.footnote.partition("Runner-up: ")[2].startswith(
+        ("1 branch by what", "2 branches by what", f"{others[0]['finder']}, without branches")
     )
 
 
@@ -85,7 +81,7 @@ def test_leaves_that_repeat_what_exists_say_why_they_were_not_chosen():
     fewer = [row for row in others if row["bits"] < chosen["bits"]]
     assert fewer
     assert {row["why_not"] for row in fewer} == {"its groups only repeat what exists where"}
-    assert "not chosen, since its groups only repeat what exists where" in m.summary()
+    assert "not chosen, since its groups only repeat what exists where" in m.summary_.footnote
 
 
 def test_rows_get_to_their_paths(fitted):

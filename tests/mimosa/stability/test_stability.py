@@ -98,15 +98,15 @@ def test_exact_leaves_always_come_back(nested):
     assert result.support.tolist() == [1.0, 1.0]
     assert result.tree == 1.0
     assert result.fraction == 0.8
-    assert nested.verdict_ == result.verdict == "A tree is well supported: 2 leaves."
-    assert "came back in 100% of resamples" in nested.summary()
+    assert result.verdict == "Every group came back in at least 100% of 3 resamples of the rows."
+    assert "every group came back in at least 100% of 3 resamples" in nested.summary_.sentences[-1]
 
 
 def test_a_cloud_stays_one():
     m = MIMOSA(n_jobs=1).fit(np.random.default_rng(1).normal(size=(150, 3)))
     result = m.stability(2)
     assert result.n_components == {1: 2}
-    assert result.verdict == "No structure found: one cloud of about 3 dimensions."
+    assert result.verdict == "2 of 2 have one leaf too."
     assert m.summary().startswith("No structure found")
 
 

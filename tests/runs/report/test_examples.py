@@ -8,9 +8,9 @@ import pytest
 from matplotlib.image import imread
 
 from disentree import Hierarchy
+from disentree.mimosa.summary.page import html_tree
+from disentree.mimosa.summary.summary import summarize
 from disentree.runs.report.examples import GAP, MOST, leaf_examples
-from disentree.runs.report.findings import Findings
-from disentree.runs.report.tree import tree_nodes
 
 TREE = Hierarchy.flat(0, categories=[2])
 
@@ -45,10 +45,7 @@ def test_rows_without_a_leaf_are_left_out():
     assert list(leaf_examples(np.zeros((4, 8, 8)), np.array([-1, 0, 0, -1]))) == [0]
 
 
-def test_the_tree_has_them_in_place_of_reasons():
-    labels = np.repeat([0, 1], 5)
-    (split,) = tree_nodes(Findings(TREE), labels, {0: "a", 1: "b"})["splits"]
-    assert [option["examples"] for option in split["options"]] == ["a", "b"]
-    assert split["note"] == ""
-    (split,) = tree_nodes(Findings(TREE), labels)["splits"]
-    assert [option["examples"] for option in split["options"]] == ["", ""]
+def test_the_tree_has_them():
+    found = summarize(TREE, np.repeat([0, 1], 5))
+    assert [html_tree(found, {0: "a", 1: "b"}).count(f'src="{address}"') for address in "ab"] == [1, 1]
+    assert "<img" not in html_tree(found)

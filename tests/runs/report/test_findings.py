@@ -1,4 +1,4 @@
-"""The tree in words: `findings.py`, `summary.py`, `text.py`, `tree.py`, `leaf_sections.py`, `scores.py`."""
+"""The tree in words: `findings.py`, `summary.py`, `text.py`, `leaf_sections.py`, `scores.py`."""
 
 import html
 import json
@@ -12,14 +12,11 @@ import pytest
 from disentree import Hierarchy
 from disentree.cli.run import print_summary
 from disentree.explorer.content import variables as describe_variables
-from disentree.mimosa.explain.sentences import no_reason_sentence
 from disentree.runs import Run, RunConfig, finish_run, start_run
 from disentree.runs.report.findings import Findings, read_findings
 from disentree.runs.report.leaf_sections import leaf_sections, shared_variables
 from disentree.runs.report.report import render
 from disentree.runs.report.scores import duration
-from disentree.runs.report.summary import saving, verdict_of
-from disentree.runs.report.tree import tree_nodes
 from shell import invoke
 
 TREE = Hierarchy.from_dict(
@@ -112,8 +109,10 @@ def test_the_command_line_prints_the_names_of_the_report(told, capsys):
 def test_the_command_line_says_what_was_found_and_how_sure_that_is(told, capsys):
     print_summary(told)
     printed = capsys.readouterr().out.splitlines()
-    assert "The tree was given: 2 groups." in printed
-    assert "Exactly the same tree came back in 90% of 20 random parts of the rows." in printed
+    text = " ".join(printed)
+    assert "The tree was given. 2 groups of rows: " in text
+    assert "Every group but “nothing more” came back in at least 95% of 20 resamples of the rows." in text
+    assert "nothing more (50.0 %) ∅  (!)" in text
 
 
 def text_of(page):
@@ -128,11 +127,12 @@ def test_first_screen_says_it_in_words(told):
     page = render(told)
     text = text_of(first_screen(page))
     for words in (
-        "Area above 110 in 99 % of these", "large", "50.0% of rows", "support 95%", "weak support 45%",
-        "Rule: area &gt; 110: 98 % of this group, and no other row.", ": size", "nothing more",
+        "Area above 110 in 99 % of these", "large", "50.0 % of rows", "support 95%", "weak support 45%",
+        "Rule: area &gt; 110: 98 % of this group, and no other row.", "nothing more",
     ):  # fmt: skip
         assert words in text, words
     assert not re.search(r"\b(z\d|c\d|stop|branch\d)\b", text)
+    assert ": size" in text_of(page)
     assert EVIL not in page
     assert "&lt;script&gt;" in page
     assert "<b>loft" not in page
@@ -186,7 +186,7 @@ def test_recommended_commands_work(told):
 
 def test_shares_agree_everywhere(table):
     page = render(table)
-    found = set(re.findall(r"(\d+\.\d)% of rows", text_of(page)))
+    found = set(re.findall(r"(\d+\.\d) % of rows", text_of(page)))
     labels = table.paths
     assert found == {f"{100 * (labels == k).mean():.1f}" for k in (0, 1)}
 
@@ -201,80 +201,6 @@ def test_a_report_without_profiles_of_the_leaves(table):
     finally:
         for name in ("leaves.json", "map.npz"):
             (table.folder / f"{name}.away").rename(table.folder / name)
-
-
-# ------------------------------------------------------------------ sentences
-
-FOUND = {"from": "mimosa", "saved_bits": 2.0, "saved_bits_doubt": 0.1}
-
-
-def test_verdict():
-    flat = Findings(Hierarchy.flat(3))
-    assert verdict_of(FOUND, flat, 1) == "No structure found: one cloud of about 3 dimensions."
-    assert verdict_of(FOUND, Findings(TREE), 2) == "A tree of 2 leaves."
-    said = Findings(TREE, stability={"verdict": "A tree is well supported"})
-    assert verdict_of(FOUND, said, 2) == "A tree is well supported."
-    assert verdict_of({**FOUND, "from": "given"}, said, 2) == "The tree was given: 2 groups."
-
-
-@pytest.mark.parametrize(
-    ("bits", "doubt", "times", "words"),
-    [
-        (
-            2.0,
-            0.1,
-            "4.0 times",
-            "far beyond chance: with other rows it would most likely be between 1.80 and 2.20",
-        ),
-        (2.0, 0.8, "4.0 times", "more than chance would give"),
-        (2.0, 1.5, "4.0 times", "may be chance: with other rows it would most likely be between 0.00 and 5.00"),
-        (10.0, 0.1, "about 1,024 times", "far beyond"),
-        (15.0, 0.1, "about 33 thousand times", "far beyond"),
-        (300.0, 0.0, "more than a million times", "far beyond"),
-    ],
-)
-def test_saved_bits_in_words(bits, doubt, times, words):
-    said = saving({**FOUND, "saved_bits": bits, "saved_bits_doubt": doubt})
-    assert said["times"] == times
-    assert words in said["doubt"]
-
-
-def test_nothing_saved_and_not_measured():
-    assert saving({**FOUND, "saved_bits": 0.0, "saved_bits_doubt": 0.0})["bits"] == ""
-    assert saving({**FOUND, "saved_bits": None}) is None
-    assert saving({**FOUND, "from": "given"}) is None
-
-
-def test_independent_choices_stand_side_by_side_with_their_support():
-    stability = {"factors": [{"name": "c1", "support": 0.9}, {"name": "c2", "support": 0.4}]}
-    three = {"kind": "categorical", "name": "c2", "options": [{"variables": []}] * 3}
-    both = Hierarchy.from_dict({"variables": [*TREE.to_dict()["variables"], three]})
-    nodes = tree_nodes(Findings(both, stability=stability), np.array([0, 1, 2, 3, 4, 5]))
-    assert [(s["support"], s["weak"], len(s["options"])) for s in nodes["splits"]] == [
-        (0.9, False, 2),
-        (0.4, True, 3),
-    ]
-    assert [o["share"] for s in nodes["splits"] for o in s["options"]] == pytest.approx([1 / 2] * 2 + [1 / 3] * 3)
-    assert [s["note"] for s in nodes["splits"]] == ["", ""]  # nobody looked for reasons
-    told = {("c1", "stop"): {"text": "a = 0 in all of these."}, ("c2", "0"): {"text": no_reason_sentence()}}
-    varies = {"c2": {"reason": "Where 1, these vary more: b."}}
-    notes = [s["note"] for s in tree_nodes(Findings(both, reasons=told, factors=varies), np.arange(6))["splits"]]
-    assert notes == ["", "Where 1, these vary more: b."]
-    without = tree_nodes(Findings(both, reasons=told), np.arange(6))["splits"]
-    assert without[1]["note"] == "No column by itself tells these groups apart."
-    assert [o["reason"] for o in without[1]["options"]] == ["", "", ""]
-    assert verdict_of(FOUND, Findings(both), 6) == "2 properties of a row, independent of each other."
-
-
-def test_tree_nodes_count_the_rows():
-    nodes = tree_nodes(Findings(TREE, support={1: 0.3}), np.array([0, 0, 1, -1]))
-    (split,) = nodes["splits"]
-    assert [(o["name"], o["n_rows"], o["share"], o["weak"]) for o in split["options"]] == [
-        ("nothing more", 2, 0.5, False),
-        ("group 1", 1, 0.25, True),
-    ]
-    assert split["name"] == ""
-    assert (nodes["free"], nodes["more_free"]) == ([], 1)
 
 
 def test_what_exists_is_named_by_its_column():

@@ -29,14 +29,18 @@ from disentree.cofhae.fitting.resumable import Checkpoint, find_checkpoint, iden
 from disentree.cofhae.fitting.sharpening import can_be_sharp, fit_pixels, sharper
 from disentree.cofhae.fitting.structure import Structure, ask_mimosa, find_representation, tells_more
 from disentree.cofhae.fitting.targets import Targets, align_targets, fit_subspaces, given_targets, leaf_targets
-from disentree.cofhae.fitting.unrolling import cell_guides, guides
+from disentree.cofhae.fitting.unrolling import guides, product_guides
 from disentree.cofhae.inputs import embedding_layer
 from disentree.cofhae.linear import AdditiveForm, ClosedForm, are_enough, fit_additive_form, fit_closed_form
+from disentree.cofhae.placing.effects import same_effects
+from disentree.cofhae.placing.placement import Placement, knots_of
 from disentree.cofhae.preprocessor import Preprocessor
 from disentree.geometry.maps.linear_maps import is_tree
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa import MIMOSA
+from disentree.mimosa.coordinates.choosing import in_same_unit
 from disentree.mimosa.saving.model_card import MIMOSA_FOLDER
+from disentree.mimosa.tree.placing import moved
 from disentree.training.batches import TensorBatches
 from disentree.training.checkpoints import fingerprint
 from disentree.training.data import Source, rows_of
@@ -56,6 +60,7 @@ class Seeds(NamedTuple):
     held_out: Seed
     closed_form: Seed
     pixels: Seed
+    placement: Seed
 
 
 @dataclass
@@ -91,7 +96,7 @@ class Fitting:
         seed = saved[1]["seed"] if saved else pick_seed(model.random_state)
         model.seed_, model.device_, model.pixels_ = seed, device, None
         model.maps_ = "network"  # an earlier fit may have left others
-        return cls(model, source, codes, representation, identity, saved, Seeds(*Seed(seed).spawn(7)))
+        return cls(model, source, codes, representation, identity, saved, Seeds(*Seed(seed).spawn(8)))
 
     # ---------------------------------------------------------------- structure and input
 
@@ -279,6 +284,42 @@ class Fitting:
         as_sure = agreement >= closed.held_out.agreement - constants.LESS_APART
         return bool(explained > closed.held_out.explained and as_sure)
 
+    # ---------------------------------------------------------------- where variables stand
+
+    def place(self) -> None:
+        """Variables that do the same to decoded rows on all branches of a choice once above them."""
+        model, rng = self.model, np.random.default_rng(self.seeds.placement)
+        is_down = model.placement == "down" or getattr(model.mimosa_, "placement", "down") == "down"
+        if is_down or model.maps_ == "linear" or model.interrupted_:
+            return
+        n = self.source.n_rows
+        some = np.sort(rng.choice(n, min(n, constants.EFFECT_CODES), replace=False))
+        X = rows_of(self.source, some)
+        codes = model._encode(X, model.paths_[some])
+        unit = np.ones(1) if model.input_.is_image else _units_of(X)
+        same, partly, signs = same_effects(
+            model.hierarchy_, codes, lambda codes: model._decode(codes).reshape(len(codes), -1) / unit, rng
+        )
+        known = {column for columns in model.matches_ for column in columns}
+        partly = [columns for columns in partly if not known.intersection(columns)]
+        if not same and not partly:
+            return
+        move = moved(model.hierarchy_, same)
+        placement = Placement.of(move, knots_of(codes, [*same, *partly], signs))
+        matches = [move.columns(columns) for columns in [*model.matches_, *partly]]
+        model.hierarchy_, model.matches_ = move.after, [columns for columns in matches if len(columns) > 1]
+        model.autoencoder_.place(placement.to(model.device_))
+        model._describe_codes(self.source)
+
+
+def _units_of(X: Float[np.ndarray, "n p"]) -> Float[np.ndarray, " p"]:
+    """What the columns of rows are measured in: a deviation of each, unless they are in the same unit."""
+    deviations = X.std(axis=0)
+    varies = deviations > 0
+    if not varies.any() or in_same_unit(np.ptp(X[:, varies], axis=0)):
+        return np.ones(X.shape[1])
+    return np.where(varies, deviations, 1.0)
+
 
 def _first(seed: Seed) -> int:
     return int(seed.generate_state(1)[0])
@@ -311,7 +352,8 @@ def find_targets(
     if not len(curved) or not model.guided:
         return align_targets(targets, Z, paths, hierarchy, model.matches_)
     if layer.network is None and not is_tree(hierarchy.root):
-        return cell_guides(Z, hierarchy, paths, rng)
+        found = product_guides(Z, hierarchy, paths, curved, rng, targets)
+        return align_targets(found, Z, paths, hierarchy, model.matches_) if found.trust.any() else found
     smooth = Z
     if layer.network is not None:
         smooth = np.concatenate([layer.prepare(block).cpu().numpy() for block in source.blocks()])

@@ -40,7 +40,8 @@ class Structure:
 def ask_mimosa(model: Any, X: Any, source: Source, preprocessor: Preprocessor, seed: int) -> Structure:
     """The structure that MIMOSA finds in X, of which `source` has the features: a data frame with the names of its
     columns, which name branches; data that is read in blocks by a sample."""
-    mimosa: Any = MIMOSA(random_state=seed, verbose=model.verbose) if model.mimosa is None else clone(model.mimosa)
+    settings = {"random_state": seed, "verbose": model.verbose, "placement": model.placement}
+    mimosa: Any = MIMOSA(**settings) if model.mimosa is None else clone(model.mimosa)
     if isinstance(source, ArraySource):
         paths = mimosa.fit(X if is_frame(X) else source.X).labels_
     else:

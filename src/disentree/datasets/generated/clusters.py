@@ -5,6 +5,8 @@ blobs         two separated Gaussian clusters in five columns
 gaussian      one Gaussian cloud
 cube          one uniform cube
 integers      independent Gaussians rounded to whole numbers, a Poisson count and ages that end at 80
+prices        prices of which most end in 9, weights that follow them, and scores
+bimodal       one column with two modes beside independent ones
 fault-series  series of 40 values, smooth; half of them have a fault with a place, a depth and a width
 noisy-leaves  linear leaves of one to five dimensions in noise, among columns of pure noise
 """
@@ -70,6 +72,18 @@ def _integer_codes(n: int, rng: np.random.Generator) -> Codes:
     return np.concatenate([values, counts, ages], axis=1).astype(float)
 
 
+def _price_codes(n: int, rng: np.random.Generator) -> Codes:
+    price = np.exp(4 + 0.6 * rng.standard_normal(n))
+    price = np.where(rng.random(n) < 0.7, 10 * np.round(price / 10) - 1, np.round(price))
+    return np.stack([price, np.log(price + 2) + 0.4 * rng.standard_normal(n), rng.gamma(3, 2, n)], axis=1)
+
+
+def _bimodal_codes(n: int, rng: np.random.Generator) -> Codes:
+    X = rng.standard_normal((n, 4))
+    X[:, 0] += 6 * (rng.random(n) < 0.4)
+    return X
+
+
 FAULT_SERIES = tree("amplitude", "phase", choice("fault", none=(), dip=("place", "depth", "width")))
 
 
@@ -126,6 +140,12 @@ RECIPES = {
     "gaussian": Recipe("one Gaussian cloud", Hierarchy.flat(10), _gaussian_codes, _identity),
     "cube": Recipe("one uniform cube", Hierarchy.flat(5), _cube_codes, _identity),
     "integers": Recipe("independent columns of whole numbers", Hierarchy.flat(6), _integer_codes, _identity),
+    "prices": Recipe(
+        "prices of which most end in 9, weights and scores", Hierarchy.flat(3), _price_codes, _identity
+    ),
+    "bimodal": Recipe(
+        "a column with two modes beside independent ones", Hierarchy.flat(4), _bimodal_codes, _identity
+    ),
     "fault-series": Recipe(
         "series of 40 values, half of them with a fault", FAULT_SERIES, _fault_codes, _fault_rows
     ),

@@ -31,6 +31,7 @@ class Page {
     byId("note").textContent = this.isCompared
       ? content.models.map((m) => m.name).join(" and ")
       : content.models[0].note;
+    byId("found").textContent = this.isCompared ? "" : content.models[0].found.join(" ");
     const main = byId("panels");
     main.classList.toggle("compared", this.isCompared);
     main.append(...this.panels.map((panel) => panel.element));

@@ -80,6 +80,8 @@ const OPS = {
   nearness,
   path,
   leaf,
+  up,
+  down,
   sum(x, op, runtime) {
     const parts = op.parts.map((part) => runtime.run(part, x));
     return {
@@ -351,6 +353,62 @@ function leaf(x, op, runtime) {
     for (let i = 0, at = (best * k + j) * n; i < n; i++, at++) out[i] += z * directions.data[at];
   }
   return { data: out, shape: [n] };
+}
+
+// Which variables of the networks are active: those of which all options above are chosen.
+function active(chosen, op, runtime) {
+  const {
+    data: above,
+    shape: [nOptions, own],
+  } = runtime.tensor(op.above);
+  return Array.from({ length: own }, (_, i) => {
+    for (let o = 0; o < nOptions; o++) if (above[o * own + i] && chosen[o] !== 1) return false;
+    return true;
+  });
+}
+
+// A value along the straight lines between knots, of which the first and the last go on.
+function along(v, from, to, i, n) {
+  const start = i * n;
+  const way = from[start] < from[start + n - 1] ? 1 : -1;
+  let at = start;
+  while (at < start + n - 2 && way * (v - from[at + 1]) >= 0) at++;
+  return to[at] + ((to[at + 1] - to[at]) / (from[at + 1] - from[at])) * (v - from[at]);
+}
+
+// Variables of the networks as the tree has them: shared ones have the value of the branch that is chosen.
+function up(x, op, runtime) {
+  const [own, shared] = [runtime.tensor(op.own), runtime.tensor(op.shared)];
+  const [nOwn, n] = own.shape;
+  const logits = x.data.subarray(nOwn);
+  const chosen = new Float64Array(logits.length);
+  let first = 0;
+  for (const count of op.counts) {
+    let best = first;
+    for (let o = first; o < first + count; o++) if (logits[o] > logits[best]) best = o;
+    chosen[best] = 1;
+    first += count;
+  }
+  const on = active(chosen, op, runtime);
+  const placed = new Float64Array(Math.max(-1, ...op.target) + 1);
+  for (let i = 0; i < nOwn; i++) {
+    if (on[i]) placed[op.target[i]] += along(x.data[i], own.data, shared.data, i, n);
+  }
+  const data = Float64Array.of(...placed, ...logits);
+  return { data, shape: [data.length] };
+}
+
+// And back: the variables that the networks have on the branch that is chosen.
+function down(x, op, runtime) {
+  const [own, shared] = [runtime.tensor(op.own), runtime.tensor(op.shared)];
+  const [nOwn, n] = own.shape;
+  const chosen = x.data.subarray(0, runtime.tensor(op.above).shape[0]);
+  const on = active(chosen, op, runtime);
+  const values = on.map((is, i) =>
+    is ? along(x.data[chosen.length + op.target[i]], shared.data, own.data, i, n) : 0,
+  );
+  const data = Float64Array.of(...chosen, ...values);
+  return { data, shape: [data.length] };
 }
 
 // The error function: its series near 0, a continued fraction beyond, to about 1e-14.

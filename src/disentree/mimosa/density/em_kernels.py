@@ -70,11 +70,13 @@ def not_below(covariance, floor):
         for j in range(q):
             scaled[i, j] = covariance[i, j] / (floor[i] * floor[j])
     values, vectors = np.linalg.eigh(scaled)
-    if values[0] >= 1.0:
+    # Beside a variance of 1e15 times the floor's, rounding alone makes others negative.
+    least = max(1.0, 4e-16 * q * values[q - 1])
+    if values[0] >= least:
         return covariance
     root = np.empty((q, q))
     for j in range(q):
-        width = np.sqrt(max(values[j], 1.0))
+        width = np.sqrt(max(values[j], least))
         for i in range(q):
             root[i, j] = vectors[i, j] * width * floor[i]
     return np.dot(root, root.T.copy())

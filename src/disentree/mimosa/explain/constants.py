@@ -25,11 +25,11 @@ class ExplainConstants:
     condition: float = 0.02  # by which a condition more must raise the mean of precision and recall
     rule: float = 0.8  # least precision of what is called a rule; for a name the least recall too
     moved: float = 0.05  # of a column's deviation, for it to be told that a variable moves it
-    alike: float = 0.8  # of the largest move, for a column to be in the variable's name too
+    alike: float = 0.7  # of the largest move, for a column to be in the variable's name too
     coarse: float = 0.1  # of a column's deviation: the precision above which equal cannot be told from near
     fewest_rows: int = 3  # in which a relation can be seen; held-out ones of each side for a rule
     largest_denominator: int = 12  # of the factor between two columns, as in "y = 3/2 x"
-    well_supported: float = 0.8  # share of resamples in which every branch came back
+    small: float = 0.02  # share of rows below which several branches are one line of a tree on a screen
 
     # What is said about single rows
     other_rows: int = 16  # whose values stand in for those of a row, to see what a column decides
@@ -42,7 +42,7 @@ class ExplainConstants:
     described_leaves: int = 64  # the largest
     # Columns, and lines of the tree, on a model card: more nobody reads; columns among which sums are searched.
     most_listed: int = 100
-    printed_leaves: int = 5  # of those that no branch of the text ends in
+    screen: int = 40  # lines of a tree in a terminal
     longest_name: int = (
         24  # letters of what a categorical or variable is called; a category may have twice as many
     )

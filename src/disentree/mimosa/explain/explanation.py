@@ -41,6 +41,8 @@ class Explanation:
         options are among `splits`. Empty if there are fewer than two.
     lost : list of str
         What the tree does not show: leaves that enclose several others, and variables that are the same.
+    summary : list of str
+        The sentences of `MIMOSA.summary`, with which it begins.
     """
 
     columns: list[str]
@@ -51,6 +53,7 @@ class Explanation:
     held_out: int = 0
     factors: list[dict[str, Any]] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
+    summary: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
@@ -66,7 +69,8 @@ class Explanation:
 
     def lines(self, leaves: bool = True) -> list[str]:
         """The text, line by line; of the splits only, or of leaves and variables too."""
-        out = [held_out_sentence(self.held_out)] if self.splits else []
+        out = [*self.summary, *([""] if self.summary else [])]
+        out += [held_out_sentence(self.held_out)] if self.splits else []
         ends = {tuple(leaf["options"]): leaf for leaf in self.leaves}
         printed = set()
         heads = {factor["name"]: factor["text"] for factor in self.factors}
@@ -83,7 +87,7 @@ class Explanation:
         out += self.lost
         if not leaves:
             return out
-        rest, most = [leaf for leaf in self.leaves if leaf["path"] not in printed], EXPLAIN.printed_leaves
+        rest, most = [leaf for leaf in self.leaves if leaf["path"] not in printed], EXPLAIN.listed
         if rest and self.splits:
             out.append("Largest leaves:" if len(rest) > most else "Leaves:")
         for leaf in rest[:most]:
@@ -94,15 +98,6 @@ class Explanation:
             out += [f"    {variable['text']}" for variable in self.variables]
         return out
 
-    def in_brief(self, most: int = 12) -> list[str]:
-        """The first reason for each of at most so many branches, a line each."""
-        known = [split for split in self.splits if split["columns"]]
-        lines = [
-            f"{'  ' * (len(split['path']) - 1)}{split['name']}: {split['text'].partition(';')[0].rstrip('.')}"
-            for split in known[:most]
-        ]
-        return lines + [f"... and {len(known) - most} more branches"] * (len(known) > most)
-
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         rows = []
@@ -111,12 +106,13 @@ class Explanation:
             indent = f";padding-left:{1.2 * (len(split['path']) - 1)}em"
             name = f"<b>{escape(split['name'])}</b>"
             rows.append(_html_row(name, f"{split['share']:.1%}", f"{escape(split['text'])}{rule}", indent))
-        for leaf in self.leaves[: 2 * EXPLAIN.printed_leaves]:
+        for leaf in self.leaves[: 2 * EXPLAIN.listed]:
             rows.append(_html_row(f"<i>{escape(leaf['name'])}</i>", f"{leaf['share']:.1%}", escape(leaf["text"])))
         for variable in self.variables:
             rows.append(_html_row(f"<i>{escape(variable['name'])}</i>", "", escape(variable["text"])))
-        more = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.lost)
-        return f"<div><small>{held_out_sentence(self.held_out)}</small><table>{''.join(rows)}</table>{more}</div>"
+        more, head = ("".join(f"<p>{escape(text)}</p>" for text in texts) for texts in (self.lost, self.summary))
+        shares = f"<small>{held_out_sentence(self.held_out)}</small>" if self.splits else ""
+        return f"<div>{head}{shares}<table>{''.join(rows)}</table>{more}</div>"
 
 
 def _with_size(part: Mapping[str, Any]) -> str:

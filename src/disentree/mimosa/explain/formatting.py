@@ -57,6 +57,11 @@ def percent(share: float) -> str:
     return f"{percents:.1f} %" if percents > 99 or percents < 1 else f"{percents:.0f} %"
 
 
+def share_text(share: float) -> str:
+    """A share with one decimal, as beside the name of a group."""
+    return f"{100 * share:.1f} %"
+
+
 def shares_text(text: str, here: float, elsewhere: float) -> str:
     """A statement about rows, with the shares of a branch's rows and of its siblings' for which it is true."""
     return f"{text} in {percent(here)} of these, {percent(elsewhere)} elsewhere"
@@ -68,9 +73,9 @@ def rule_shares(recall: float, precision: float) -> str:
     return f"{percent(recall)} of this group, and {others}"
 
 
-def counted(n: int, noun: str) -> str:
-    """A number and its noun: "1 row", "2 rows"."""
-    return f"{n} {noun}{'s' * (n != 1)}"
+def counted(n: int, noun: str, plural: str = "") -> str:
+    """A number and its noun: "1 row", "2 rows", "3 branches"."""
+    return f"{n} {noun if n == 1 else plural or f'{noun}s'}"
 
 
 def listed(words: Sequence[str], most: int | None = None, last: str = "and") -> str:

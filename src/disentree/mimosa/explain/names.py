@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.explain.column_names import shortened, unique
 from disentree.mimosa.explain.columns import Columns
 from disentree.mimosa.explain.constants import EXPLAIN
+from disentree.mimosa.explain.formatting import share_text
 from disentree.mimosa.explain.rules import Rule
 
 _NUMBERED = r"(branch\d+|stop|\d+)"
@@ -35,9 +36,9 @@ def name_options(
         elif option in ("no", "yes") and not GENERIC_VARIABLE.fullmatch(categorical):
             several = _AND_MORE.search(categorical) is not None
             word = "with" if option == "yes" else "without" if several else "no"
-            name = f"{word} {categorical if several else shortened(categorical, EXPLAIN.longest_name - 5)}"
+            name = f"{word} {categorical if several else shortened(categorical, 2 * EXPLAIN.longest_name - 5)}"
         elif GENERIC.fullmatch(option) or (option in ("off", "on") and _is_unnamed(categorical)):
-            group = f"group {k + 1} ({100 * share:.1f} %)"
+            group = f"group {k + 1} ({share_text(share)})"
             name = rule.text if rule is not None and rule.is_name and rule.text not in out else group
         out.append(name if name not in out else f"{name} ({k + 1})")
     return out
@@ -58,20 +59,25 @@ def name_categorical(name: str, columns: Sequence[Sequence[str]]) -> str:
 
 
 def name_variables(
-    hierarchy: Hierarchy, codes: Float[np.ndarray, "n v"], columns: Columns, taken: set[str]
+    hierarchy: Hierarchy,
+    codes: Float[np.ndarray, "n v"],
+    columns: Columns,
+    weight: Float[np.ndarray, " n"],
+    taken: set[str],
 ) -> dict[str, str]:
     """Names for the continuous variables of a table, by name: the columns that each moves most, in their
-    deviations, where it is active; if some of these vary only there, those. None is one of `taken`, names of
-    categoricals."""
-    names, used = {}, set(taken)
-    for v in hierarchy.variables:
+    deviations, where it is active; if some of these vary only there, those. Each row stands for `weight` rows. No
+    name is one of `taken`, those of categoricals."""
+    names, used, paths = {}, set(taken), hierarchy.path_of(codes)
+    for v in sorted(hierarchy.variables, key=lambda v: v.depth):  # those of all rows have the plain names
         if v.kind != "continuous":
             continue
         active = np.isfinite(codes[:, v.index])
-        rows, elsewhere = np.flatnonzero(active), _varying(columns.take(np.flatnonzero(~active)))
-        moved = _moved(columns.take(rows), columns, codes[rows, v.index])
+        elsewhere = _varying(columns.take(np.flatnonzero(~active)))
+        moved = _moved_on_leaves(columns, codes[:, v.index], np.where(active, paths, -1), weight)
         if v.parent is not None:
-            moved = [one for one in moved if one[1] not in elsewhere] or moved
+            least = EXPLAIN.beside * moved[0][0] if moved else 0.0
+            moved = [(size, one) for size, one in moved if one not in elsewhere and size >= least] or moved
         # Those that it moves about as far as the first, with more of them if that name is used.
         ends = [sum(size >= part * moved[0][0] for size, _ in moved) for part in (EXPLAIN.alike, EXPLAIN.beside)]
         tried = [
@@ -82,6 +88,20 @@ def name_variables(
         tried = [f"value of {name}" if name in taken else name for name in tried] or ["other"]
         names[v.name] = unique(next((name for name in tried if name not in used), tried[0]), used)
     return names
+
+
+def _moved_on_leaves(
+    columns: Columns, z: Float[np.ndarray, " n"], paths: Int[np.ndarray, " n"], weight: Float[np.ndarray, " n"]
+) -> list[tuple[float, str]]:
+    """How far a variable moves each column on its leaves, on average over their rows: few rows of one leaf do not
+    name what all others have."""
+    sizes: Counter[str] = Counter()
+    for path in np.unique(paths[paths >= 0]):
+        rows = np.flatnonzero(paths == path)
+        share = weight[rows].sum() / weight[paths >= 0].sum()
+        for size, name in _moved(columns.take(rows), columns, z[rows]):
+            sizes[name] += share * size
+    return sorted(((size, name) for name, size in sizes.items()), key=lambda one: (-round(one[0], 6), one[1]))
 
 
 def _moved(here: Columns, table: Columns, z: Float[np.ndarray, " n"]) -> list[tuple[float, str]]:
@@ -103,8 +123,7 @@ def _moved(here: Columns, table: Columns, z: Float[np.ndarray, " n"]) -> list[tu
         if 1 < k < len(z):  # the part of the variance that is left, as it would be by chance
             left = (1 - (sums**2 / np.maximum(counts, 1)).sum() / len(z)) * (len(z) - 1) / (len(z) - k)
             out.append((float(np.sqrt(max(0.0, 1 - left) * _variety(counts) / variety)), name))
-    found = [(size, name) for size, name in out if size >= EXPLAIN.moved]
-    return sorted(found, key=lambda one: (-round(one[0], 6), one[1]))
+    return [(size, name) for size, name in out if size >= EXPLAIN.moved]
 
 
 def _varying(columns: Columns) -> set[str]:

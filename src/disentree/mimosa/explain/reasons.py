@@ -92,7 +92,9 @@ def tree_names(
     if encode is not None and not hierarchy.is_categorical.all():
         new = explainer.names["variables"]
         taken = {new.get(v.name, v.name) for v in hierarchy.variables if v.kind == "categorical"}
-        explainer.names["variables"] |= name_variables(hierarchy, encode(explainer.rows), explainer.columns, taken)
+        explainer.names["variables"] |= name_variables(
+            hierarchy, encode(explainer.rows), explainer.columns, explainer.weight, taken
+        )
     return explainer.names
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from sklearn.tree import DecisionTreeClassifier
 
+from disentree.mimosa.coordinates.reach import unit_of
 from disentree.mimosa.explain.columns import Columns
 from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.facts import Fact, Side, differ, shares_of
@@ -68,14 +69,18 @@ def find_rule(columns: Columns, side: Side, facts: Sequence[Fact]) -> Rule | Non
     n_asked = len(exact) + len(asked)  # the others are not combined
     rows, y, w = side.found_in
     X = np.stack([question.values[rows] for question in questions], axis=1)
+    unit = unit_of(X)[:n_asked]  # trees have numbers of single precision
     candidates = [[[(i, True, 0.5)]] for i in (*range(len(exact)), *range(n_asked, len(questions)))]
     for depth in (1, 2):
         for balance in (None, "balanced"):
             tree = DecisionTreeClassifier(
                 max_depth=depth, class_weight=balance, random_state=0, min_samples_leaf=max(1, len(rows) // 200)
-            ).fit(X[:, :n_asked], y, w)
+            ).fit(X[:, :n_asked] * unit, y, w)
             found = [
-                [c if questions[c[0]].number is None else _nice(X, c) for c in leaf]
+                [
+                    (i, up, at) if questions[i].number is None else _nice(X, (i, up, at / unit[i]))
+                    for i, up, at in leaf
+                ]
                 for leaf in _positive(tree.tree_)
             ]
             for some in [found, *([leaf] for leaf in found)] if found else []:

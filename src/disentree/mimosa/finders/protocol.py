@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.columns import Columns, precision_of_coordinates
@@ -25,8 +25,18 @@ class Rows:
     noise: WhiteNoise | None = None  # as measured from the spectrum of the data
     n_neighbors: int = 40  # of the neighborhoods in which flats and sheets are found
     n_jobs: int = -1  # threads of neighbor searches
-    rigor: float = 1.0  # how many times the usual doubt a saving, or a valley between leaves, must exceed
+    part: float = 1.0  # of all rows: what is beyond doubt in all of them must be seen in these
     weights: Float[np.ndarray, " n"] | None = None  # how many rows each stands for, where valleys are looked for
+
+    @property
+    def rigor(self) -> float:
+        """How many times the usual doubt a saving, or a valley between leaves, must exceed."""
+        return float(np.sqrt(self.part))
+
+    def some(self, chosen: Int[np.ndarray, " m"]) -> Rows:
+        """A part of the rows, to show what all of them do."""
+        weights = None if self.weights is None else self.weights[chosen]
+        return replace(self, Z=self.Z[chosen], part=self.part * len(chosen) / len(self.Z), weights=weights)
 
     @property
     def errors(self) -> Float[np.ndarray, "p D"] | Float[np.ndarray, " D"]:

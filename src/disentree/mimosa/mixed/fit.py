@@ -45,6 +45,7 @@ from disentree.mimosa.search.steps import Steps
 from disentree.mimosa.search.structure import Settings, Structure, find_structure
 from disentree.mimosa.tree.arrange import Arrangement, arrange_leaves
 from disentree.tables import Cells, Codec
+from disentree.tables.kinds import is_whole
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ def _is_searched(x: Float[np.ndarray, " n"]) -> bool:
     most_tied = MIXED.most_tied * len(there)
     if len(values) <= MIXED.few_values or (has_zeros(there) and (there == 0).sum() > most_tied):
         return False
-    if not (values == np.round(values)).all():
+    if not is_whole(values):
         return True
     names_rows = counts.max() == 1 and len(there) >= MIXED.named_rows
     few_ties = counts.max() <= most_tied

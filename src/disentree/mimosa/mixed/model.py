@@ -97,8 +97,8 @@ class TableModel:
         leaves = candidate.log_joint(Z)
         none = ~np.isfinite(leaves).any(axis=1)  # so far from all leaves that every density is zero
         leaves[none] = np.log(np.maximum(candidate.shares, 1e-300))
-        numbers = np.asarray(logsumexp(leaves, axis=1))
-        leaves = leaves - numbers[:, None] + self.log_evidence(cells)  # apart: numbers of far rows are huge
+        numbers = leaves.max(axis=1)  # apart, since those of far rows are huge
+        leaves = leaves - numbers[:, None] + self.log_evidence(cells)
         of_path, options, exists = self._routes(hierarchy)
         absent, there = self.existence.of_switches(self.presence.switches, cells)
         voted = self.presence.present(cells)[:, self.tied]  # with their own evidence on leaves
@@ -113,6 +113,10 @@ class TableModel:
         whole = np.asarray(logsumexp(joint, axis=1))
         others = self.usual_cells.bits(cells, self.codec) - whole / np.log(2)
         return np.exp(joint - whole[:, None]), -numbers / np.log(2), others
+
+    def leaves_of(self, hierarchy: Hierarchy) -> list[int]:
+        """The leaf of the core that each path of the whole tree is on."""
+        return self._routes(hierarchy)[0].tolist()
 
     def _routes(
         self, hierarchy: Hierarchy

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import inspect
-import re
 from pathlib import Path
 from typing import Any
 
-from disentree.hierarchy.sizes import with_sizes
 from disentree.mimosa.explain.constants import EXPLAIN
+from disentree.mimosa.summary.summary import summarize
 from disentree.utils.files import atomic_path
 from disentree.utils.versions import build_versions
 
 CARD = "MODEL_CARD.md"
 MIMOSA_FOLDER = "mimosa"  # of an estimator, in the folder of a model that was learned on its tree
-_TREE = re.compile(r"(?<=## Tree\n\n```\n).*?(?=\n```)", re.DOTALL)
 
 
 def write_card(model: Any, folder: Path) -> None:
@@ -28,8 +26,10 @@ def model_card(model: Any) -> str:
 
     The text is the same for the same model; its head is that of the model hubs.
     """
-    name, n_leaves, labels = type(model).__name__, len(model.hierarchy_.paths), getattr(model, "labels_", None)
-    tree = model.hierarchy_ if labels is None else with_sizes(model.hierarchy_, labels)
+    name, n_leaves = type(model).__name__, len(model.hierarchy_.paths)
+    found = getattr(getattr(model, "mimosa_", None) or model, "summary_", None) or summarize(
+        model.hierarchy_, source="given"
+    )
     about = {
         "MIMOSA": "It finds the leaf that a row belongs to, and the row's variables in that leaf.",
         "PaperMIMOSA": "It finds the leaf that a row belongs to, by the algorithm of the paper.",
@@ -38,10 +38,10 @@ def model_card(model: Any) -> str:
     parts = [
         "---\nlibrary_name: disentree\ntags:\n- disentree\n- disentanglement\n- tabular\n---",
         f"# {name} with {n_leaves} {'leaf' if n_leaves == 1 else 'leaves'}",
-        " ".join(filter(None, [about, getattr(model, "verdict_", "")])),
-        f"## Tree\n\n```\n{_cut(str(tree))}\n```",
+        about,
+        f"## What was found\n\n{found.markdown()}",
         f"## Data\n\n{_data(model)}",
-        f"## Measured\n\n{_measured(model)}",
+        f"## Training\n\n{measured}" if (measured := _measured(model)) else "",
         f"## Settings\n\n{_settings(model)}",
         f"## Use\n\n{_use(name)}",
         """## Limits
@@ -52,22 +52,6 @@ can add. This file is written again by every `save`.""",
         "Made with " + ", ".join(f"{what} {version}" for what, version in build_versions().items()) + ".",
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def name_card(folder: Path, tree: str) -> None:
-    """Write another tree, as text, into the card of a folder, if it has one: the same tree with names, where these
-    are found later."""
-    if not (folder / CARD).is_file():
-        return
-    card = (folder / CARD).read_text(encoding="utf-8")
-    with atomic_path(folder / CARD) as temporary:
-        temporary.write_text(_TREE.sub(lambda _: _cut(tree), card, count=1), encoding="utf-8")
-
-
-def _cut(tree: str) -> str:
-    lines = tree.replace("`", "'").splitlines()  # which would end the block
-    more = [f"... {len(lines) - EXPLAIN.most_listed} more lines"] if len(lines) > EXPLAIN.most_listed else []
-    return "\n".join([*lines[: EXPLAIN.most_listed], *more])
 
 
 def _code(text: str) -> str:
@@ -93,20 +77,12 @@ def _data(model: Any) -> str:
 
 def _measured(model: Any) -> str:
     out = []
-    if (saved := getattr(model, "saved_bits_", None)) is not None and saved == saved:
-        doubt = model.saved_bits_doubt_
-        out.append(
-            f"- held-out bits per row saved over the best model without structure: {saved:.2f} ± {doubt:.2f}"
-        )
-    if (stability := getattr(model, "stability_", None)) is not None:
-        came_back = ", ".join(f"{s:.0%}" if s == s else "–" for s in stability.support)
-        out.append(f"- resamples in which each leaf came back: {came_back}")
     if history := getattr(model, "history_", None):
         last = {k: v for k, v in history[-1].items() if k not in ("epoch", "seconds") and isinstance(v, float)}
         out.append(f"- losses of epoch {len(history)}: " + ", ".join(f"{k} {v:.4g}" for k, v in last.items()))
     if getattr(model, "maps_", None) == "linear":
         out.append("- linear maps in closed form, no network")
-    return "\n".join(out) or "Nothing is recorded with the model."
+    return "\n".join(out)
 
 
 def _settings(model: Any) -> str:

@@ -86,25 +86,39 @@ def choose(scores: Sequence[Score], rigor: float = 1.0) -> Decision:
     order = sorted(scores, key=lambda s: s.mean)
     plain = best_plain(order)
     structured = [s for s in order if has_structure(s, plain, rigor)]
-    best = structured[0] if structured else plain
     saved = {s.finder: saving(s.bits, plain.bits)[0] for s in [plain, *structured]}
+    best = structured[0] if structured else plain
     for other in structured[1:]:
-        if best.is_product or other.is_product:
-            continue
-        exact = other.is_exact and saving(best.bits, other.bits)[0] <= FINDERS.thin
-        # one leaf of three dimensions is not simpler than three of one and two
-        higher = other.mean_dimension > SEARCH.higher * best.mean_dimension
-        fewer = other.n_connected < best.n_connected and not higher
-        nearly = saved[other.finder] * SEARCH.more >= saved[structured[0].finder]
-        if exact or (fewer and nearly):
+        if not (best.is_product or other.is_product) and (
+            _holds_exactly(other, best) or _is_simpler(other, best, saved, structured[0])
+        ):
             best = other
     best = _product_or_leaves(best, structured, saved)
     density = next((s for s in order if s.is_density), plain)
-    more = saving(density.bits, plain.bits)[0] > SEARCH.more * saved.get(best.finder, 0.0)
-    if more and not (best.is_exact and saving(density.bits, best.bits)[0] <= FINDERS.thin):
+    if _tells_more(density, best, plain, saved):
         best = plain
     reasons = {s.finder: _why_not(s, best, structured) for s in order if s is not best and s.mean < best.mean}
     return Decision(best, plain, *saving(best.bits, plain.bits), reasons)
+
+
+def _holds_exactly(other: Score, best: Score) -> bool:
+    """Leaves that rows lie on exactly are no chance: what they lose is density along leaves."""
+    return other.is_exact and saving(best.bits, other.bits)[0] <= FINDERS.thin
+
+
+def _is_simpler(other: Score, best: Score, saved: dict[str, float], first: Score) -> bool:
+    """Fewer connected leaves that save nearly as much as the candidate of fewest bits; one leaf of three
+    dimensions is not simpler than three of one and two."""
+    fewer = other.n_connected < best.n_connected
+    higher = other.mean_dimension > SEARCH.higher * best.mean_dimension
+    return fewer and not higher and saved[other.finder] * SEARCH.more >= saved[first.finder]
+
+
+def _tells_more(density: Score, best: Score, plain: Score, saved: dict[str, float]) -> bool:
+    """Whether a density of all rows saves more than leaves do, which are then not thin."""
+    if saving(density.bits, plain.bits)[0] <= SEARCH.more * saved.get(best.finder, 0.0):
+        return False
+    return not _holds_exactly(best, density)
 
 
 def _product_or_leaves(best: Score, structured: Sequence[Score], saved: dict[str, float]) -> Score:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class SearchConstants:
     fewest: int = 30  # rows, to look for structure in
     doubt: float = 2.0  # standard errors of the paired difference that a saving must exceed
-    coarse: float = 10.0  # steps of the grid that as many rows take before a heap at an end as are in it, at least
+    coarse: float = 20.0  # steps of the grid that as many rows take before a heap at an end as are in it, at least
     # whether columns depend on each other by more than margins and correlations tell
     drawn: int = 2000  # rows that are compared with drawn ones
     draws: int = 8

@@ -8,7 +8,7 @@ of the rows do not bring back are joined. The division whose groups tell most bi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -87,9 +87,7 @@ def _by_mixtures(
 
     def again(name: str, part: int) -> Int[np.ndarray, " n"]:
         if part not in found:
-            # a valley is as many deviations deep as the root of the rows
-            rigor = rows.rigor * float(np.sqrt(len(parts[part]) / len(Z)))
-            own = Mixtures().propose(replace(rows, Z=rows.Z[parts[part]], rigor=rigor), rng)
+            own = Mixtures().propose(rows.some(parts[part]), rng)
             found[part] = {one.finder: one for one in own}
         return _placed(found[part].get(name), Z)
 

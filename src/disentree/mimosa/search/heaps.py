@@ -8,7 +8,7 @@ they stay.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -36,6 +36,8 @@ def spread_heaps(
     Z: Float[np.ndarray, "n D"], columns: Columns, rng: np.random.Generator
 ) -> Float[np.ndarray, "n D"]:
     """Rows with the heaps of each column spread; not where columns follow from others."""
+    varies = np.abs(columns.basis).max(axis=0) > 0
+    columns = Columns(columns.mean[varies], columns.basis[:, varies], columns.precision[varies])
     if columns.basis.shape[0] != columns.basis.shape[1]:
         return Z
     X = columns.of(Z)
@@ -106,7 +108,10 @@ def heaps_of(x: Float[np.ndarray, " n"], precision: float) -> list[Heap]:
         is_near = bool(is_near and 2 * counts[g] <= n and len(near) >= SEARCH.fewest)
         rows = order[first[g] : first[g] + counts[g]]
         found.append(Heap(rows, order[near], float(below), float(above), not inner[g], is_near))
-    return found
+    # a column is rounded, or has few values, as a whole: where it is sparse there is nothing beside some heaps
+    within = [heap for heap in found if not heap.at_end]
+    rounded = 2 * sum(len(heap.rows) for heap in within if heap.is_near) > sum(len(heap.rows) for heap in within)
+    return [heap if heap.at_end else replace(heap, is_near=rounded) for heap in found]
 
 
 def _is_near(away: Float[np.ndarray, " b"], width: float) -> bool:

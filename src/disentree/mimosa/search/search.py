@@ -11,30 +11,27 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
-from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.choosing import is_far
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
-from disentree.mimosa.density.mixture_leaf import MixtureCandidate
 from disentree.mimosa.density.parts import joined
 from disentree.mimosa.density.structureless import fit_gaussian
 from disentree.mimosa.finders.atlas.finder import Atlas
-from disentree.mimosa.finders.connected import connected_leaves
 from disentree.mimosa.finders.flats.finder import ExactSubspaces, NoisySubspaces, Sheets
 from disentree.mimosa.finders.modes.finder import Mixtures
 from disentree.mimosa.finders.protocol import Finder, Rows
 from disentree.mimosa.finders.switches.finder import Switches
+from disentree.mimosa.search.asking import Tried, named, proposed, row_of, without_structure
 from disentree.mimosa.search.choose import Decision, Score, best_plain, choose, has_structure, saving
 from disentree.mimosa.search.constants import SEARCH
 from disentree.mimosa.search.dependence import exceeds_margins
 from disentree.mimosa.search.groups import as_parts, divide
 from disentree.mimosa.search.heaps import spread_heaps
-from disentree.mimosa.search.judge import STRUCTURELESS, held_out_bits, structureless
 from disentree.mimosa.search.regions import look_again
 from disentree.mimosa.search.replication import brought_back, joined_leaves
 from disentree.mimosa.tree.parts import parts_of, splits
@@ -78,156 +75,113 @@ def seed_of(step: str, seed: np.random.SeedSequence) -> np.random.SeedSequence:
 
 def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, step: Step) -> Outcome:
     """The decomposition that describes held-out rows in the fewest bits, as far as `choose` has it so."""
-    Z, floor = rows.Z, rows.floor
-    Z = Z[~is_far(Z)] if Z.size else Z
-    if Z.shape[1] == 0 or len(Z) < SEARCH.fewest:
-        one = LeafCandidate("gaussian", [fit_gaussian(Z, floor)], np.ones(1))
-        return Outcome(one, [_row(one, 0.0, 0.0)], 0.0, 0.0, 0.0)
-    if rows.columns is not None:
-        Z = spread_heaps(Z, rows.columns, np.random.default_rng(seed_of("ends", seed)))
-    held = splits(Z, np.random.default_rng(seed_of("split", seed)))
-    few = len(Z) < FIT.few
-    rows, fitted = replace(rows, Z=Z), replace(rows, Z=Z if few else np.delete(Z, held[0], axis=0))
-    found: dict[str, Candidate] = {}
-    scores: dict[str, Score] = {}
-    seconds: dict[str, float] = {}
 
-    def add(new: Sequence[Candidate], fits: Callable[[np.ndarray], Sequence[Candidate]], began: float) -> None:
-        """Score candidates, given how they are fitted to a part of the rows."""
-        proposed = {candidate.finder: candidate for candidate in new}
-        took = time.perf_counter() - began
-        for name, own in held_out_bits(fits, Z, floor, held).items():
-            if name in proposed:
-                found[name] = proposed[name]
-                scores[name] = _scored(proposed[name], own.bits, fitted)
-                seconds[name] = took + own.seconds
+    def rng_of(name: str) -> np.random.Generator:
+        return np.random.default_rng(seed_of(name, seed))
+
+    Z = rows.Z[~is_far(rows.Z)] if rows.Z.size else rows.Z
+    if Z.shape[1] == 0 or len(Z) < SEARCH.fewest:
+        one = LeafCandidate("gaussian", [fit_gaussian(Z, rows.floor)], np.ones(1))
+        return Outcome(one, [row_of(one, 0.0, 0.0)], 0.0, 0.0, 0.0)
+    if rows.columns is not None:
+        Z = spread_heaps(Z, rows.columns, rng_of("ends"))
+    rows, held = replace(rows, Z=Z), splits(Z, rng_of("split"))
+
+    @cache
+    def dependent() -> bool:
+        """Columns that depend on each other by no more than margins and correlations tell have no groups."""
+        with step("dependence between columns"):
+            return rows.columns is None or exceeds_margins(Z, rows.columns, rng_of("dependence"))
 
     with step("models without structure"):
-        plain = structureless(fitted.Z, floor, rows.columns)
-        add(plain, lambda part: structureless(part, floor, rows.columns) if few else plain, time.perf_counter())
-    # columns that depend on each other by no more than their margins and correlations tell have no groups
-    with step("dependence between columns"):
-        rng = np.random.default_rng(seed_of("dependence", seed))
-        dependent = rows.columns is None or exceeds_margins(Z, rows.columns, rng)
-    needless: set[str] = set()
-    found_by: dict[str, Finder] = {}
-    refits: dict[str, list[Candidate]] = {}  # of folds
+        tried = without_structure(rows, held)
     silent: list[str] = []
     interrupted = False
     for finder in finders:
-        thin = choose([s for s in scores.values() if not s.is_density], rows.rigor).chosen
-        if finder.name in needless or (isinstance(finder, Mixtures) and thin.is_plain and not dependent):
+        if finder.name in _needless(tried, rows.rigor):
+            continue
+        if isinstance(finder, Mixtures) and _thin(tried, rows.rigor).is_plain and not dependent():
             continue
         try:
             with plain_interrupts(), step(finder.name):
-                began = time.perf_counter()
-                propose, refit = map(np.random.default_rng, seed_of(finder.name, seed).spawn(2))
-                whole = len(Z) < finder.whole_below
-                new = finder.propose(rows if whole else fitted, propose)
-                if not new:
-                    silent.append(finder.name)
-                    continue
-                fits = partial(_refitted, finder, rows, refit, new, refits) if whole else lambda _, new=new: new
-                add(new, fits, began)
-                found_by |= dict.fromkeys((one.finder for one in new), finder)
-                needless |= _needless(new, scores, rows.rigor)
+                new = proposed(finder, rows, held, seed_of(finder.name, seed))
+            tried += new
+            silent += [] if new else [finder.name]
         except np.linalg.LinAlgError as error:
             warnings.warn(f"{finder.name} was left out: {error}", RuntimeWarning, stacklevel=2)
         except KeyboardInterrupt:
-            if not set(scores) - STRUCTURELESS:
+            if all(one.finder is None for one in tried):
                 raise
             warnings.warn(f"interrupted: {finder.name} was not finished", RuntimeWarning, stacklevel=2)
             interrupted = True
             break
     again: Sequence[Int[np.ndarray, "k _"]] = ()
     if interrupted:
-        decision = choose(list(scores.values()), rows.rigor)
+        decision = choose([one.score for one in tried], rows.rigor)
     else:
         with step("replication"):
-            rng = np.random.default_rng(seed_of("replication", seed))
-            decision, again = _that_comes_back(found, scores, found_by, refits, rows, rng)
+            decision, tried, again = _that_comes_back(tried, rows, rng_of("replication"))
     best = decision.chosen
-    order = sorted(scores.values(), key=lambda s: (s is not best, s.mean))
-    table = [_row(found[s.finder], s.mean, seconds[s.finder], decision.why_not.get(s.finder, "")) for s in order]
-    outcome = Outcome(
-        found[best.finder],
-        table,
-        best.mean,
-        decision.saved_bits,
-        decision.doubt,
-        tuple(silent),
-        interrupted,
-        again,
-    )
+    outcome = _outcome(decision, tried, tuple(silent), interrupted, again)
     if interrupted or best.is_product:
         return outcome
     # density varies along a thin leaf by how it is curved, so that only a gap divides it
-    if dependent and (best.is_plain or best.n_leaves == 1 < best.n_connected):
+    grouped = None
+    if (best.is_plain or best.n_leaves == 1 < best.n_connected) and dependent():
         with step("groups"):
-            began = time.perf_counter()
-            grouped = _groups(found, scores, best, rows, np.random.default_rng(seed_of("groups", seed)))
-            if grouped is not None:
-                candidate, own, again = grouped
-                row = _row(candidate, own.mean, time.perf_counter() - began)
-                others = [one for one in table if one["finder"] != row["finder"]]
-                saved, doubt = saving(own.bits, decision.plain.bits)
-                outcome = Outcome(
-                    candidate, led_by(row, others), own.mean, saved, doubt, tuple(silent), again=again
-                )
+            grouped = _groups(tried, decision, outcome, rows, rng_of("groups"))
+            outcome = grouped or outcome
     if rows.columns is None or not outcome.saved_bits:
         return outcome
     with step("looking again"):
-        rng = np.random.default_rng(seed_of("looking again", seed))
         # of few rows, those of a part of the folds decide about what is found in regions
-        divided = outcome.candidate is not found[best.finder]
-        return look_inside(outcome, rows, np.concatenate(held[: max(1, len(held) // 2)]), rng, divided)
+        decide = np.concatenate(held[: max(1, len(held) // 2)])
+        return look_inside(outcome, rows, decide, rng_of("looking again"), grouped is not None)
 
 
-def _refitted(
-    finder: Finder,
-    rows: Rows,
-    rng: np.random.Generator,
-    found: Sequence[Candidate],
-    kept: dict[str, list[Candidate]],
-    part: np.ndarray,
-) -> Sequence[Candidate]:
-    new = finder.refit(replace(rows, Z=part), rng, found)
-    for candidate in new:
-        kept.setdefault(candidate.finder, []).append(candidate)
-    return new
+def _outcome(
+    decision: Decision,
+    tried: Sequence[Tried],
+    silent: tuple[str, ...],
+    interrupted: bool,
+    again: Sequence[Int[np.ndarray, "k _"]],
+) -> Outcome:
+    order = sorted(tried, key=lambda one: (one.score is not decision.chosen, one.score.mean))
+    table = [one.row | {"why_not": decision.why_not.get(one.score.finder, "")} for one in order]
+    mean = decision.chosen.mean
+    return Outcome(
+        order[0].candidate, table, mean, decision.saved_bits, decision.doubt, silent, interrupted, again
+    )
 
 
 def _that_comes_back(
-    found: dict[str, Candidate],
-    scores: dict[str, Score],
-    found_by: dict[str, Finder],
-    refits: dict[str, list[Candidate]],
-    rows: Rows,
-    rng: np.random.Generator,
-) -> tuple[Decision, Sequence[Int[np.ndarray, "k _"]]]:
+    tried: list[Tried], rows: Rows, rng: np.random.Generator
+) -> tuple[Decision, list[Tried], Sequence[Int[np.ndarray, "k _"]]]:
     """The decision among candidates that parts of the rows bring back, with the leaves that they bring back, and
     the rows that these share with those of the parts."""
     parts = parts_of(len(rows.Z), rng, least=3)
     asked: list[Finder] = []
     while True:
-        decision = choose(list(scores.values()), rows.rigor)
-        name = decision.chosen.finder
-        if decision.chosen.is_plain or not _may_be_chance(found[name], rows):
-            return decision, ()
-        finder = found_by[name]
-        refits_leaves = name in refits and not isinstance(finder, Mixtures)  # which refits densities
-        if finder not in asked and not refits_leaves:
+        decision = choose([one.score for one in tried], rows.rigor)
+        best = next(one for one in tried if one.score is decision.chosen)
+        finder = best.finder
+        if finder is None or not _may_be_chance(best.candidate, rows):
+            return decision, tried, ()
+        if finder not in asked and not best.refits:
             asked.append(finder)
-            rigor = rows.rigor * float(np.sqrt(len(parts[0]) / len(rows.Z)))
-            new = [finder.propose(replace(rows, Z=rows.Z[part], rigor=rigor), rng) for part in parts]
-            names = [other for other, by in found_by.items() if by is finder]
-            refits |= {other: [one for own in new for one in own if one.finder == other] for other in names}
-        back = brought_back(found[name], refits[name], len(parts), rows.Z)
+            new = [one for part in parts for one in finder.propose(rows.some(part), rng)]
+            tried = [
+                replace(one, refits=named(one.candidate.finder, new)) if one.finder is finder else one
+                for one in tried
+            ]
+            best = next(one for one in tried if one.score is decision.chosen)
+        back = brought_back(best.candidate, best.refits, len(parts), rows.Z)
+        tried = [one for one in tried if one is not best]
         if back is not None:
-            found[name], again = back
-            scores[name] = replace(decision.chosen, n_leaves=len(found[name].components))
-            return replace(decision, chosen=scores[name]), again
-        del scores[name]
+            candidate, again = back
+            score = replace(best.score, n_leaves=len(candidate.components))
+            tried.append(replace(best, candidate=candidate, score=score))
+            return replace(decision, chosen=score), tried, again
 
 
 def _may_be_chance(candidate: Candidate, rows: Rows) -> bool:
@@ -254,73 +208,61 @@ def look_inside(
 def improved(outcome: Outcome, candidate: Candidate, saved_bits: float, doubt: float, seconds: float) -> Outcome:
     """The outcome with another candidate, which saves bits over the one that was chosen."""
     bits = outcome.description_length - saved_bits
-    table = led_by(_row(candidate, bits, seconds), outcome.table)
+    table = led_by(row_of(candidate, bits, seconds), outcome.table)
     doubt = float(np.hypot(outcome.doubt, doubt))
     return Outcome(candidate, table, bits, outcome.saved_bits + saved_bits, doubt, outcome.silent)
 
 
 def _groups(
-    found: dict[str, Candidate], scores: dict[str, Score], best: Score, rows: Rows, rng: np.random.Generator
-) -> tuple[LeafCandidate, Score, Sequence[Int[np.ndarray, "k _"]]] | None:
-    """One leaf, thin or not, in groups with valleys between them, the score of its density, and how parts of the
-    rows bring the groups back."""
+    tried: Sequence[Tried], decision: Decision, outcome: Outcome, rows: Rows, rng: np.random.Generator
+) -> Outcome | None:
+    """The outcome with one leaf, thin or not, in groups with valleys between them."""
+    began = time.perf_counter()
+    best = decision.chosen
     # a mixture cuts a thin leaf that is curved
-    densities = [s for s in scores.values() if s.is_density and best.is_plain]
-    groups = divide(rows, [found[s.finder] for s in densities], rng)
+    densities = [one.candidate for one in tried if one.score.is_density and best.is_plain]
+    groups = divide(rows, densities, rng)
     if groups is None:
         return None
-    own = scores.get(groups.division.name)
-    if own is not None and own.mean < min(s.mean for s in scores.values() if s.is_plain):
-        return joined_leaves(found[own.finder], groups.group), own, groups.again
-    # a mixture that describes rows worse than one cloud tells groups apart all the same
-    score = best if not best.is_plain else min(scores.values(), key=lambda s: (not _is_cloud(s), s.mean))
-    one = found[score.finder]
-    return as_parts(groups, joined(one.components, one.shares), rows.Z), score, groups.again
-
-
-def _is_cloud(score: Score) -> bool:
-    return score.is_plain or score.is_density
-
-
-def _scored(candidate: Candidate, bits: np.ndarray, rows: Rows) -> Score:
-    """A candidate's row in the table of scores, its leaves counted on rows that finders saw."""
-    dimensions, is_plain = candidate.dimensions, candidate.finder in STRUCTURELESS
-    return Score(
-        candidate.finder,
-        bits,
-        n_leaves=len(dimensions),
-        n_connected=1 if is_plain else connected_leaves(candidate, rows.Z),
-        mean_dimension=float(np.dot(candidate.shares, dimensions) / np.sum(candidate.shares)),
-        is_plain=is_plain,
-        is_cloud=dimensions == [rows.Z.shape[1]],
-        is_exact=candidate.is_exact,
-        is_density=isinstance(candidate, MixtureCandidate) and not _is_thin_in_part(candidate),
-        n_options=0 if candidate.product is None else candidate.product.n_options,
+    own = next((one for one in tried if one.candidate.finder == groups.division.name), None)
+    if own is not None and own.score.mean < best_plain([one.score for one in tried]).mean:
+        candidate = joined_leaves(own.candidate, groups.group)
+    else:
+        # a mixture that describes rows worse than one cloud tells groups apart all the same
+        own = next(one for one in tried if one.score is best)
+        if best.is_plain:
+            clouds = [one for one in tried if one.score.is_plain or one.score.is_density]
+            own = min(clouds, key=lambda one: one.score.mean)
+        one = own.candidate
+        candidate = as_parts(groups, joined(one.components, one.shares), rows.Z)
+    row = row_of(candidate, own.score.mean, time.perf_counter() - began)
+    others = [one for one in outcome.table if one["finder"] != row["finder"]]
+    saved, doubt = saving(own.score.bits, decision.plain.bits)
+    return replace(
+        outcome,
+        candidate=candidate,
+        table=led_by(row, others),
+        description_length=own.score.mean,
+        saved_bits=saved,
+        doubt=doubt,
+        again=groups.again,
     )
 
 
-def _is_thin_in_part(candidate: MixtureCandidate) -> bool:
-    """Whether leaves of a mixture are all of different dimensions, as a line in a plane."""
-    return 1 < len(candidate.dimensions) == len(set(candidate.dimensions))
+def _thin(tried: Sequence[Tried], rigor: float) -> Score:
+    """What would be chosen among candidates that are no densities of all rows."""
+    return choose([one.score for one in tried if not one.score.is_density], rigor).chosen
 
 
-def _needless(new: Sequence[Candidate], scores: dict[str, Score], rigor: float) -> set[str]:
+def _needless(tried: Sequence[Tried], rigor: float) -> set[str]:
     """Finders that need not be asked any more. Only a candidate that has structure itself can say so."""
-    plain = best_plain(list(scores.values()))
+    plain = best_plain([one.score for one in tried])
     out: set[str] = set()
-    for candidate in new:
-        score = scores.get(candidate.finder)
-        if score is None or saving(score.bits, plain.bits)[0] <= candidate.needless_bits:
-            continue
-        if has_structure(score, plain, rigor):
-            out.update(candidate.makes_needless)
+    for one in tried:
+        enough = saving(one.score.bits, plain.bits)[0] > one.candidate.needless_bits
+        if one.candidate.makes_needless and enough and has_structure(one.score, plain, rigor):
+            out.update(one.candidate.makes_needless)
     return out
-
-
-def _row(candidate: Candidate, bits: float, seconds: float, why_not: str = "") -> dict[str, Any]:
-    dimensions = sorted(candidate.dimensions)
-    row = {"finder": candidate.finder, "components": len(dimensions), "dimensions": dimensions}
-    return row | {"bits": bits, "seconds": seconds, "why_not": why_not}
 
 
 def led_by(chosen: dict[str, Any], others: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -60,7 +60,7 @@ def resample(
     done = {i: record for i, record in done.items() if i < n_resamples}  # there may be more than are asked for
     todo = [i for i in range(n_resamples) if i not in done]
     rows = {i: _rows(n, fraction, i) for i in todo}
-    of_part = replace(settings, n_jobs=1, verbose=False, rigor=float(np.sqrt(fraction)))
+    of_part = replace(settings, n_jobs=1, verbose=False, part=fraction)
     refit = Refit(of_part, codec)
     jobs = joblib.effective_n_jobs(settings.n_jobs)
     jobs = 0 if seconds * len(todo) < STABILITY.in_process or jobs == 1 else min(jobs, len(todo))

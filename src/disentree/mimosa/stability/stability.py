@@ -8,15 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
-from disentree.hierarchy import Hierarchy
-from disentree.hierarchy.sizes import with_sizes
 from disentree.mimosa.explain.factors import factor_columns
-from disentree.mimosa.explain.verdict import came_back, verdict
-from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.stability.comparing import Found
 from disentree.mimosa.stability.constants import STABILITY
+from disentree.mimosa.summary.contents import came_back
+from disentree.mimosa.summary.wording import brought_back
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class Stability:
     fraction : float
         The part of the rows that each resample has.
     verdict : str
-        What was found and how sure it is, in a sentence.
+        Which branches, or independent choices, came back, in a sentence.
     factors : list of dict
         For each of the categoricals that are chosen independently of each other at the root, its `name` and
         `support`: the share of resamples in which some categorical divided the rows as it does, option by option
@@ -81,7 +79,11 @@ class Stability:
         names = [(found.hierarchy.variables[v], k) for v, k in found.branches]
         branch_support = _share(branches)
         support, factor_support = _share(leaves), _share(factors)
-        parts = factor_support if columns else branch_support
+        named = [found.hierarchy.variables[c].name for c in columns] or [v.options[k] for v, k in names]
+        pairs = zip(named, factor_support if columns else branch_support, strict=True)
+        told = [(name, float(share)) for name, share in pairs if np.isfinite(share)]
+        said = brought_back(told, len(records), "choice" if columns else "group") if told else ""
+        flat = sum(r["components"] == 1 for r in records)
         return cls(
             support=support,
             jaccard=_mean(leaves),
@@ -103,7 +105,7 @@ class Stability:
             n_components=_counts(r["components"] for r in records),
             n_resamples=len(records),
             fraction=fraction,
-            verdict=verdict(found.hierarchy, [s for s in parts if np.isfinite(s)]),
+            verdict=f"{said[:1].upper()}{said[1:]}." if said else f"{flat} of {len(records)} have one leaf too.",
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -150,41 +152,14 @@ class Stability:
     def __str__(self) -> str:
         lines = [
             self.verdict,
-            f"{self.n_resamples} resamples of {self.fraction:.0%} of the rows, "
-            f"{self.tree:.0%} of them with the same tree",
+            f"{self.n_resamples} resamples of {self.fraction:.0%} of the rows, {self.tree:.0%} of them with the "
+            "same tree to the last leaf and dimension",
         ]
         lines += self.factor_lines()
         for c, support in enumerate(self.support):
             dims = ", ".join(f"{d}-D {n} times" for d, n in sorted(self.dimensions[c].items()))
             lines.append(f"component {c}: {in_words(support)}; its likest leaf was {dims or 'none'}")
         return "\n".join(lines)
-
-
-def product_summary(hierarchy: Hierarchy, labels: Int[np.ndarray, " n"], stability: Stability | None) -> str:
-    """The factors of a product with the share of rows on every option, and how often each came back."""
-    tree = str(with_sizes(hierarchy, labels))
-    used = len(np.unique(labels[labels >= 0]))
-    combinations = f"{used} of {len(hierarchy.paths)} combinations have rows"
-    return "\n".join([tree, combinations, *([] if stability is None else stability.factor_lines())])
-
-
-def table_summary(
-    table: TableModel, hierarchy: Hierarchy, labels: Int[np.ndarray, " n"], stability: Stability | None
-) -> str:
-    """The tree of a table with the share of rows on every branch, and what its columns are."""
-    schema = table.codec.schema
-    left_out = "".join(f"\nleft out {column.name}: {column.note}" for column in schema.left_out)
-    used = len(schema.columns) - len(schema.left_out)
-    first = (
-        f"{len(labels)} rows, {used} columns ({len(schema.numeric)} of numbers, "
-        f"{len(schema.categorical)} of categories), {len(table.branches)} branches by what exists"
-    )
-    if stability is None:
-        return f"{first}{left_out}\n{with_sizes(hierarchy, labels)}"
-    words = (f"; {in_words(one)}" for one in stability.branch_support)
-    support = dict(zip(Found(hierarchy, labels, []).branches, words, strict=True))
-    tree = str(with_sizes(hierarchy, labels, after=support))
-    return "\n".join([f"{first}{left_out}", tree, *stability.factor_lines()])
 
 
 def in_words(support: float) -> str:

@@ -20,6 +20,7 @@ from disentree.mimosa.constants import FIT
 from disentree.mimosa.explain.names import leaf_name
 from disentree.mimosa.explain.reasons import tree_names
 from disentree.mimosa.inputs import check_leaves, is_frame, with_gaps
+from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.steering.asked import taken
 from disentree.mimosa.tree.component import Component, components_of
 from disentree.mimosa.tree.levels import Levels
@@ -39,11 +40,11 @@ class Steered:
     matches_: list[list[int]]
     embedding_: Float[np.ndarray, "n D"]
     features_: Float[np.ndarray, "n f"] | None
+    table_: TableModel | None
     again_: list[Int[np.ndarray, "k _"]]
     given_names_: dict[str, Any] | None = None
     steering_: Steering | None  # what was merged and split since the fit
     split_models_: Sequence[Any] = ()  # of the leaves that were split, each fitted to the rows of one
-    table_: Any
     drawn_: Int[np.ndarray, " drawn"] | None = None  # the rows that the tree was found in, as often as they count
     _maps: Any
     _fitted_rows: Any
@@ -97,8 +98,11 @@ class Steered:
     @cached_property
     def _levels(self) -> Levels:
         check_is_fitted(self)
-        again = self.again_ if self.steering_ is None else []
-        return Levels(self.hierarchy_, self._maps.Z, self._maps.labels, again)
+        Z, labels = self._maps.Z, self._maps.labels
+        if self.steering_ is not None:
+            return Levels(self.hierarchy_, Z, labels)
+        leaf_of = None if self.table_ is None else self.table_.leaves_of(self.hierarchy_)
+        return Levels(self.hierarchy_, Z, labels, self.again_, leaf_of)
 
     @property
     def levels_(self) -> list[dict[str, Any]]:
@@ -122,6 +126,19 @@ class Steered:
         [1, 2]
         """
         return self._levels.table
+
+    @property
+    def divisions_(self) -> list[dict[str, Any]]:
+        """What each choice of the tree is worth, by itself.
+
+        Returns
+        -------
+        list of dict
+            For each categorical: `variable`, its column in `hierarchy_.variables`; `bits`, which one Gaussian for
+            each option saves over one for all of them, per row of all that was held out; and `support` of each
+            option, as in `levels_`.
+        """
+        return self._levels.divisions()
 
     @property
     def linkage_(self) -> Float[np.ndarray, "m 4"]:

@@ -47,6 +47,7 @@ class Levels:
     Z: Float[np.ndarray, "n D"]
     labels: Int[np.ndarray, " n"]
     again: Sequence[Int[np.ndarray, "k _"]] = ()
+    leaf_of: Sequence[int] | None = None  # each path, if some differ in what no part was asked for: what exists
 
     @cached_property
     def steps(self) -> list[Step]:
@@ -88,6 +89,22 @@ class Levels:
             for path, after in enumerate(step.merging.paths):
                 number[after] = new[path]
         return np.array(out).reshape(-1, 4)
+
+    def divisions(self) -> list[dict[str, Any]]:
+        """For each categorical of the tree: `variable`, its column; `bits`, which one Gaussian for each of its
+        options saves over one for all of them, per row that was held out, of all rows; and `support`, how far
+        parts of the rows bring back each option (None where they were not asked, or no row has it)."""
+        out = []
+        for v in self.hierarchy.variables:
+            if v.kind == "categorical":
+                paths = self.hierarchy.paths
+                options = [
+                    frozenset(path.index for path in paths if (v.index, k) in path.choices)
+                    for k in range(v.n_options)
+                ]
+                brought = self._brought(options)
+                out.append({"variable": v.index, "bits": self._saved(options), "support": brought})
+        return out
 
     # ---------------------------------------------------------------- inside
 
@@ -173,6 +190,32 @@ class Levels:
             for held in range(len(self._held))
         ]
         return -float(np.concatenate(logs).mean()) / np.log(2)
+
+    def _saved(self, options: Sequence[Leaves]) -> float:
+        """Bits per row of all that one Gaussian for each option saves over one for their rows together."""
+        options = [own for own in options if self._size(own)]
+        together, saved, count = frozenset[int]().union(*options), 0.0, 0
+        for held in range(len(self._held) if len(options) > 1 else 0):
+            rows = np.isin(self._on_leaf[self._held[held]], list(together))
+            apart = np.logaddexp.reduce([self._log_joint(own, held) for own in options], axis=0)[rows]
+            one = self._log_joint(together, held)[rows]
+            known = np.isfinite(apart) & np.isfinite(one)
+            saved, count = saved + float((apart - one)[known].sum()), count + len(self._held[held])
+        return saved / max(count, 1) / float(np.log(2))
+
+    def _brought(self, options: Sequence[Leaves]) -> list[float | None]:
+        """How far parts of the rows bring back each option."""
+        leaf_of = self.leaf_of or range(len(self.hierarchy.paths))
+        asked = [frozenset(leaf_of[path] for path in own) for own in options]
+        every = frozenset(leaf_of)
+        known = self.again and len(self.again[0]) == len(every)
+        if not known or sum(map(len, asked)) > len(frozenset[int]().union(*asked)):
+            return [None] * len(options)
+        rest = every.difference(*asked)
+        groups = [*asked, *([rest] if rest else [])]
+        both = [np.stack([part[list(own)].sum(axis=0) for own in groups]) for part in self.again]
+        overlaps = brought_overlap(both)[: len(options)]
+        return [float(share) if self._size(own) else None for share, own in zip(overlaps, options, strict=True)]
 
     def _level(self, leaves: Sequence[Leaves]) -> dict[str, Any]:
         together = frozenset().union(*leaves)

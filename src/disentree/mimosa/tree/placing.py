@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import itertools
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -71,11 +73,17 @@ class Frame:
 
 
 @dataclass(frozen=True, eq=False)
-class Same:
+class Item:
     """One variable, or several that do the same on different branches."""
 
     columns: tuple[int, ...]
     options: frozenset[int]  # of the choice that it is below
+
+
+@dataclass(frozen=True, eq=False)
+class Same(Item):
+    """A variable by what it does to a row."""
+
     direction: Float[np.ndarray, " r"]
     errors: Float[np.ndarray, "r r"]
 
@@ -127,16 +135,26 @@ def joined(a: Same, b: Same) -> tuple[float, Same]:
     return saved, Same(*both, direction / np.linalg.norm(direction), a.errors - weight @ a.errors)
 
 
-class Placing:
-    """The search for variables that do the same, from the lowest choices up."""
+ItemT = TypeVar("ItemT", bound=Item)
 
-    def __init__(self, hierarchy: Hierarchy, frames: dict[int, Frame]):
-        self.frames = frames
-        smallest = sorted(hierarchy.paths, key=lambda path: (-path.dimension, -path.index))
-        self.home = {column: path.index for path in smallest for column in path.continuous}
-        self.partly: list[list[int]] = []
 
-    def variables(self, group: Group, column: int) -> list[tuple[int, ...]]:
+class Sharing(ABC, Generic[ItemT]):
+    """The search for variables that do the same, from the lowest choices up, whatever they are compared by."""
+
+    def __init__(self, hierarchy: Hierarchy):
+        self.hierarchy = hierarchy
+        self.above: list[list[int]] = []  # columns that are one variable on all branches of a choice
+        self.partly: list[list[int]] = []  # and on some of them
+
+    @abstractmethod
+    def item(self, columns: tuple[int, ...], option: int) -> ItemT | None:
+        """A variable that all paths below an option have; None if too few rows tell what it does."""
+
+    @abstractmethod
+    def grouped(self, items: list[ItemT]) -> list[ItemT]:
+        """The variables of the options of a choice, those that do the same as one."""
+
+    def variables(self, group: Group, column: int = 0) -> list[tuple[int, ...]]:
         """The columns of each variable that a group and all branches below it have."""
         own = []
         for variable in group.variables:
@@ -144,16 +162,35 @@ class Placing:
             if isinstance(variable, Continuous):
                 own.append((here,))
                 continue
-            items = []
+            below, items = [], []
             for k, option in enumerate(variable.options):
-                items += [self.item(columns, k) for columns in self.variables(option, column)]
+                for columns in self.variables(option, column):
+                    below.append(columns)
+                    items.append(self.item(columns, k))
                 column += option.n_columns
             for one in self.grouped([item for item in items if item is not None]):
                 if len(one.options) == len(variable.options):
                     own.append(one.columns)
                 elif len(one.options) > 1:
                     self.partly.append(list(one.columns))
+            higher = {column for columns in own for column in columns}
+            self.above += [list(columns) for columns in below if len(columns) > 1 and columns[0] not in higher]
         return own
+
+    def found(self) -> tuple[list[list[int]], list[list[int]]]:
+        """Columns that are one variable on all branches of a choice, and those that are one on some of them."""
+        self.above += [list(columns) for columns in self.variables(self.hierarchy.root) if len(columns) > 1]
+        return sorted(map(sorted, self.above)), sorted(map(sorted, self.partly))
+
+
+class Placing(Sharing[Same]):
+    """By the directions of flat leaves."""
+
+    def __init__(self, hierarchy: Hierarchy, frames: dict[int, Frame]):
+        super().__init__(hierarchy)
+        self.frames = frames
+        smallest = sorted(hierarchy.paths, key=lambda path: (-path.dimension, -path.index))
+        self.home = {column: path.index for path in smallest for column in path.continuous}
 
     def item(self, columns: tuple[int, ...], option: int) -> Same | None:
         """A variable as its leaf of fewest variables has it."""
@@ -195,17 +232,15 @@ def same_variables(
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Columns that are one variable on all branches of a choice, and those that are one on some of them. From rows
     and their paths."""
-    if not is_tree(hierarchy.root) or not _may_share(hierarchy.root):
+    if not is_tree(hierarchy.root) or not may_share(hierarchy.root):
         return [], []
-    placing = Placing(hierarchy, frames_of(Y, hierarchy, paths, rng))
-    above = [sorted(columns) for columns in placing.variables(hierarchy.root, 0) if len(columns) > 1]
-    return sorted(above), sorted(map(sorted, placing.partly))
+    return Placing(hierarchy, frames_of(Y, hierarchy, paths, rng)).found()
 
 
-def _may_share(group: Group) -> bool:
+def may_share(group: Group) -> bool:
     """Whether two options of some choice have variables."""
     inside = [option for choice in group.categoricals for option in choice.options]
-    return sum(option.n_columns > 0 for option in inside) > 1 or any(map(_may_share, inside))
+    return sum(option.n_columns > 0 for option in inside) > 1 or any(map(may_share, inside))
 
 
 def moved(hierarchy: Hierarchy, same: Sequence[Sequence[int]]) -> Move:

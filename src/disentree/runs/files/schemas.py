@@ -87,11 +87,17 @@ class _Lost(_Schema):
     variables: list[NonNegativeInt]
 
 
+class _Division(_Schema):
+    variable: NonNegativeInt
+    bits: FiniteFloat
+    support: list[Score]
+
+
 class StructureDescription(_Schema):
     """``structure.json``."""
 
     source: Literal["mimosa", "mimosa-paper", "true", "given"] = Field(alias="from")
-    summary: str = ""
+    divisions: list[_Division] = []  # of the tree, by its categoricals
     description_length: Score = None
     candidates: list[_Candidate] = []  # none with the paper's MIMOSA
     saved_bits: Score = None

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from disentree.mimosa.explain.verdict import came_back
+from disentree.mimosa.summary.contents import came_back
 from disentree.runs.report.columns import Shown
 from disentree.runs.report.findings import Findings
 from disentree.runs.report.profiles import FEW_VALUES

@@ -11,17 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from disentree.errors import UserError
-from disentree.mimosa.explain.verdict import is_nested, proposed_by
+from disentree.mimosa.summary.page import html_footnote, html_sentences, html_tree
+from disentree.mimosa.summary.wording import proposed_by
 from disentree.runs.files.schemas import LEAVES, LeafProfiles
 from disentree.runs.report.examples import leaf_examples
 from disentree.runs.report.findings import Findings
 from disentree.runs.report.leaf_sections import leaf_sections, shared_variables
 from disentree.runs.report.page import Picture, render_page
 from disentree.runs.report.scores import SCORES, duration, score_rows, score_text
-from disentree.runs.report.summary import TERMS, Summary, saving
-from disentree.runs.report.tree import tree_nodes
+from disentree.runs.report.summary import TERMS, RunSummary
 from disentree.runs.run import Run
 from disentree.tables.column import KINDS
 from disentree.utils.files import atomic_path
@@ -72,7 +73,7 @@ def write_report(run: Run) -> str:
 
 def render(run: Run) -> str:
     """The report of a run whose stages up to the figures are finished: a page of HTML with its pictures."""
-    summary = Summary.of(run)
+    summary = RunSummary.of(run)
     about, metrics, structure, findings = summary.about, summary.metrics, summary.structure, summary.findings
     labels, follows_tree = summary.labels, summary.hierarchy == run.hierarchy
     profiles = run.read_optional(LEAVES, LeafProfiles) if follows_tree else None
@@ -84,18 +85,15 @@ def render(run: Run) -> str:
     context = {
         "title": about["name"],
         "subtitle": _subtitle(about, metrics),
-        "verdict": summary.verdict,
-        "saving": saving(structure),
+        "sentences": Markup(html_sentences(summary.found)),
+        "footnote": Markup(html_footnote(summary.found)),
         "is_flat": summary.n_leaves < 2,
-        "is_nested": is_nested(summary.hierarchy),
         "terms": TERMS,
         "warnings": metrics["warnings"],
         "cards": _cards(metrics, summary.n_leaves, sum(seconds.values())),
-        "tree": tree_nodes(findings, labels, _examples(run, about["kind"])),
+        "tree": Markup(html_tree(summary.found, _examples(run, about["kind"]))),
         "unassigned": f"{(labels < 0).mean():.1%}" if (labels < 0).any() else "",
         "core": _core(run) if follows_tree else "",
-        "lost": findings.lost,
-        "stability": findings.stability,
         "structure_source": STRUCTURE_SOURCES[structure["from"]] if follows_tree else "flat",
         # without shares: other rows than those of the learned tree are known
         "true_tree": None if truth is None else truth[1].to_dict()["variables"],
@@ -164,7 +162,7 @@ def _cards(metrics: dict[str, Any], n_leaves: int, seconds: float) -> list[tuple
     return [*cards, ("time", duration(seconds))]
 
 
-def _leaves(summary: Summary) -> list[tuple[str, ...]]:
+def _leaves(summary: RunSummary) -> list[tuple[str, ...]]:
     """The table of leaves; of very many those that have rows, the largest first."""
     findings, labels, counts = summary.findings, summary.labels, summary.counts
     paths, n, order = summary.hierarchy.paths, len(labels), np.arange(len(counts))

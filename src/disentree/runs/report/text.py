@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from disentree.hierarchy.sizes import with_sizes
-from disentree.mimosa.explain.explanation import Explanation
-from disentree.runs.files.schemas import EXPLANATION
 from disentree.runs.report.scores import SCORES
-from disentree.runs.report.summary import Summary
+from disentree.runs.report.summary import RunSummary
 from disentree.runs.run import Run
 
 SHOWN = (
@@ -15,16 +12,11 @@ SHOWN = (
 )  # fmt: skip
 
 
-def summary_lines(run: Run) -> list[str]:
-    """The verdict, the tree, the reasons, the main scores and how long it took."""
-    summary = Summary.of(run)
+def summary_lines(run: Run, full: bool = False) -> list[str]:
+    """What was found, the main scores and how long it took."""
+    summary = RunSummary.of(run)
     metrics = summary.metrics
-    tree = with_sizes(summary.findings.shown_hierarchy(), summary.labels)
-    out = [*metrics["warnings"], summary.verdict, *summary.how_sure, "", str(tree)]
-    if (run.folder / EXPLANATION).is_file():
-        reasons = Explanation.from_dict(run.read_json(EXPLANATION)).in_brief()
-        out += ["", "why:", *reasons] if reasons else []
-    out.append("")
+    out = [*metrics["warnings"], summary.found.text(full), ""]
     scores = {**metrics["scores"], **metrics["scores_without_truth"]}
     for name in SHOWN:
         if scores.get(name) is not None:

@@ -15,6 +15,7 @@ from disentree.errors import UserError
 from disentree.mimosa.explain.columns import Columns, read_columns
 from disentree.mimosa.explain.explanation import Explanation
 from disentree.mimosa.explain.reasons import explain_tree, with_lost
+from disentree.mimosa.tree.lost_enclosures import lost_enclosures
 from disentree.runs.files.schemas import EXPLANATION, NAMES
 from disentree.runs.models import load_model
 from disentree.runs.run import Run
@@ -43,7 +44,11 @@ def explain_structure(run: Run) -> Explanation:
     table = getattr(run.mimosa, "table_", None)
     columns = data_columns(run, None if table is None else table.codec)  # images have none
     found = explain_tree(columns, hierarchy, run.paths)
-    return with_lost(found, hierarchy, structure["lost"], structure["matches"])
+    lost, matches, move = structure["lost"], structure["matches"], run.move
+    if move is not None:
+        lost = lost_enclosures(hierarchy, [component["parents"] for component in structure["components"]])
+        matches = [columns for one in matches if len(columns := move.columns(one)) > 1]
+    return with_lost(found, hierarchy, lost, matches)
 
 
 def _variables(run: Run, options: StageOptions) -> list[dict[str, Any]]:

@@ -106,7 +106,6 @@ def _fitted_mimosa(run: Run, options: StageOptions, rows: Any, codec: Codec | No
 def _describe(mimosa: Any) -> dict[str, Any]:
     """What ``structure.json`` says about a fitted MIMOSA, for people and for the report."""
     about = {
-        "summary": mimosa.summary(),
         "description_length": float(mimosa.description_length_),
         "components": [
             {"dimension": int(c.dimension), "size": int(c.size), "parent": c.parent, "parents": list(c.parents)}
@@ -121,6 +120,7 @@ def _describe(mimosa: Any) -> dict[str, Any]:
             "candidates": [{**row, "seconds": round(row["seconds"], 3)} for row in mimosa.candidates_],
             "saved_bits": float(mimosa.saved_bits_),
             "saved_bits_doubt": float(mimosa.saved_bits_doubt_),
+            "divisions": mimosa.divisions_,
         }
     return about
 

@@ -25,7 +25,7 @@ CHECKPOINTS = (CHECKPOINT, "checkpoint/pixels.safetensors", "checkpoint/represen
 
 def train_model(run: Run, options: StageOptions) -> str:
     """Train the model, or go on with a training that was interrupted, and save it."""
-    data, hierarchy = run.data, run.hierarchy
+    data, hierarchy = run.data, run.found_hierarchy
     if not hierarchy.n_variables:
         what = "it has no column of numbers, and its categories form no groups"
         raise UserError(f"there is nothing to learn about {run.config.source}: {what}")

@@ -15,7 +15,7 @@ from disentree.hierarchy import Hierarchy
 from disentree.metrics import evaluate, h_error, purity_score
 from disentree.mimosa import MIMOSA
 from disentree.studies.running.battery_data import read_set
-from disentree.studies.running.constants import changed_constants
+from disentree.studies.running.constants import changed_constants, without
 from disentree.studies.running.readability import readability
 from disentree.studies.running.rivals import OPTIONAL, RIVALS, cluster, run_rival
 from disentree.studies.running.task import Task
@@ -35,7 +35,7 @@ def label_rows(task: Task) -> tuple[dict[str, Any], float]:
     start = time.process_time()
     if task.method.startswith("mimosa"):
         placement = "down" if task.method == "mimosa-down" else "auto"
-        with changed_constants(task.constants):
+        with changed_constants(task.constants), without(task.without):
             m = MIMOSA(random_state=config.seed, n_jobs=1, placement=placement).fit(X)
             values, labels = _by_mimosa(m, ds.hierarchy), m.labels_
             if "explanation" in task.extras:

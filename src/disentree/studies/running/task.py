@@ -50,6 +50,7 @@ class Task(BaseModel):
         None  # of a task that only labels rows (see `labeling`): "mimosa", "mimosa-down" or one of `rivals`
     )
     constants: dict[str, float] = {}  # for "mimosa": factors that constants are changed by, see `constants`
+    without: str | None = None  # for "mimosa": a rule of the search that is left out, see `constants`
     metrics: tuple[str, ...] = ()  # in addition to those that every run has
 
     @property
@@ -184,6 +185,7 @@ def make_task(
     extras: Sequence[Extra] = (),
     method: str | None = None,
     constants: Mapping[str, float] | None = None,
+    without: str | None = None,
     metrics: Sequence[str] = (),
     **settings: Any,
 ) -> Task:
@@ -197,5 +199,6 @@ def make_task(
         extras=tuple(extras),
         method=method,
         constants=dict(constants or {}),
+        without=without,
         metrics=tuple(metrics),
     )

@@ -42,6 +42,15 @@ def test_no_deviation_is_below_the_precision():
     np.testing.assert_array_equal(not_below(covariance, np.array([1e-5, 1e-5])), covariance)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_covariance_of_amounts_in_large_units_stays_positive(seed):
+    """Loans: a few directions of 1e17 times the precision, beside others below it."""
+    rng = np.random.default_rng(seed)
+    axes = np.linalg.qr(rng.normal(size=(17, 17)))[0]
+    covariance = (axes * np.array([0.01] * 14 + [1e16, 3e16, 1e17])) @ axes.T
+    np.linalg.cholesky(not_below((covariance + covariance.T) / 2, np.ones(17)))
+
+
 def test_eigenvalues_that_chance_explains_are_one():
     edge = np.sqrt(2 / 50)
     low, high = (1 - edge) ** 2, (1 + edge) ** 2

@@ -25,7 +25,7 @@ class Mixtures:
 
     def propose(self, rows: Rows, rng: np.random.Generator) -> Sequence[Candidate]:
         Z, floor = rows.jittered(rng), wide_enough(rows.Z, rows.floor)
-        return mixture.find(Z, floor, rng, rows.columns, rows.rigor)
+        return mixture.find(Z, floor, rng, rows.columns, rows.part)
 
     def refit(self, rows: Rows, rng: np.random.Generator, found: Sequence[Candidate]) -> Sequence[Candidate]:
         own = [candidate for candidate in found if isinstance(candidate, MixtureCandidate)]

@@ -131,7 +131,7 @@ def best_split(Y, weights, mixture: Mixture, k: int, n: float, floor, family, fe
     return best - reference, chosen
 
 
-def inserted(Y, mixture: Mixture, splits: dict, floor, family, fewest):
+def inserted(Y, weights, mixture: Mixture, splits: dict, floor, family, fewest):
     """The mixture with some components divided, after a few steps of EM."""
     kept = [k for k in range(len(mixture)) if k not in splits]
     parts = [mixture.joint(Y)[:, kept]]
@@ -141,9 +141,9 @@ def inserted(Y, mixture: Mixture, splits: dict, floor, family, fewest):
     R = np.exp(joint - joint.max(axis=1, keepdims=True))
     R /= R.sum(axis=1, keepdims=True)
     mixture, likelihood, R = expectation_maximization(
-        Y, R, floor, family, steps=MODES.steps, tolerance=1e-3, fewest=fewest
+        Y, R, floor, family, weights, steps=MODES.steps, tolerance=1e-3, fewest=fewest
     )
-    return mixture, R, bic(mixture, likelihood, len(Y)), kept
+    return mixture, R, bic(mixture, likelihood, weights.sum()), kept
 
 
 def grow(
@@ -152,28 +152,32 @@ def grow(
     family: str,
     most: int,
     R: Float[np.ndarray, "n k"] | None = None,
+    part: float = 1.0,
 ):
     """A mixture that no split improves, its BIC and its posteriors; `R` are those of a smaller one to go on from.
+    Rows that are a part of all stand for all: splits must be worth as much as among these.
 
     All components whose split promises a good part of the best gain are divided at once, and one alone if that
     fails.
     """
-    n, q = Y.shape
+    q, weights = Y.shape[1], np.full(len(Y), 1 / part)
+    n = float(weights.sum())
     fewest = float(max(MODES.fewest, (q + 1) if family == "full" else 0))
-    mixture, likelihood, R = expectation_maximization(Y, np.ones((n, 1)) if R is None else R, floor, family)
+    start = np.ones((len(Y), 1)) if R is None else R
+    mixture, likelihood, R = expectation_maximization(Y, start, floor, family, weights)
     score = bic(mixture, likelihood, n)
     found: list = [None] * len(mixture)
     while len(mixture) < most:
         for k in range(len(mixture)):
             if found[k] is None:
-                found[k] = best_split(Y, R[:, k], mixture, k, n, floor, family, fewest)
+                found[k] = best_split(Y, R[:, k] / part, mixture, k, n, floor, family, fewest)
         gains = np.array([f[0] for f in found])
         if gains.max() <= 0:
             break
         best = int(np.argmax(gains))
         many = [k for k in np.argsort(-gains) if gains[k] > max(0.3 * gains[best], 0.0)][: most - len(mixture)]
         for chosen in [many, [best]] if len(many) > 1 else [[best]]:
-            m1, R1, s1, kept = inserted(Y, mixture, {k: found[k] for k in chosen}, floor, family, fewest)
+            m1, R1, s1, kept = inserted(Y, weights, mixture, {k: found[k] for k in chosen}, floor, family, fewest)
             if len(m1) == len(kept) + 2 * len(chosen) and s1 > score + 0.5 * (
                 gains[chosen].sum() if len(chosen) > 1 else 0
             ):
@@ -186,6 +190,6 @@ def grow(
         else:
             found[best] = (-np.inf, None)
     mixture, likelihood, R = expectation_maximization(
-        Y, R, floor, family, steps=100, tolerance=1e-5, fewest=fewest
+        Y, R, floor, family, weights, steps=100, tolerance=1e-5, fewest=fewest
     )
     return mixture, bic(mixture, likelihood, n), R

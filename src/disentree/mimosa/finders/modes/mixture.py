@@ -31,21 +31,21 @@ def find(
     precision: Float[np.ndarray, " D"] | float,
     rng: np.random.Generator,
     columns: Columns | None = None,
-    rigor: float = 1.0,
+    part: float = 1.0,
 ) -> list[MixtureCandidate]:
     """Mixtures of the rows, their pieces joined to leaves: `mixture` and `gmm`, and of `mixture-with-margins`,
     `margins-mixture` and `margins-gmm` those that may matter.
 
     No deviation is taken below the precision of a coordinate. Without the table's own columns there are none with
-    normal margins. `rigor` times the usual deviations of chance are asked of a valley between leaves.
+    normal margins. Rows that are a `part` of all show what all of them would.
     """
     n, D = Z.shape
     floor = np.broadcast_to(np.asarray(precision, float), (D,))
     with threadpool_limits(1, user_api="blas"):  # on small matrices threads cost more than they save
-        out = [in_components("mixture", Z, floor, rng, ("pooled", "lowrank"), rigor=rigor)]
+        out = [in_components("mixture", Z, floor, rng, ("pooled", "lowrank"), part=part)]
         shattered = is_shattered(out[0])
         most = MODES.first_pieces // 2 if shattered else None
-        out.append(in_components("gmm", Z, floor, rng, ("full",), most, rigor=rigor))
+        out.append(in_components("gmm", Z, floor, rng, ("full",), most, part=part))
         if columns is None or n < MODES.fewest * D or shattered:
             return out
         own = columns.independent()
@@ -58,9 +58,9 @@ def find(
         if len(out[0].mixture) > 1:
             out.append(with_margins(Z, own, alone.margins, out[0]))
         if MODES.leading >= D:
-            out.append(in_margins("margins-mixture", Z, own, alone.margins, rng, "pooled", rigor=rigor))
+            out.append(in_margins("margins-mixture", Z, own, alone.margins, rng, "pooled", part=part))
         if 2 * MODES.leading >= D:
-            out.append(in_margins("margins-gmm", Z, own, alone.margins, rng, "full", rigor=rigor))
+            out.append(in_margins("margins-gmm", Z, own, alone.margins, rng, "full", part=part))
         return out
 
 
@@ -97,21 +97,21 @@ def is_shattered(found: MixtureCandidate) -> bool:
     return pieces >= MODES.first_pieces and 2 * len(found.components) < pieces
 
 
-def in_components(name, Z, floor, rng, families, most=None, merged=True, rigor=1.0) -> MixtureCandidate:
+def in_components(name, Z, floor, rng, families, most=None, merged=True, part=1.0) -> MixtureCandidate:
     """A mixture of the leading principal components, of so many pieces at most."""
     n, D = Z.shape
     q = max(1, min(D, MODES.leading, n // MODES.fewest))
     rest = np.maximum(np.sqrt((Z[:, q:] ** 2).mean(axis=0) * (n / max(n - 1, 1))), floor[q:])
-    return fitted(name, Z, Space(q, rest), floor[:q], rng, families, most, merged, rigor)
+    return fitted(name, Z, Space(q, rest), floor[:q], rng, families, most, merged, part)
 
 
-def in_margins(name, Z, columns, maps, rng, family, merged=True, rigor=1.0) -> MixtureCandidate:
+def in_margins(name, Z, columns, maps, rng, family, merged=True, part=1.0) -> MixtureCandidate:
     """A mixture of the columns' scores."""
     X = columns.of(Z)
     slopes = np.array([np.exp(np.median(m(X[:, j])[1])) for j, m in enumerate(maps.maps)])
     floor = np.maximum(DENSITY.score_floor, slopes * columns.precision)
     space = Space(Z.shape[1], np.ones(0), columns, maps)
-    return fitted(name, Z, space, floor, rng, (family,), None, merged, rigor)
+    return fitted(name, Z, space, floor, rng, (family,), None, merged, part)
 
 
 def with_margins(Z, columns, maps, found: MixtureCandidate) -> MixtureCandidate:
@@ -134,7 +134,7 @@ def with_margins(Z, columns, maps, found: MixtureCandidate) -> MixtureCandidate:
     return replace(found, finder="mixture-with-margins", components=leaves, shares=shares)
 
 
-def part(mixture: Mixture, chosen) -> Mixture:
+def pieces_of(mixture: Mixture, chosen) -> Mixture:
     """Some of a mixture's components."""
     shares = mixture.shares[chosen]
     return Mixture(
@@ -142,25 +142,27 @@ def part(mixture: Mixture, chosen) -> Mixture:
     )
 
 
-def fitted(name, Z, space, floor, rng, families, most, merged, rigor) -> MixtureCandidate:
+def fitted(name, Z, space, floor, rng, families, most, merged, part) -> MixtureCandidate:
     """The mixture of the family with the best BIC, as leaves."""
     Y, _ = space(Z)
     n = len(Y)
     searched = Y if n <= FINDERS.searched else Y[np.sort(rng.permutation(n)[: FINDERS.searched])]
     normal = space.margins is not None and "full" in families
-    grown = [(*grow(searched, floor, family, most or MODES.first_pieces), family) for family in families]
+    grown = [
+        (*grow(searched, floor, family, most or MODES.first_pieces, part=part), family) for family in families
+    ]
     mixture, _, R, family = max(grown, key=lambda one: one[1])
     groups = np.zeros(len(mixture), int)
     if merged:
-        groups = merge_pieces(searched, mixture, R, floor, family, normal, rigor)
+        groups = merge_pieces(searched, mixture, R, floor, family, normal, float(np.sqrt(part)))
     if merged and not most and len(mixture) >= MODES.first_pieces and 2 * (groups.max() + 1) >= len(mixture):
-        mixture, _, R = grow(searched, floor, family, MODES.most_pieces, R)
-        groups = merge_pieces(searched, mixture, R, floor, family, normal, rigor)
+        mixture, _, R = grow(searched, floor, family, MODES.most_pieces, R, part)
+        groups = merge_pieces(searched, mixture, R, floor, family, normal, float(np.sqrt(part)))
     if n > FINDERS.searched:
         mixture, _, R = expectation_maximization(Y, mixture.posteriors(Y), floor, family, steps=MODES.steps)
     leaves, shares = [], []
     for g in range(groups.max() + 1):
-        pieces = part(mixture, groups == g)
+        pieces = pieces_of(mixture, groups == g)
         share = mixture.shares[groups == g].sum()
         leaves.append(MixtureLeaf(space, pieces, leaf_dimension(pieces, space, floor, n * share)))
         shares.append(share)
