@@ -307,7 +307,7 @@ class Steered:
             finest[outside] = core[outside] = -1
         self._rows, self.drawn_ = with_gaps(X), drawn
         self.embedding_ = own._transform(X)
-        if self.features_ is not None:
+        if self.features_ is not None and self.table_ is not None:
             self.features_ = self.table_.codec.features(self.table_.codec.read(own._tabular(X)))
         steering = self.steering_
         self.labels_, self.core_labels_ = finest, core
