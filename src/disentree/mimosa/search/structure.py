@@ -99,7 +99,8 @@ def columns_of_noise(X: Shaped[np.ndarray, "n ..."], seed: np.random.SeedSequenc
     """Which columns of a table are pure noise; images have none."""
     if X.ndim != 2:
         return np.zeros(int(np.prod(X.shape[1:])), bool)
-    return noise_columns(X[landmarks(X.astype(np.float64, copy=False), FIT.landmarks, seed)])
+    X = X.astype(np.float64, copy=False)
+    return noise_columns(X[landmarks(X, FIT.landmarks, seed)])
 
 
 def _structure(
