@@ -242,7 +242,10 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
         if isinstance(within, int | str) and not isinstance(within, bool):
             check_is_fitted(self)
             within = self.labels_ == self._path_of(within)
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        if all(one is None for one in (sample_weight, partial_labels, within)):
+            return self._fit_once(X, codec, column_weights=column_weights)
+        X = X if is_frame(X) or hasattr(X, "shape") else np.asarray(X)
+        n = X.shape[0]
         drawn = rows_drawn(n, sample_weight, within, self.random_state)
         labels = None if partial_labels is None else check_partial_labels(partial_labels, n)
         self._fit_once(X if drawn is None else taken(X, drawn), codec, column_weights=column_weights)
