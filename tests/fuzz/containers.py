@@ -140,6 +140,18 @@ def masked_without_mask(X: np.ndarray, folder: Path) -> Any:
     return np.ma.masked_array(X)
 
 
+def records(X: np.ndarray, folder: Path) -> Any:
+    return frame(X, folder).to_records(index=False)
+
+
+def durations(X: np.ndarray, folder: Path) -> Any:
+    return (X * 1e4).astype("timedelta64[ms]")
+
+
+def frame_of_durations(X: np.ndarray, folder: Path) -> Any:
+    return frame(X, folder).apply(pd.to_timedelta, unit="D")
+
+
 def series_of_rows(X: np.ndarray, folder: Path) -> Any:
     return pd.Series(X.tolist())
 
@@ -160,5 +172,6 @@ CONTAINERS: tuple[Callable[[np.ndarray, Path], Any], ...] = (
     lists, columns_first, every_second_of_a_view, other_bytes, read_only, mapped, long_floats, objects, text,
     frame, frame_of_nullable, frame_of_another_index, frame_of_objects, frame_of_arrow, frame_of_sparse,
     frame_of_levels,
-    sparse_rows, sparse_columns, masked_without_mask, series_of_rows, delayed, delayed_frame,
+    sparse_rows, sparse_columns, masked_without_mask, records, durations, frame_of_durations, series_of_rows,
+    delayed, delayed_frame,
 )  # fmt: skip

@@ -4,6 +4,7 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +12,16 @@ import pytest
 from sklearn.decomposition import PCA
 
 from disentree import Hierarchy
-from disentree.datasets import load_dataset, save_dataset
+from disentree.datasets import list_datasets, load_dataset, save_dataset
 from disentree.datasets import registered as datasets
 from disentree.errors import UserError
+from disentree.metrics import evaluate
 from disentree.metrics import registered as metrics
 from disentree.runs import RunConfig, models, start_run
 from disentree.studies import get_study, register_dataset, register_metric, register_model, run_study
 from disentree.studies.running.folder import command_of, resumed_options
 from disentree.studies.running.study import planned
+from disentree.utils import plugins
 from shell import invoke
 
 
@@ -198,3 +201,25 @@ def test_other_mistakes(tmp_path):
     with pytest.raises(ValueError, match="there is a model 'vae' already"):
         register_model("vae", Told)
     assert not Path(tmp_path / "run").exists()
+
+
+def test_packages_bring_theirs_by_entry_points(tmp_path, monkeypatch):
+    (tmp_path / "of_entry.py").write_text(
+        "import numpy as np\nfrom sklearn.decomposition import PCA\nfrom disentree import Hierarchy\n\n\n"
+        "def make(n, seed):\n    return np.ones((n, 3)), np.arange(n)[:, None], Hierarchy.flat(1)\n\n\n"
+        "def score(V, Z, a, b):\n    return 0.5\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    found = {"disentree.datasets": "make", "disentree.models": "PCA", "disentree.metrics": "score"}
+    entries = lambda group: [EntryPoint(f"their-{found[group]}", f"of_entry:{found[group]}", group)]  # noqa: E731
+    monkeypatch.setattr(plugins, "entry_points", entries)
+    plugins.installed.cache_clear()
+    try:
+        ds = load_dataset("their-make", 9)
+        assert (ds.name, ds.X.shape, len(list_datasets("own"))) == ("their-make", (9, 3), 1)
+        assert models.find_model("their-PCA").load_class() is PCA
+        assert evaluate(ds.codes, ds.codes, metrics=["their-score"])["scores"] == {"their-score": 0.5}
+        with pytest.raises(ValueError, match="there is a data set 'their-make' already"):
+            register_dataset("their-make", mixture)
+    finally:
+        plugins.installed.cache_clear()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Shaped
+from jaxtyping import Float, Shaped
 from sklearn.utils.validation import validate_data
 
 from disentree.tables import Codec, Schema
@@ -49,6 +49,33 @@ def columns_in_use(frame: Any, codec: Codec) -> tuple[Any, Codec]:
         return frame, codec
     names = {column.name for column in used.columns}
     return frame.loc[:, [str(name) in names for name in frame.columns]], replace(codec, schema=used)
+
+
+def without_columns(frame: Any, codec: Codec, weights: Any) -> tuple[Any, Codec]:
+    """A frame and its codec without the columns whose weight is 0."""
+    if not isinstance(weights, Mapping) or all(weights.values()):
+        return frame, codec
+    left = {str(name) for name, weight in weights.items() if not weight}
+    schema = Schema(tuple(column for column in codec.schema.columns if column.name not in left))
+    frame = frame.loc[:, [str(name) not in left for name in frame.columns]]
+    return frame, Codec(schema).measured(frame) if codec.flags else replace(codec, schema=schema)
+
+
+def weights_of(weights: Any, rows: Any, codec: Codec | None) -> Float[np.ndarray, " p"]:
+    """The weight of each column of an array, or of each column that a table uses, numbers first."""
+    if codec is not None or (is_frame(rows) and isinstance(weights, Mapping)):
+        names = [c.name for c in codec.used] if codec is not None else [str(name) for name in rows.columns]
+    else:
+        names = [f"x{j + 1}" for j in range(rows.shape[1])]
+    if isinstance(weights, Mapping):
+        unknown = [name for name, weight in weights.items() if weight and str(name) not in names]
+        if unknown:
+            raise ValueError(f"column_weights: there is no column {unknown[0]!r}; there are {', '.join(names)}")
+        weights = [weights.get(name, 1.0) for name in names]
+    out = np.asarray(weights, dtype=np.float64)
+    if out.shape != (len(names),) or not np.isfinite(out).all() or (out < 0).any() or not out.any():
+        raise ValueError(f"column_weights must be {len(names)} numbers, 0 or more and not all 0, got {weights!r}")
+    return out
 
 
 def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.ndarray, "n ..."]:

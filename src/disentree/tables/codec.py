@@ -128,6 +128,8 @@ class Codec:
     def _numbers_of(self, frame: Any, column: Column) -> Float[np.ndarray, " n"]:
         values = _get(frame, column.name)
         try:
+            if column.kind == "date" and _became_numbers(values, column):
+                raise ValueError("these are no dates")
             x = as_days(values, column.date_format) if column.kind == "date" else as_numbers(values)
         except (ValueError, TypeError):
             form = f" like {EXAMPLE_DATE:{column.date_format}}" if column.date_format else ""
@@ -236,6 +238,17 @@ def _flags(empty: Bool[np.ndarray, "n m"]) -> tuple[int, ...]:
     """A number for each set of rows in which columns are empty."""
     seen: dict[bytes, int] = {}
     return tuple(seen.setdefault(np.packbits(rows).tobytes(), len(seen)) if rows.any() else -1 for rows in empty.T)
+
+
+def _became_numbers(values: Any, column: Column) -> bool:
+    """Whether there are numbers where there was something else."""
+    from pandas.api import types
+
+    return bool(
+        types.is_numeric_dtype(values.dtype)
+        and values.notna().any()
+        and not column.dtype.lower().startswith(("int", "uint", "float"))
+    )
 
 
 def _get(frame: Any, name: str) -> Any:
