@@ -19,7 +19,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -225,8 +225,7 @@ def _falsely_finished(folder: Path, expected: dict[str, bytes]) -> str | None:
 # ------------------------------------------------------------------ all of it
 
 
-def fuzzed(place: Path, seed: int, share: float) -> dict[str, Any]:
-    out = {}
+def fuzzed(place: Path, seed: int, share: float) -> Iterator[tuple[str, dict[str, Any]]]:
     for name, make in TARGETS.items():
         (place / name).mkdir()
         target, tally = make(place / name), Tally(name, seed)
@@ -235,11 +234,10 @@ def fuzzed(place: Path, seed: int, share: float) -> dict[str, Any]:
         finally:
             target.close()
         print(tally.sentence(), flush=True)
-        out[name] = {
+        yield name, {
             "tries": tally.tries, "accepted": tally.accepted, "clean_errors": tally.clean_errors,
             "hangs": tally.hangs, "slowest_seconds": round(tally.slowest, 1), "failures": tally.failures,
         }  # fmt: skip
-    return out
 
 
 def main() -> int:
@@ -250,6 +248,12 @@ def main() -> int:
     args = parser.parse_args()
     found: dict[str, Any] = {}
     versions = build_versions()  # of the code that is tested, whatever is changed meanwhile
+    command = f"python benchmarks/reliability.py --seed {args.seed}"
+    command += f" --share {args.share:g}" if args.share < 1 else ""
+
+    def keep() -> None:
+        write_json(args.out, {"command": command, "seed": args.seed, "versions": versions, **found})
+
     with tempfile.TemporaryDirectory(prefix="reliability-") as name:
         place = Path(name)
         import torch
@@ -277,12 +281,11 @@ def main() -> int:
             print(what, {**found[what], "failures": len(found[what]["failures"])}, flush=True)
             for failure in found[what]["failures"]:
                 print(" ", failure, flush=True)
-        found |= fuzzed(
-            place, args.seed, args.share
-        )  # last: it starts threads, after which no process should be forked
-    command = f"python benchmarks/reliability.py --seed {args.seed}"
-    command += f" --share {args.share:g}" if args.share < 1 else ""
-    write_json(args.out, {"command": command, "seed": args.seed, "versions": versions, **found})
+            keep()
+        # last: requests start threads, after which no process should be forked
+        for name, part in fuzzed(place, args.seed, args.share):
+            found[name] = part
+            keep()
     n_failures = sum(len(part["failures"]) for part in found.values())
     print(f"{n_failures} failures")
     return 1 if n_failures else 0

@@ -16,5 +16,9 @@ class DamagedFile(ValueError):
     """A file is cut short, or its content is not what was written."""
 
 
+class FarOut(UserWarning):
+    """Rows are so far from those that a model was fitted to that it has no codes for them."""
+
+
 class NoComponentFound(ValueError):
     """MIMOSA found no component that passes its thresholds, so there is no tree."""

@@ -41,7 +41,7 @@ def test_everything_is_written(folder):
     structure = run.read_json("structure.json")
     assert set(structure["timings"]) >= {"representation", "subspaces", "hierarchy"}
     assert [c["dimension"] for c in structure["components"]] == [1, 2]
-    assert "2-D" in structure["summary"]
+    assert [division["variable"] for division in structure["divisions"]] == [1]
     for name in FIGURES:
         assert (folder / "figures" / f"{name}.png").stat().st_size > 2000
 
@@ -151,10 +151,9 @@ def test_few_rows_are_refused_as_by_a_run(tmp_path):
     assert result.stderr == f"disentree: {tmp_path / 'two.csv'} has 2 usable rows; at least 3 are needed\n"
 
 
-def test_one_component_is_not_called_several():
+def test_one_dimension_is_not_called_several():
     X = np.random.default_rng(0).random((200, 1)) @ [[1.0, 2.0, 3.0]]
-    words = MIMOSA().fit(X).summary()
-    assert words.splitlines()[1].startswith("200 rows, 1 component, ")
+    assert MIMOSA().fit(X).verdict_ == "No structure found: one cloud of about 1 dimension."
 
 
 def test_a_file_is_no_folder(tmp_path):

@@ -64,3 +64,12 @@ def test_a_terminal_of_ascii(tmp_path, words):
     done = subprocess.run(command, capture_output=True, env=env, check=False, cwd=tmp_path)
     assert done.returncode == (0 if words == ["check"] else 2), done.stderr
     assert b"Error" not in done.stderr.replace(b"Error ", b"")
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "said"), [("/dev/full", 2, "disentree: No space left on device\n"), (None, 0, "")]
+)
+def test_output_that_nobody_can_read(output, code, said):
+    command = f"{sys.executable} -m disentree datasets >" + (output or "&-")
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (code, said)

@@ -6,6 +6,7 @@ import pytest
 from contract import checks_of, keeps_any_parameter
 from disentree import COFHAE, Hierarchy
 from disentree.cofhae import COFHAESearch
+from disentree.errors import FarOut
 
 X = np.random.default_rng(0).random((40, 3))
 FLAT = Hierarchy.flat(2)
@@ -127,3 +128,13 @@ def test_scikit_learn_agrees(estimator, check):
 
 def test_any_parameter_is_only_stored():
     keeps_any_parameter("COFHAE()", "AE()", "VAE()", "BetaTCVAE()", "FactorVAE()", "JointVAE()", "CascadeVAE()")
+
+
+@pytest.mark.parametrize("maps", ["auto", "network"])
+def test_rows_too_far_out_are_told(maps):
+    model = COFHAE(**QUICK, maps=maps, random_state=0).fit(X, hierarchy=FLAT)
+    far = X[:3].copy()
+    far[1] *= 1e300
+    with pytest.warns(FarOut, match="not finite: 1 row, the first is row 1"), np.errstate(over="ignore"):
+        codes = model.transform(far)
+    np.testing.assert_allclose(codes[[0, 2]], model.transform(X[[0, 2]]), atol=1e-4)

@@ -16,17 +16,17 @@ from fuzz.driver import Failure, Target
 
 
 class Containers(Target):
-    """Rows of three clusters, in any container that Python has for numbers, times any power of ten."""
+    """Rows on two lines, in any container that Python has for numbers, times any power of ten."""
 
     name = "containers"
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        rng, n = np.random.default_rng(0), 150
-        group = rng.integers(3, size=n)
-        self.rows = np.round(5 * rng.normal(size=(3, 4))[group] + 0.3 * rng.normal(size=(n, 4)), 4)
+        rng, n = np.random.default_rng(0), 80
+        line, at = rng.integers(2, size=n), rng.uniform(1, 2, size=(n, 1))
+        self.rows = at * np.array([[1.0, 2, 0, 0.5], [0, -1, 3, 0.25]])[line]
         self.expected = self._leaves(self.rows)
-        assert len(np.unique(self.expected)) == 3
+        assert len(np.unique(self.expected)) == 2
 
     def _leaves(self, X: Any) -> np.ndarray:
         return MIMOSA(n_jobs=1).fit(X).labels_
@@ -140,6 +140,18 @@ def masked_without_mask(X: np.ndarray, folder: Path) -> Any:
     return np.ma.masked_array(X)
 
 
+def records(X: np.ndarray, folder: Path) -> Any:
+    return frame(X, folder).to_records(index=False)
+
+
+def durations(X: np.ndarray, folder: Path) -> Any:
+    return (X * 1e4).astype("timedelta64[ms]")
+
+
+def frame_of_durations(X: np.ndarray, folder: Path) -> Any:
+    return frame(X, folder).apply(pd.to_timedelta, unit="D")
+
+
 def series_of_rows(X: np.ndarray, folder: Path) -> Any:
     return pd.Series(X.tolist())
 
@@ -160,5 +172,6 @@ CONTAINERS: tuple[Callable[[np.ndarray, Path], Any], ...] = (
     lists, columns_first, every_second_of_a_view, other_bytes, read_only, mapped, long_floats, objects, text,
     frame, frame_of_nullable, frame_of_another_index, frame_of_objects, frame_of_arrow, frame_of_sparse,
     frame_of_levels,
-    sparse_rows, sparse_columns, masked_without_mask, series_of_rows, delayed, delayed_frame,
+    sparse_rows, sparse_columns, masked_without_mask, records, durations, frame_of_durations, series_of_rows,
+    delayed, delayed_frame,
 )  # fmt: skip

@@ -97,7 +97,9 @@ def _try(target: Target, seed: int, tally: Tally) -> tuple[BaseException | None,
         with _limited(SECONDS):
             return None, target.attempt(np.random.default_rng([seed, *target.name.encode()]), folder)
     except (Exception, Hang) as problem:
-        return problem, False
+        # Compiled code that is stopped ends with an error of its own.
+        hang = isinstance(problem, SystemError) and isinstance(problem.__cause__ or problem.__context__, Hang)
+        return Hang(f"takes more than {SECONDS:g} s") if hang else problem, False
     finally:
         tally.slowest = max(tally.slowest, time.monotonic() - began)
         shutil.rmtree(folder, ignore_errors=True)

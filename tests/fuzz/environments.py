@@ -209,7 +209,10 @@ def interrupted(rng: np.random.Generator, run: Path) -> Strange:
         time.sleep(delay)
         os.kill(pid, signal.SIGINT)
 
-    return lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None, during
+    def before() -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    return before, during
 
 
 def jumping_clock(rng: np.random.Generator, run: Path) -> Strange:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from contextlib import contextmanager
 from pathlib import Path
@@ -86,15 +87,19 @@ class QuickModel:
         return self
 
     def transform(self, X):
+        X = self.preprocessor_.to_features(X)
         sums = np.asarray(X, dtype=np.float64).reshape(len(X), -1) @ weights(int(np.prod(self.shape)))
         return np.stack([sums, (sums > 0).astype(np.float64)], axis=1)
 
     def inverse_transform(self, codes):
         direction = weights(int(np.prod(self.shape)))
-        return (codes[:, :1] * direction / (direction @ direction)).reshape(len(codes), *self.shape)
+        features = (codes[:, :1] * direction / (direction @ direction)).reshape(len(codes), *self.shape)
+        return self.preprocessor_.from_features(features, TREE, codes)
 
     def in_features(self):
-        return self
+        plain = copy.copy(self)
+        plain.preprocessor_ = Preprocessor()
+        return plain
 
     def save(self, folder):
         save_file({"nothing": np.zeros(1)}, Path(folder) / "model.safetensors")

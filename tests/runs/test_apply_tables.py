@@ -224,7 +224,7 @@ def test_a_table_has_leaves_probabilities_errors_and_what_is_kept(colored_run, c
     model = colored_run.model("cpu")
     findings = read_findings(colored_run, model.hierarchy_)  # what the report calls them
     assert list(found.columns) == [
-        "key", "path (kept)", "path", "leaf", "probability", "error",
+        "key", "path (kept)", "path", "leaf", "probability", "strange", "error",
         *(f"code: {variable.name}" for variable in findings.shown_hierarchy().variables),
     ]  # fmt: skip
     assert found["key"].tolist() == colored["key"].tolist()

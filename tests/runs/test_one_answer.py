@@ -8,6 +8,7 @@ from disentree import COFHAE, MIMOSA, open_run
 from disentree.datasets import load_dataset
 from disentree.runs import RunConfig, finish_run, start_run
 from disentree.runs.report.findings import read_findings
+from disentree.runs.report.summary import found_by
 from shell import invoke
 
 
@@ -59,7 +60,7 @@ def test_the_tree_of_a_run_is_that_of_python(answers):
     _, _, run, m = answers
     assert run.hierarchy.to_dict() == m.hierarchy_.to_dict()
     np.testing.assert_array_equal(run.paths, m.labels_)
-    assert run.structure["summary"] == m.summary()
+    assert found_by(run.structure, read_findings(run, run.hierarchy), run.paths).text() == m.summary()
     assert str(run.mimosa.candidates_) == str(
         [{**a, "seconds": b["seconds"]} for a, b in zip(m.candidates_, run.mimosa.candidates_, strict=True)]
     )

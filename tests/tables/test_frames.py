@@ -61,3 +61,56 @@ def test_decimals_are_numbers():
 def test_a_lazy_frame_is_refused(pair):
     with pytest.raises(ValueError, match=r"lazy frame of polars.*X\.collect\(\)"):
         MIMOSA().fit(pair[0].lazy())
+
+
+def rows():
+    rng = np.random.default_rng(0)
+    return np.concatenate([rng.normal(0, 1, (60, 3)), rng.normal(8, 1, (60, 3))])
+
+
+def test_masks_are_gaps():
+    X = rows()
+    mask = np.random.default_rng(1).random(X.shape) < 0.1
+    masked = np.ma.masked_array(np.where(mask, -999, X), mask)
+    np.testing.assert_array_equal(as_pandas(masked), np.where(mask, np.nan, X))
+    whole = np.ma.masked_array((100 * X).astype(int), mask)
+    assert np.isnan(as_pandas(whole)).sum() == mask.sum()
+    np.testing.assert_array_equal(as_pandas(np.ma.masked_array(X)), X)
+    assert (MIMOSA(n_jobs=1).fit(masked).labels_ == MIMOSA(n_jobs=1).fit(np.where(mask, np.nan, X)).labels_).all()
+
+
+def test_records_sparse_columns_and_durations():
+    X = rows()
+    frame = pd.DataFrame(X, columns=list("abc"))
+    expected = MIMOSA(n_jobs=1).fit(frame).labels_
+    sparse = frame.astype(pd.SparseDtype(float, 0.0))
+    durations = frame.assign(a=pd.to_timedelta(frame["a"], unit="D"))
+    for other in (frame.to_records(index=False), sparse, sparse.assign(b=X[:, 1]), durations):
+        m = MIMOSA(n_jobs=1).fit(other)
+        assert (m.labels_ == expected).all()
+        assert (m.predict(other) == expected).all()
+    days = as_pandas((86_400 * X).astype("timedelta64[s]"))
+    np.testing.assert_allclose(days, X, atol=1e-4)
+    assert np.isnan(as_pandas(np.array([["NaT", 3]], "timedelta64[D]"))).tolist() == [[True, False]]
+
+
+def test_frames_of_dask_are_refused_in_a_sentence():
+    dataframe = pytest.importorskip("dask.dataframe")
+    frame = dataframe.from_pandas(pd.DataFrame(rows(), columns=list("abc")), npartitions=2)
+    with pytest.raises(
+        ValueError, match=r"X is a data frame of Dask, whose rows are not in memory: give X\.compute"
+    ):
+        MIMOSA(n_jobs=1).fit(frame)
+
+
+def test_whole_numbers_that_floats_cannot_tell_apart_are_told():
+    near = 2**63 - 1 - np.arange(0, 240, 2)
+    column = Codec.fit(pd.DataFrame({"a": rows()[:, 0], "big": near})).schema.columns[1]
+    assert not column.used
+    assert "cannot tell apart" in column.note
+    with pytest.raises(
+        ValueError, match=r"X has whole numbers that floats cannot tell apart, up to 9\d+: subtract"
+    ):
+        MIMOSA(n_jobs=1).fit(np.stack([near, near[::-1]], axis=1))
+    spread = 2**62 + 2**40 * np.arange(120) ** 2  # rounded, and still different
+    assert Codec.fit(pd.DataFrame({"a": rows()[:, 0], "big": spread})).schema.columns[1].used

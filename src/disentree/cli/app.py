@@ -163,6 +163,9 @@ def main() -> None:
     """Run the command line. A request to end is an exception, so that no temporary file is left behind."""
     with suppress(ValueError, AttributeError):  # not in the main thread, or not on this system
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started the program
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     keep_freed_memory()
     try:
         app()

@@ -37,8 +37,9 @@ def apply(
 ) -> None:
     """Put every row of a file on its path and encode it with a run's model, a block at a time.
 
-    A table gets the path, the name of its leaf, its probability, the error of the reconstruction and the codes. A
-    .npy gets the codes, and a second one ending in .paths.npy the paths. Memory does not grow with the file.
+    A table gets the path, the name of its leaf, its probability, how strange the row is, the error of the
+    reconstruction and the codes. A .npy gets the codes, and a second one ending in .paths.npy the
+    paths. Memory does not grow with the file.
     """
     from disentree.runs.apply import apply_run
     from disentree.runs.files.writing import out_files
@@ -54,4 +55,6 @@ def apply(
     print(f"{done.n_rows:,} row{'s' * (done.n_rows != 1)} in {done.seconds:.1f} s ({rate:,.0f} rows/s)")
     for reason, n in done.without_path.items():
         print(f"{n:,} rows without a path: {reason}")
-    print("written: " + ", ".join(map(str, done.files)))
+    are = "row is" if done.strange == 1 else "rows are"
+    strange = f"{done.strange:,} {are} stranger than 999 of 1,000 that the tree was found in"
+    print("written: " + ", ".join(map(str, done.files)) + f"; {strange}")

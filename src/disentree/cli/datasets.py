@@ -48,7 +48,7 @@ def datasets(
     if name is None:
         if given_options():
             raise UserError("give the name of a data set to write or draw it; `disentree datasets` lists them")
-        _print_list([info for kind in ("benchmarks", "generated", "real") for info in list_datasets(kind)])
+        _print_list([info for kind in ("benchmarks", "generated", "real", "own") for info in list_datasets(kind)])
         return
     info = dataset_info(name, **data_options)
     if not out and not preview:

@@ -12,6 +12,7 @@ from disentree.cli.options import (
     BENCHMARK_OPTIONS,
     FILE_OPTIONS,
     Full,
+    Leaves,
     NJobs,
     NSamples,
     Seed,
@@ -43,6 +44,7 @@ def mimosa(
     structure: Annotated[
         str, typer.Option(help="mimosa finds the tree, mimosa-paper as the paper does.")
     ] = "mimosa",
+    leaves: Leaves = None,
     set_: Settings = None,
     data_options: dict[str, Any],
 ) -> None:
@@ -61,7 +63,7 @@ def mimosa(
         n_samples=n_samples,
         seed=seed,
         structure=structure,
-        structure_settings={**unprefixed, **prefixed},
+        structure_settings={**unprefixed, **prefixed, **({} if leaves is None else {"n_leaves": leaves})},
         options=data_options,
     )
     started = start_run(config, out, force=force)

@@ -32,6 +32,9 @@ NSamples = Annotated[
 Engine = Annotated[str, typer.Option(help="local processes, or dask.")]
 Address = Annotated[str | None, typer.Option(help="A Dask scheduler, as tcp://host:8786.")]
 NJobs = Annotated[int | None, typer.Option(help="Cores to use; all if not given. Results do not depend on it.")]
+Leaves = Annotated[
+    int | None, typer.Option(min=1, help="At most so many leaves: those that differ least are merged.")
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

@@ -13,6 +13,7 @@ from disentree.cli.options import (
     FILE_OPTIONS,
     Device,
     Full,
+    Leaves,
     NJobs,
     NSamples,
     Seed,
@@ -59,6 +60,7 @@ def run(
             "mimosa for cofhae and for files, true for the other models on benchmarks."
         ),
     ] = None,
+    leaves: Leaves = None,
     set_: Settings = None,
     hierarchy: Annotated[Path | None, typer.Option(help="A tree of your own (.json), with --labels.")] = None,
     labels: Annotated[
@@ -94,6 +96,7 @@ def run(
     if hierarchy is not None:
         refuse("says where the tree comes from, and so do --hierarchy and --labels", "structure")
     model_settings, mimosa_settings = settings_from(set_)
+    mimosa_settings |= {} if leaves is None else {"n_leaves": leaves}
     if n_jobs is not None and n_jobs < 1 and n_jobs != -1:
         raise UserError(f"--n-jobs must be 1 or more, or -1 for all cores, got {n_jobs}")
     if preset not in ("quick", "default", "paper"):

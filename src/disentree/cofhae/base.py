@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from disentree.cofhae import constants
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder
-from disentree.cofhae.checks import check_structure
+from disentree.cofhae.checks import check_structure, tell_far_out
 from disentree.cofhae.inputs import InputLayer, fit_input_layer
 from disentree.cofhae.pixels import PixelDecoder
 from disentree.cofhae.preprocessor import Preprocessor
@@ -141,7 +141,8 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         Returns
         -------
         array of shape (n, n_variables)
-            NaN where a variable is not active. A dask array if X is one.
+            NaN where a variable is not active. A dask array if X is one. Rows that are too far out to be encoded
+            have codes that are not finite, and a `FarOut` warning says how many.
         """
         check_is_fitted(self, "autoencoder_")
         if is_dask(X):
@@ -154,7 +155,9 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         for block in self._read_again(X).blocks():
             out.append(self._encode(block, None if paths is None else paths[start : start + len(block)]))
             start += len(block)
-        return np.concatenate(out)
+        codes = np.concatenate(out)
+        tell_far_out(self.hierarchy_, codes)
+        return codes
 
     @torch.no_grad()
     def _encode(

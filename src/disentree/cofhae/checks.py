@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from disentree.cofhae.fitting.losses import ASSIGNMENT_LOSSES
 from disentree.cofhae.inputs import KINDS, LIKELIHOODS
+from disentree.errors import FarOut
 from disentree.hierarchy import Hierarchy
 from disentree.training.networks import ACTIVATIONS, CONVOLUTIONAL, NETWORKS
 from disentree.training.schedules import SCHEDULES
@@ -205,3 +207,12 @@ def check_widths(model: Any, name: str) -> None:
     widths = getattr(model, name)
     if not isinstance(widths, Sequence) or not all(isinstance(w, int) and w > 0 for w in widths):
         raise ValueError(f"{name} must be a sequence of widths above 0; got {widths!r}")
+
+
+def tell_far_out(hierarchy: Hierarchy, codes: Float[np.ndarray, "n v"]) -> None:
+    """Warn of rows that have no finite codes where they should have some."""
+    far = ~(np.isfinite(codes) | ~hierarchy.active(codes)).all(axis=1)
+    if far.any():
+        which = f"{far.sum():,} row{'s' if far.sum() > 1 else ''}, the first is row {np.argmax(far)}"
+        told = f"too far out to be encoded, their codes are not finite: {which}"
+        warnings.warn(told, FarOut, stacklevel=4)

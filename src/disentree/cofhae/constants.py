@@ -31,6 +31,7 @@ LAID_OUT = 6000  # points of a leaf that are laid out; the others are interpolat
 LANDMARKS = 400  # points from which distances are measured; 100 are too few
 NEIGHBORS = 12  # of a point in the graph: with 6, chains of neighbors zigzag; with many, they cut corners
 FEWEST_POINTS = 500  # of a leaf; with fewer, chains of neighbors do not follow it
+CELL_DIMENSIONS = 3  # of a cell of a product that is laid out on its own: with more, its rows are too few
 CLEAR = 4.0  # variance of a coordinate over that of the first superfluous one, to guide the start of training
 FIRM = 12.0  # the same, to be kept to the end
 # Windows in which the known coordinates are constant have at most 200 points, are no wider than a fifth of each

@@ -11,12 +11,14 @@ import contextlib
 import math
 import queue
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 from jaxtyping import Float
 
+from disentree.errors import FarOut
 from disentree.explorer.content import Explored, variables
 from disentree.explorer.guard import BadRequest
 from disentree.hierarchy import Hierarchy
@@ -71,7 +73,12 @@ class Api:
             raise BadRequest("row must hold finite numbers only")
         layer = getattr(self.explored.models[number], "input_", None)
         kind = np.float64 if getattr(layer, "config", {}).get("dtype") == "float64" else np.float32
-        code = self.explored.models[number].transform(np.array(row, dtype=kind).reshape(1, *shape))[0]
+        model = self.explored.models[number]
+        with warnings.catch_warnings(), np.errstate(over="ignore"):
+            warnings.simplefilter("ignore", FarOut)
+            code = model.transform(np.array(row, dtype=kind).reshape(1, *shape))[0]
+        if not (np.isfinite(code) | ~model.hierarchy_.active(code[None])[0]).all():
+            raise BadRequest("the row is too far out to be encoded")
         named = zip(self.variables[number], code, strict=True)
         return {"code": {v["id"]: float(value) for v, value in named if not np.isnan(value)}}
 

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int, Num
 from disentree.errors import UserError
 from disentree.explorer.content import Explored
 from disentree.explorer.rows import shares
-from disentree.explorer.tables import columns_of_codec, columns_of_numbers, presence
+from disentree.explorer.tables import columns_of_codec, columns_of_numbers, presence, with_signs
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.code_statistics import code_statistics
 from disentree.runs.models import find_model
@@ -111,12 +111,13 @@ def _about_rows(run: Run, hierarchy: Hierarchy) -> dict[str, Any]:
             codec = Codec.from_dict(schema)
         if codec is not None and codec.feature_names == names:
             columns = columns_of_codec(codec)
+    found = read_map(run, len(hierarchy.paths)) if known else None
     return {
-        "columns": tuple(columns),
+        "columns": tuple(with_signs(columns, found)),
         "findings": (findings,),
         "found": (tuple(found_by(run.structure, findings, run.paths).sentences) if known else (),),
         "shares": (shares(hierarchy, run.paths) if known else None,),
-        "maps": (read_map(run, len(hierarchy.paths)) if known else None,),
+        "maps": (found,),
         "presence": (None if table is None else presence(table, hierarchy),),
     }
 
@@ -180,7 +181,11 @@ def from_model(
         center=center,
         scale=scale,
         what_rows="row",
-        columns=tuple(columns_of_numbers(names, center, scale) if codec is None else columns_of_codec(codec)),
+        columns=tuple(
+            with_signs(
+                columns_of_numbers(names, center, scale) if codec is None else columns_of_codec(codec), found
+            )
+        ),
         maps=(found,),
         presence=(None if table is None else presence(table, hierarchy),),
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from disentree.hierarchy import Hierarchy
 from disentree.runs.report.columns import EMPTY, Shown
+from disentree.runs.report.row_map import RowMap
 from disentree.tables import Codec, Schema
 
 if TYPE_CHECKING:
@@ -51,6 +52,18 @@ def columns_of_numbers(
          "scale": 1.0 if scale is None else scale[j]}
         for j, name in enumerate(names)
     ]  # fmt: skip
+
+
+def with_signs(columns: Sequence[dict[str, Any]], found: RowMap | None) -> list[dict[str, Any]]:
+    """Columns with ``positive`` where no row of a map has a value below 0: a decoded value is then none either."""
+    if found is None or found.cells.shape[1] != len(columns):
+        return list(columns)
+    least = np.min(np.nan_to_num(found.cells), axis=0, initial=0.0)
+    numeric = ("number", "integer")
+    return [
+        {**column, "positive": True} if column["kind"] in numeric and least[j] >= 0 else column
+        for j, column in enumerate(columns)
+    ]
 
 
 def presence(table: TableModel, hierarchy: Hierarchy) -> dict[str, Any]:

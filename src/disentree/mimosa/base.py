@@ -27,6 +27,7 @@ from disentree.mimosa.inputs import as_observations
 from disentree.mimosa.saving.folder import save_mimosa
 from disentree.mimosa.saving.loading import load_mimosa
 from disentree.mimosa.stability.stability import Stability
+from disentree.mimosa.steering.asked import taken
 from disentree.mimosa.summary.summary import Summary, summarize
 from disentree.mimosa.tree.component import Component
 from disentree.mimosa.tree.lost_enclosures import lost_enclosures, lost_variables
@@ -68,7 +69,8 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> Int[np.ndarray, " n"]:
         """`fit` and return `labels_`."""
-        return self.fit(X).labels_
+        fit: Any = self.fit
+        return fit(X, **kwargs).labels_
 
     # ---------------------------------------------------------------- reading the result
 
@@ -194,7 +196,10 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         if X is not None and (getattr(X, "ndim", 2) == 1 or len(X) == 1):
             raise ValueError("reasons compare rows, and X is one row: `why` says why it is on its leaf")
         labels = self.labels_ if X is None else self.predict(X)
+        drawn = getattr(self, "drawn_", None) if X is None else None
         X = self._rows_or(None) if X is None else X
+        if drawn is not None:
+            X, labels = taken(X, drawn), labels[drawn]
         table = getattr(self, "table_", None)
         found = explain_tree(X, self.hierarchy_, labels, codec=None if table is None else table.codec)
         found = with_lost(found, self.hierarchy_, self.lost_, self.matches_)

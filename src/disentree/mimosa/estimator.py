@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,9 @@ from disentree.mimosa.inputs import (
     is_frame,
     numbered,
     remember_columns,
+    weights_of,
     with_gaps,
+    without_columns,
 )
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.paper.algorithm1_mimosa import PaperMIMOSA
@@ -37,6 +39,7 @@ from disentree.mimosa.search.judge import log2_density
 from disentree.mimosa.search.structure import Settings
 from disentree.mimosa.stability.resampled import Resampled
 from disentree.mimosa.stability.stability import Stability
+from disentree.mimosa.steering.asked import check_partial_labels, rows_drawn, taken, with_labels
 from disentree.mimosa.steering.steered import Steered
 from disentree.mimosa.summary.wording import runner_up
 from disentree.mimosa.tree.codes import LeafMaps
@@ -109,6 +112,8 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
         some rows only, and how rows get to their paths. `candidate_` and `embedding_` are of the other numbers.
     stability_ : Stability or None
         What `stability` measured last.
+    told_ : list of str
+        What of `partial_labels` could not be done, and why.
     interrupted_ : bool
         Whether Ctrl-C ended the search: it then chose among what had been found.
     timings_ : dict of float
@@ -172,7 +177,7 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
 
     _saved = (
         *(f"{one.name}_" for one in fields(Fit) if one.name not in SAVED_APART),
-        *("local_dimensions_", "stability_", "steering_", "given_names_"),
+        *("local_dimensions_", "stability_", "steering_", "given_names_", "drawn_", "told_"),
     )
     candidate_: Candidate
     candidates_: list[dict[str, Any]]
@@ -185,13 +190,24 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
     features_: Float[np.ndarray, "n f"] | None  # of the rows of a table, for the maps of its leaves
     stability_: Stability | None
     given_names_: dict[str, Any] | None
+    told_: list[str]
     silent_: list[str]  # finders that proposed nothing, and need not be asked for a part of the rows
     interrupted_: bool
     _maps: LeafMaps  # from rows and paths to codes
 
     # ---------------------------------------------------------------- fitting
 
-    def fit(self, X: Any, y: Any = None, *, codec: Codec | None = None) -> MIMOSA:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        codec: Codec | None = None,
+        sample_weight: Any = None,
+        column_weights: Any = None,
+        partial_labels: Any = None,
+        within: Any = None,
+    ) -> MIMOSA:
         """Find components and hierarchy.
 
         Parameters
@@ -204,46 +220,74 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
             Ignored.
         codec : Codec, default=None
             What the columns of a data frame are, if that is not to be inferred.
+        sample_weight : array of shape (n,), default=None
+            How often each row counts: whole weights are numbers of equal rows. Other weights are taken in
+            proportion: as many rows as X has are drawn, each rounded up or down to a number of times.
+        column_weights : dict by column, or array of shape (p,), default=None
+            How far rows are apart in a column, times what it is; what categories say about leaves, times what it
+            is. 0 leaves a column out.
+        partial_labels : array of shape (n,), default=None
+            Whole numbers, -1 where unknown. Rows of two labels are not one leaf, and rows of one label are merged
+            to one, unless they are over a thousand times likelier apart; `told_` says what could not be done.
+        within : truth values, numbers of rows, or a leaf, default=None
+            Look in these rows only; the others have the label -1. A leaf is that of the tree that was found
+            before in the same rows, by its path or name.
 
         Returns
         -------
         self
         """
+        X = as_pandas(X)
+        if isinstance(within, int | str) and not isinstance(within, bool):
+            check_is_fitted(self)
+            within = self.labels_ == self._path_of(within)
+        if all(one is None for one in (sample_weight, partial_labels, within)):
+            return self._fit_once(X, codec, column_weights=column_weights)
+        X = X if is_frame(X) or hasattr(X, "shape") else np.asarray(X)
+        n = X.shape[0]
+        drawn = rows_drawn(n, sample_weight, within, self.random_state)
+        labels = None if partial_labels is None else check_partial_labels(partial_labels, n)
+        self._fit_once(X if drawn is None else taken(X, drawn), codec, column_weights=column_weights)
+        if drawn is not None:
+            self._take_all(X, drawn, within is not None)
+        if labels is not None:
+            self.__dict__.update(with_labels(self, labels).__dict__)
+        return self
+
+    def _fit_once(self, X: Any, codec: Codec | None, labels: Any = None, column_weights: Any = None) -> MIMOSA:
+        """Fit rows that all count once, with leaves by labels if there are some."""
         self._check_settings()
-        X, frame = as_pandas(X), None
-        given = X
+        frame, given = None, X
         if is_frame(X := with_gaps(X)):
-            X, codec = columns_in_use(X, Codec.fit(X) if codec is None else codec)
+            X, codec = without_columns(X, Codec.fit(X) if codec is None else codec, column_weights)
+            X, codec = columns_in_use(X, codec)
             frame = X
         is_table = frame is not None and codec is not None and not codec.schema.is_plain
         rows = remember_columns(self, frame, given) if is_table else self._check(X)
+        weights = None if column_weights is None else weights_of(column_weights, rows, codec if is_table else None)
+        settings = replace(self._settings, column_weights=weights, labels=labels)
         with threads(self._workers):
-            found = fit(rows, self._settings, self.random_state, codec, frame)
+            found = fit(rows, settings, self.random_state, codec, frame)
         for field in fields(found):
             setattr(self, f"{field.name}_", getattr(found, field.name))
         self.local_dimensions_ = found.local_dimensions
         self.stability_, self.steering_, self.split_models_, self._rows = None, None, (), X
-        self.given_names_ = None
+        self.given_names_, self.drawn_, self.told_ = None, None, []
         self.__dict__.pop("_levels", None)
         if self.n_leaves is not None and self.n_leaves < len(self.hierarchy_.paths):
             self.__dict__.update(self._completed().cut(self.n_leaves).__dict__)
         return self._completed()
 
     def _completed(self) -> MIMOSA:
-        fitted = self.embedding_ if self.features_ is None else self.features_
-        self._maps = LeafMaps(fitted, self.hierarchy_, self.labels_, self.matches_)
+        fitted, labels = self._fitted_rows, self.labels_
+        if self.drawn_ is not None:
+            fitted, labels = fitted[self.drawn_], labels[self.drawn_]
+        self._maps = LeafMaps(fitted, self.hierarchy_, labels, self.matches_)
         return self
 
     @property
-    def codes_(self) -> Float[np.ndarray, "n v"]:
-        """Codes of the training rows, as `transform` gives them.
-
-        Returns
-        -------
-        array of shape (n, n_variables)
-        """
-        check_is_fitted(self)
-        return self._maps.encode(self._maps.Z, self.labels_)
+    def _fitted_rows(self) -> Float[np.ndarray, "n f"]:
+        return self.embedding_ if self.features_ is None else self.features_
 
     @property
     def _settings(self) -> Settings:

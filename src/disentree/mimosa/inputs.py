@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Shaped
+from jaxtyping import Float, Shaped
 from sklearn.utils.validation import validate_data
 
 from disentree.tables import Codec, Schema
 from disentree.tables.frames import as_pandas
+from disentree.tables.kinds import as_numbers, merges
 
 
 def is_frame(X: Any) -> bool:
@@ -50,14 +51,43 @@ def columns_in_use(frame: Any, codec: Codec) -> tuple[Any, Codec]:
     return frame.loc[:, [str(name) in names for name in frame.columns]], replace(codec, schema=used)
 
 
+def without_columns(frame: Any, codec: Codec, weights: Any) -> tuple[Any, Codec]:
+    """A frame and its codec without the columns whose weight is 0."""
+    if not isinstance(weights, Mapping) or all(weights.values()):
+        return frame, codec
+    left = {str(name) for name, weight in weights.items() if not weight}
+    schema = Schema(tuple(column for column in codec.schema.columns if column.name not in left))
+    frame = frame.loc[:, [str(name) not in left for name in frame.columns]]
+    return frame, Codec(schema).measured(frame) if codec.flags else replace(codec, schema=schema)
+
+
+def weights_of(weights: Any, rows: Any, codec: Codec | None) -> Float[np.ndarray, " p"]:
+    """The weight of each column of an array, or of each column that a table uses, numbers first."""
+    if codec is not None or (is_frame(rows) and isinstance(weights, Mapping)):
+        names = [c.name for c in codec.used] if codec is not None else [str(name) for name in rows.columns]
+    else:
+        names = [f"x{j + 1}" for j in range(rows.shape[1])]
+    if isinstance(weights, Mapping):
+        unknown = [name for name, weight in weights.items() if weight and str(name) not in names]
+        if unknown:
+            raise ValueError(f"column_weights: there is no column {unknown[0]!r}; there are {', '.join(names)}")
+        weights = [weights.get(name, 1.0) for name in names]
+    out = np.asarray(weights, dtype=np.float64)
+    if out.shape != (len(names),) or not np.isfinite(out).all() or (out < 0).any() or not out.any():
+        raise ValueError(f"column_weights must be {len(names)} numbers, 0 or more and not all 0, got {weights!r}")
+    return out
+
+
 def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.ndarray, "n ..."]:
     """Observations as an array of numbers with a row for each: (n, p), or (n, h, w[, c]) for images.
 
     Errors name the argument, what it was and what it may be. Remembers the shape of a row on fitting and
     insists on it afterwards.
     """
-    array: Any = X if isinstance(X, np.ndarray) else None
-    X = as_pandas(X)
+    rows: Any = as_pandas(X)
+    X, array = rows, rows if isinstance(rows, np.ndarray) else None
+    if is_frame(X):
+        X = _without_durations(X)
     if array is None or array.ndim <= 2:
         names = getattr(estimator, "feature_names_in_", None)
         if not fitting and names is not None and is_frame(X) and {*names} < {*X.columns}:
@@ -80,6 +110,9 @@ def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.n
         raise ValueError(f"X must hold numbers, got {array.dtype}")
     if np.iscomplexobj(array):
         raise ValueError("Complex data not supported: X must hold real numbers")
+    if array.dtype.kind in "iu" and merges(array):
+        advice = "subtract one of them first"
+        raise ValueError(f"X has whole numbers that floats cannot tell apart, up to {array.max()}: {advice}")
     if np.issubdtype(array.dtype, np.floating):
         bad = ~np.isfinite(array.reshape(len(array), -1)).all(axis=1)
         if bad.any():
@@ -95,6 +128,12 @@ def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.n
     elif shape != estimator.shape_:
         raise ValueError(f"X has rows of shape {shape}, but {estimator.shape_} was fitted")
     return array
+
+
+def _without_durations(frame: Any) -> Any:
+    """With days in the place of durations."""
+    long = [name for name, kind in frame.dtypes.items() if getattr(kind, "kind", "") == "m"]
+    return frame.assign(**{name: as_numbers(frame[name]) for name in long}) if long else frame
 
 
 def remember_columns(estimator: Any, frame: Any, given: Any) -> Any:

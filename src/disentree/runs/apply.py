@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -22,10 +23,18 @@ from numpy.typing import ArrayLike
 from disentree.datasets.files.arrays import ARRAYS
 from disentree.datasets.files.formats import suffix_of
 from disentree.datasets.files.table_files import TABLES
-from disentree.errors import UserError
+from disentree.errors import FarOut, UserError
 from disentree.hierarchy import Hierarchy
 from disentree.runs.files.reading import Block, check_layout, read_blocks, read_rows
-from disentree.runs.files.writing import Assigned, create_npy, npy_layouts, open_writer, out_files, write_rows
+from disentree.runs.files.writing import (
+    STRANGE,
+    Assigned,
+    create_npy,
+    npy_layouts,
+    open_writer,
+    out_files,
+    write_rows,
+)
 from disentree.runs.models import load_model
 from disentree.runs.report.findings import read_findings
 from disentree.runs.run import Run
@@ -108,6 +117,7 @@ class Applied:
     seconds: float
     files: tuple[Path, ...]  # what was written
     without_path: dict[str, int]  # by reason: how many rows could not be put on a path
+    strange: int  # rows that are stranger than 999 of 1,000 that the tree was found in
 
 
 def apply_run(
@@ -132,8 +142,10 @@ def apply_run(
     out : str or path
         A .npy file gets the codes, and one beside it that ends in .paths.npy the paths. A .csv or .parquet table
         gets for each row the columns to keep (of a folder, the name of the file), its path, the name of its leaf,
-        the probability of the path, the error of its reconstruction (root of the mean square, in the units of the
-        features: standard deviations, or full brightness) and a column for each variable. Leaves and variables
+        the probability of the path (given that the row is of one of the leaves), how strange the row is (the bits
+        that it takes more than those that the tree was found in), the error of its reconstruction (root of the
+        mean square, in the units of the features: standard deviations, or full brightness) and a column for each
+        variable. Leaves and variables
         have their names of the report. Rows that cannot be put on a path get the path -1 and no codes.
     keep : sequence of str, default=()
         Columns of a table that are copied to the table that is written, such as identifiers.
@@ -178,9 +190,11 @@ def apply_run(
     if engine == "dask":
         n_rows, reasons = _apply_parts(run, source, out, address, device)
     else:
-        with _one_thread():
+        with _one_thread(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", FarOut)  # such rows are counted
             n_rows, reasons = _apply_in_order(run, source, out, device, keep, escape)
-    return Applied(n_rows, time.perf_counter() - began, out_files(out), dict(reasons))
+    strange = reasons.pop(STRANGE, 0)
+    return Applied(n_rows, time.perf_counter() - began, out_files(out), dict(reasons), strange)
 
 
 @contextmanager
@@ -243,7 +257,7 @@ def _assigned(model: Any, block: Block, source: Path) -> Assigned:
         raise UserError(f"{source} does not have the run's columns: {error}") from None
     codes = np.full((len(X), hierarchy.n_variables), np.nan)
     paths = np.full(len(X), -1)
-    probability, error = np.full((2, len(X)), np.nan)
+    probability, strange, error = np.full((3, len(X)), np.nan)
     usable, reasons = np.ones(len(X), dtype=bool), Counter[str]()
     if X.dtype.kind == "f":
         usable = np.isfinite(X.reshape(len(X), -1)).all(axis=1)
@@ -257,8 +271,11 @@ def _assigned(model: Any, block: Block, source: Path) -> Assigned:
             proba = in_features.predict_proba(some) if hasattr(model, "predict_proba") else None
             found = in_features.transform(some)
         else:
-            proba = model.predict_proba(own)
-            found = in_features.transform(some, paths=model.mimosa_.predict(model.preprocessor_.to_searched(own)))
+            proba, searched = model.predict_proba(own), model.preprocessor_.to_searched(own)
+            found = in_features.transform(some, paths=model.mimosa_.predict(searched))
+            if hasattr(model.mimosa_, "outlier_score"):
+                strange[usable] = model.mimosa_.outlier_score(searched)
+                reasons[STRANGE] = int((strange[usable] > model.mimosa_.strange_from_).sum())
         encoded = (np.isfinite(found) | ~hierarchy.active(found)).all(axis=1)
         rows = np.flatnonzero(usable)[encoded]
         codes[rows], paths[rows] = found[encoded], hierarchy.path_of(found[encoded])
@@ -267,7 +284,7 @@ def _assigned(model: Any, block: Block, source: Path) -> Assigned:
             probability[rows] = proba[encoded, paths[rows]]
         if len(rows):
             error[rows] = _errors(X[rows], in_features.inverse_transform(codes[rows]))
-    return Assigned(codes, paths, probability, error, +reasons)
+    return Assigned(codes, paths, probability, strange, error, +reasons)
 
 
 def _errors(X: Shaped[np.ndarray, "n ..."], again: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, " n"]:

@@ -235,7 +235,10 @@ class RunConfig(BaseModel):
             words += ["--epochs", str(self.epochs)]
         if self.resamples is not None:
             words += ["--resamples", str(self.resamples)]
-        for prefix, settings in (("mimosa.", self.structure_settings), ("", self.model_settings)):
+        asked = dict(self.structure_settings)
+        if (leaves := asked.pop("n_leaves", None)) is not None:
+            words += ["--leaves", str(leaves)]
+        for prefix, settings in (("mimosa.", asked), ("", self.model_settings)):
             for name, value in settings.items():
                 words += ["--set", f"{prefix}{name}={value if isinstance(value, str) else json.dumps(value)}"]
         return shlex.join(words)

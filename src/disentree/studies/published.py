@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from disentree.datasets import dataset_info
+from disentree.datasets import dataset_info, load_file
+from disentree.studies.running.options import is_file
 
 CHOPSTICKS = tuple(f"chopsticks-depth{d}-{v}" for d in (2, 3) for v in ("inter", "slope", "both", "either"))
 BENCHMARKS = (*CHOPSTICKS, "spaceshapes")
@@ -41,7 +42,7 @@ def mimosa_settings(dataset: str) -> dict[str, Any]:
     """The paper's settings for a benchmark; for other data its rule, the largest dimension plus one."""
     if dataset in MIMOSA_SETTINGS:
         return dict(MIMOSA_SETTINGS[dataset])
-    hierarchy = dataset_info(dataset).hierarchy
+    hierarchy = load_file(dataset).hierarchy if is_file(dataset) else dataset_info(dataset).hierarchy
     if hierarchy is None:
         raise ValueError(f"{dataset} is real data: the paper's rule for initial_dim needs its hierarchy")
     return {"initial_dim": 1 + max(path.dimension for path in hierarchy.paths)}

@@ -19,7 +19,7 @@ from disentree.tables.column import Column, Schema
 from disentree.tables.dates import DAY, EXAMPLE_DATE, as_days
 from disentree.tables.frames import as_pandas
 from disentree.tables.kinds import as_levels, as_numbers, infer_schema, infinity_in
-from disentree.tables.margins import backward, choose_scale, forward
+from disentree.tables.margins import backward, choose_scale, deviation, forward
 
 INTEGER_LIMIT = 2.0**53  # above it, floats are not all the whole numbers
 
@@ -128,6 +128,8 @@ class Codec:
     def _numbers_of(self, frame: Any, column: Column) -> Float[np.ndarray, " n"]:
         values = _get(frame, column.name)
         try:
+            if column.kind == "date" and _became_numbers(values, column):
+                raise ValueError("these are no dates")
             x = as_days(values, column.date_format) if column.kind == "date" else as_numbers(values)
         except (ValueError, TypeError):
             form = f" like {EXAMPLE_DATE:{column.date_format}}" if column.date_format else ""
@@ -238,6 +240,17 @@ def _flags(empty: Bool[np.ndarray, "n m"]) -> tuple[int, ...]:
     return tuple(seen.setdefault(np.packbits(rows).tobytes(), len(seen)) if rows.any() else -1 for rows in empty.T)
 
 
+def _became_numbers(values: Any, column: Column) -> bool:
+    """Whether there are numbers where there was something else."""
+    from pandas.api import types
+
+    return bool(
+        types.is_numeric_dtype(values.dtype)
+        and values.notna().any()
+        and not column.dtype.lower().startswith(("int", "uint", "float"))
+    )
+
+
 def _get(frame: Any, name: str) -> Any:
     """A column by its name as text."""
     if name in frame.columns:
@@ -256,7 +269,7 @@ def _measured(column: Column, x: Float[np.ndarray, " n"], transformed: bool) -> 
     t = forward(x, transform, unit)
     first = t[0]
     center = float(first + (t - first).mean())
-    scale = float((t - first).std())
+    scale = deviation(t - first)
     return replace(column, transform=transform, unit=unit, center=center, scale=scale or 1.0)
 
 

@@ -1,4 +1,4 @@
-"""Data frames of other libraries, and what a database has answered, as pandas has them."""
+"""Rows in the containers of other libraries, and what a database has answered, as pandas and numpy have them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import os
 import sqlite3
 from typing import Any
 
+import numpy as np
+
 
 def as_pandas(X: Any) -> Any:
-    """A polars data frame, an SQLite cursor, or a DuckDB relation or query as a data frame of pandas; all else as
-    it is.
+    """A polars data frame, an SQLite cursor, a DuckDB relation or query, or records of numpy as a data frame of
+    pandas, and one with sparse columns with dense ones; masked cells of arrays as NaN, and durations as days. All
+    else as it is.
 
     Categories stay categories, with their order if they are an ``Enum``; pyarrow is not needed.
 
@@ -35,6 +38,10 @@ def as_pandas(X: Any) -> Any:
         return pd.DataFrame(X.fetchall(), columns=pd.Index([column[0] for column in X.description]))
     if type(X).__module__.partition(".")[0] in ("duckdb", "_duckdb") and hasattr(X, "df"):
         return X.df()
+    if isinstance(X, np.ndarray):
+        return _plain_array(X)
+    if hasattr(X, "iloc") and hasattr(X, "dtypes"):
+        return _dense(X)
     if type(X).__module__.partition(".")[0] != "polars":
         return X
     if type(X).__name__ == "LazyFrame":
@@ -44,6 +51,33 @@ def as_pandas(X: Any) -> Any:
     import pandas as pd
 
     return pd.DataFrame({column.name: _as_series(column) for column in X.get_columns()}, copy=False)
+
+
+def _plain_array(X: np.ndarray) -> Any:
+    import pandas as pd
+
+    if X.dtype.names:
+        return pd.DataFrame({name: np.ma.filled(X[name]) for name in X.dtype.names})
+    if isinstance(X, np.ma.MaskedArray):
+        if not np.ma.is_masked(X):
+            return X.data
+        return np.where(np.ma.getmaskarray(X), np.nan, X.data.astype(np.float64))
+    return X / np.timedelta64(1, "D") if X.dtype.kind == "m" else X  # days; NaT is NaN
+
+
+def _dense(X: Any) -> Any:
+    """A frame of pandas without sparse columns; those of Dask have no rows yet."""
+    import pandas as pd
+
+    if not isinstance(X, pd.DataFrame):
+        if type(X).__module__.startswith("dask"):
+            raise ValueError("X is a data frame of Dask, whose rows are not in memory: give X.compute()")
+        return X
+    sparse = [j for j, kind in enumerate(X.dtypes) if isinstance(kind, pd.SparseDtype)]
+    if not sparse:
+        return X
+    columns = [X.iloc[:, j].sparse.to_dense() if j in sparse else X.iloc[:, j] for j in range(X.shape[1])]
+    return pd.concat(columns, axis=1)
 
 
 def _as_series(column: Any) -> Any:

@@ -101,6 +101,9 @@ def _column(name: str, values: Any, asked: str | None) -> Column:
         return _numeric("date", as_numbers(values), about)
     if types.is_complex_dtype(values.dtype):
         raise ValueError(f"column {name!r} holds complex numbers; give real and imaginary parts")
+    if types.is_integer_dtype(values.dtype) and merges(values.dropna().to_numpy()):
+        note = "whole numbers that 64-bit floats cannot tell apart: subtract one of them first"
+        return Column(kind="identifier", note=note, **about)
     if types.is_numeric_dtype(values.dtype) or types.is_timedelta64_dtype(values.dtype):
         return _numeric("number", as_numbers(values), about)
     return _of_text(values, about)
@@ -172,7 +175,7 @@ def _numeric(kind: str, numbers: Float[np.ndarray, " n"], about: dict[str, Any])
         return Column(kind="constant", note=f"{distinct[0]:g} in every row", fill=fill, **about)
     if kind == "date":
         return Column(kind="date", note="as days", **about)
-    whole = bool((distinct == np.round(distinct)).all())
+    whole = is_whole(distinct)
     if whole and len(distinct) <= 2:
         levels = tuple(f"{value:g}" for value in distinct)
         return Column(
@@ -189,6 +192,19 @@ def _without_values(kind: str, note: str, n_rows: int, about: dict[str, Any]) ->
         return Column(kind=kind, note=note, **about)
     note = f"{note.replace('every row', 'every row that has one')}: only whether there is one is used"
     return Column(kind=GIVEN, note=note, levels=(GIVEN,), **about)
+
+
+def is_whole(x: Float[np.ndarray, " n"]) -> bool:
+    """Whether numbers are whole, and not only so large that floats have no fractions there."""
+    return bool((x == np.round(x)).all() and (not len(x) or np.abs(x).max() <= 2.0**53))
+
+
+def merges(whole: Int[np.ndarray, "..."]) -> bool:
+    """Whether different whole numbers are the same as floats, as those near 2**63 are that differ by little."""
+    if not whole.size or whole.dtype.itemsize < 8 or max(abs(int(whole.min())), int(whole.max())) <= 2**53:
+        return False
+    columns = whole.reshape(len(whole), -1).T
+    return any(len(np.unique(x.astype(np.float64))) < len(np.unique(x)) for x in columns)
 
 
 def counts_rows(there: Float[np.ndarray, " n"]) -> bool:

@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 WORTH = 0.1  # bits per value that a transform must save: less is not worth reading a logarithm
 FEWEST = 20  # different values, to choose by: a few counts have no shape
+LEAST = float(np.finfo(float).tiny)  # positive number
 TRANSFORMS = ("none", "log", "sqrt", "arcsinh")
 
 
@@ -23,9 +24,9 @@ def forward(x: Float[np.ndarray, " n"], transform: str, unit: float) -> Float[np
     """Transformed numbers. Logarithms are of x + unit, so that zeros, which positive columns have, are no
     exception."""
     if transform == "log":
-        return np.log(np.maximum(x + unit, 1e-300))
+        return np.log(np.maximum(x + unit, LEAST))
     if transform == "sqrt":
-        return np.sqrt(np.maximum(x, 0.0))
+        return np.sign(x) * np.sqrt(np.abs(x))
     return np.arcsinh(x / unit) if transform == "arcsinh" else x
 
 
@@ -41,10 +42,17 @@ def backward(t: Float[np.ndarray, " n"], transform: str, unit: float) -> Float[n
 def log_slope(x: Float[np.ndarray, " n"], transform: str, unit: float) -> Float[np.ndarray, " n"]:
     """Log of the derivative of `forward`."""
     if transform == "log":
-        return -np.log(np.maximum(x + unit, 1e-300))
+        return -np.log(np.maximum(x + unit, LEAST))
     if transform == "sqrt":
-        return -np.log(2) - 0.5 * np.log(np.maximum(x, 1e-300))
+        return -np.log(2) - 0.5 * np.log(np.maximum(x, LEAST))
     return -np.log(np.hypot(x, unit)) if transform == "arcsinh" else np.zeros_like(x)
+
+
+def deviation(x: Float[np.ndarray, " n"]) -> float:
+    """The standard deviation, also of numbers whose squares are not in float64."""
+    size = float(np.abs(x).max()) if len(x) else 0.0
+    power = 2.0 ** np.floor(np.log2(size)) if size > 0 else 1.0
+    return float((x / power).std() * power)
 
 
 def choose_scale(x: Float[np.ndarray, " n"]) -> Scale:
@@ -52,7 +60,7 @@ def choose_scale(x: Float[np.ndarray, " n"]) -> Scale:
     plain = Scale("none", 1.0)
     if len(np.unique(x)) < FEWEST:
         return plain
-    spread = float(np.subtract(*np.quantile(x, [0.75, 0.25]))) or float(x.std())
+    spread = float(np.subtract(*np.quantile(x, [0.75, 0.25]))) or deviation(x)
     options = [Scale("arcsinh", spread)]
     if x.min() > 0:
         options += [Scale("log", 0.0), Scale("sqrt", 1.0)]
@@ -65,4 +73,4 @@ def choose_scale(x: Float[np.ndarray, " n"]) -> Scale:
 def _bits(x: Float[np.ndarray, " n"], scale: Scale) -> float:
     """Bits per value under a Gaussian on this scale, up to a constant that is the same for all scales."""
     t = forward(x, *scale)
-    return float((np.log(max(t.std(), 1e-300)) - log_slope(x, *scale).mean()) / np.log(2))
+    return float((np.log(max(deviation(t), LEAST)) - log_slope(x, *scale).mean()) / np.log(2))

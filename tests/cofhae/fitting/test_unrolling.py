@@ -5,7 +5,14 @@ import pytest
 
 from disentree import COFHAE, Hierarchy
 from disentree.cofhae.fitting.targets import Targets
-from disentree.cofhae.fitting.unrolling import cell_guides, guide_of, guides, lay_out, next_coordinate
+from disentree.cofhae.fitting.unrolling import (
+    cell_guides,
+    guide_of,
+    guides,
+    lay_out,
+    next_coordinate,
+    product_guides,
+)
 from disentree.datasets import load_dataset
 from disentree.mimosa.coordinates.autoencoder import autoencoder_representation
 from disentree.mimosa.coordinates.choosing import load_representation
@@ -144,6 +151,51 @@ def test_a_representation_of_other_data_is_refused():
 def test_points_that_are_all_the_same_have_no_guide():
     rows = np.arange(600)
     assert guide_of(np.ones((600, 3)), rows, 0, 2, np.random.default_rng(0)) is None
+
+
+def moving_bumps(n, seed=0):
+    """A bump of one of two sizes, with or without a wave: a product whose cells are curved."""
+    off_on = [
+        {"name": "off", "variables": []},
+        {"name": "on", "variables": [{"kind": "continuous", "name": "phase"}]},
+    ]
+    sizes = [{"name": "small", "variables": []}, {"name": "large", "variables": []}]
+    choices = [
+        {"kind": "categorical", "name": "wave", "options": off_on},
+        {"kind": "categorical", "name": "size", "options": sizes},
+    ]
+    h = Hierarchy.from_dict({"variables": [{"kind": "continuous", "name": "place"}, *choices]})
+    rng = np.random.default_rng(seed)
+    on, large = rng.random((2, n)) < 0.5
+    place, phase = rng.random((2, n))
+    codes = np.column_stack([place, on, np.where(on, phase, np.nan), large]).astype(float)
+    t = np.linspace(0, 1, 50)
+    X = np.where(large, 1.6, 1.0)[:, None] * np.exp(-0.5 * ((t - 0.15 - 0.7 * place[:, None]) / 0.08) ** 2)
+    X += on[:, None] * 0.5 * np.sin(2 * np.pi * 1.5 * t + np.pi * phase[:, None])
+    return X, h, codes
+
+
+def test_curved_cells_are_laid_out_if_that_tells_more_of_their_rows():
+    """A bump that moves is no linear map of its place: one for all cells tells little of it."""
+    X, h, codes = moving_bumps(2400)
+    paths, rng = h.path_of(codes), np.random.default_rng(0)
+    Y = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    whitened = Y[0][:, :12] * Y[1][:12] / np.sqrt(len(X))
+    none = Targets.trusted(np.full_like(codes, np.nan), np.zeros(4))
+    found = product_guides(whitened, h, paths, np.arange(4), rng, none)
+    linear = cell_guides(whitened, h, paths, rng)
+    place = [v.name for v in h.variables].index("place")
+
+    def agreement(targets):
+        """Of the place with its guide, over all cells at once: it means the same in each."""
+        return abs(np.corrcoef(targets.values[:, place], codes[:, place])[0, 1])
+
+    assert agreement(found) > 0.97
+    assert agreement(found) > agreement(linear) + 0.02
+    few = product_guides(whitened[:900], h, paths[:900], np.arange(4), np.random.default_rng(0), none)
+    assert np.array_equal(  # cells of too few rows
+        few.values, cell_guides(whitened[:900], h, paths[:900], np.random.default_rng(0)).values, equal_nan=True
+    )
 
 
 def test_guides_of_curved_cells_mean_the_same_in_each():

@@ -96,6 +96,13 @@ def test_every_column_counts(fitted, changed):
         assert m.outlier_score(with_change)[0] > m.outlier_score(row)[0] + 3
 
 
+def test_numbers_are_no_dates(fitted):
+    frame, m = fitted
+    with pytest.raises(ValueError, match="column 'built' must hold dates, as it did before"):
+        m.place(frame.head(2).assign(built=5))
+    m.place(frame.head(2).assign(built=np.nan))  # empty cells are no numbers
+
+
 def test_rows_off_the_plane_of_an_array_are_strange():
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, N))

@@ -6,7 +6,7 @@ import pytest
 from disentree import Hierarchy
 from disentree.geometry.maps.linear_maps import fit_linear_maps
 from disentree.geometry.maps.matched import aligned, course
-from disentree.mimosa.tree.matching import information, match_variables
+from disentree.mimosa.tree.matching import match_variables
 
 # a line with x, the square above it with x and y, and the line with y2 beside them
 TREE = Hierarchy.from_dict(
@@ -102,8 +102,7 @@ LOST = [{"component": SQUARE, "parent": ON_Y, "variables": [Y2]}]
 
 
 def matches_of(points, paths, lost=LOST):
-    maps, _ = fit_linear_maps(points, TREE, paths, 0)
-    return match_variables(maps, lost, points, paths)
+    return match_variables(TREE, lost, points, paths, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("side", [(0, 1, 0), (0, 0.3, 0.4)])
@@ -134,11 +133,3 @@ def test_a_line_that_is_not_within_the_square_is_no_match():
 def test_few_rows_are_not_judged():
     points, paths = leaves((0, 1, 0), n=60)
     assert matches_of(points, paths) == []
-
-
-def test_information_by_hand():
-    rng = np.random.default_rng(0)
-    x, y = rng.random((2, 20_000))
-    assert information(x, y) == pytest.approx(0, abs=0.005)
-    assert information(x, x) == pytest.approx(np.log(8))
-    assert information(x, -(x**3)) == pytest.approx(np.log(8))

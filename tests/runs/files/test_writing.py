@@ -22,13 +22,14 @@ def test_other_text_and_numbers_stay(text):
 
 @pytest.mark.parametrize("escape", [True, False])
 def test_headers_leaves_and_kept_cells_of_a_csv(tmp_path, escape):
-    found = Assigned(np.array([[0.5], [-2.0]]), np.array([0, -1]), np.ones(2), np.zeros(2), Counter())
+    numbers = np.ones(2), np.full(2, 3.5), np.zeros(2)
+    found = Assigned(np.array([[0.5], [-2.0]]), np.array([0, -1]), *numbers, Counter())
     with ExitStack() as stack:
         write = open_writer(stack, tmp_path / "z.csv", ["=z"], ["=leaf"], ["=id", "n"], escape=escape)
         write(found, [["=1+1", None], ["-3", "7"]])
     with (tmp_path / "z.csv").open(newline="") as file:
         header, first, second = csv.reader(file)
     mark = "'" if escape else ""
-    assert header == [f"{mark}=id", "n", "path", "leaf", "probability", "error", f"{mark}=z"]
-    assert first == [f"{mark}=1+1", "-3", "0", f"{mark}=leaf", "1.0", "0.0", "0.5"]
-    assert second == ["", "7", "-1", "", "1.0", "0.0", "-2.0"]
+    assert header == [f"{mark}=id", "n", "path", "leaf", "probability", "strange", "error", f"{mark}=z"]
+    assert first == [f"{mark}=1+1", "-3", "0", f"{mark}=leaf", "1.0", "3.5", "0.0", "0.5"]
+    assert second == ["", "7", "-1", "", "1.0", "3.5", "0.0", "-2.0"]

@@ -29,7 +29,7 @@ from disentree.cofhae.fitting.resumable import Checkpoint, find_checkpoint, iden
 from disentree.cofhae.fitting.sharpening import can_be_sharp, fit_pixels, sharper
 from disentree.cofhae.fitting.structure import Structure, ask_mimosa, find_representation, tells_more
 from disentree.cofhae.fitting.targets import Targets, align_targets, fit_subspaces, given_targets, leaf_targets
-from disentree.cofhae.fitting.unrolling import cell_guides, guides
+from disentree.cofhae.fitting.unrolling import guides, product_guides
 from disentree.cofhae.inputs import embedding_layer
 from disentree.cofhae.linear import AdditiveForm, ClosedForm, are_enough, fit_additive_form, fit_closed_form
 from disentree.cofhae.placing.effects import same_effects
@@ -352,7 +352,8 @@ def find_targets(
     if not len(curved) or not model.guided:
         return align_targets(targets, Z, paths, hierarchy, model.matches_)
     if layer.network is None and not is_tree(hierarchy.root):
-        return cell_guides(Z, hierarchy, paths, rng)
+        found = product_guides(Z, hierarchy, paths, curved, rng, targets)
+        return align_targets(found, Z, paths, hierarchy, model.matches_) if found.trust.any() else found
     smooth = Z
     if layer.network is not None:
         smooth = np.concatenate([layer.prepare(block).cpu().numpy() for block in source.blocks()])

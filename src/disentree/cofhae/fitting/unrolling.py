@@ -159,6 +159,36 @@ def guides(
     return Targets(values, targets.trust, kept, guided)
 
 
+def product_guides(
+    geometry: Float[np.ndarray, "n r"],
+    hierarchy: Hierarchy,
+    paths: Int[np.ndarray, " n"],
+    curved: Int[np.ndarray, " c"],
+    rng: np.random.Generator,
+    targets: Targets,
+) -> Targets:
+    """Guides for a product of which some cells are curved: those of one linear map for all cells, or if every cell
+    that is curved can be laid out on its own, and that tells more of its rows, of layouts."""
+    linear = cell_guides(geometry, hierarchy, paths, rng)
+    rows_of = {int(index): np.flatnonzero(paths == index) for index in curved}
+    fewest = min(len(rows) for rows in rows_of.values())
+    most = max(hierarchy.paths[index].dimension for index in rows_of)
+    if fewest < constants.FEWEST_POINTS or most > constants.CELL_DIMENSIONS:
+        return linear
+    laid_out = guides(geometry, geometry, hierarchy, paths, curved, rng, targets)
+
+    def untold(found: Targets) -> float:
+        total = 0.0
+        for index, rows in rows_of.items():
+            some = rng.permutation(rows)[: constants.LAID_OUT]
+            factors = found.values[some][:, list(hierarchy.paths[index].continuous)]
+            if factors.shape[1]:
+                total += len(rows) * (1.0 if np.isnan(factors).any() else not_told_by(factors, geometry[some]))
+        return total
+
+    return laid_out if untold(laid_out) < untold(linear) else linear
+
+
 def cell_guides(
     geometry: Float[np.ndarray, "n r"],
     hierarchy: Hierarchy,

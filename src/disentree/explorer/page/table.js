@@ -15,7 +15,7 @@ export class Table {
   cells(x, absent = null) {
     const cells = this.columns.map((c, j) => {
       if (c.flag !== null && x[c.flag] < 0.5 && (absent?.flagged.has(j) ?? true)) return null;
-      return c.levels ? this.#level(c, x) : backward(x[c.at] * c.scale + c.center, c);
+      return c.levels ? this.#level(c, x) : possible(backward(x[c.at] * c.scale + c.center, c), c);
     });
     absent?.signs.forEach((sign, j) => {
       cells[j] = sign;
@@ -68,6 +68,12 @@ export class Table {
     });
     return x;
   }
+}
+
+// Whole where the column is, and not below 0 where no row is.
+function possible(value, { kind, positive }) {
+  const whole = kind === "integer" ? Math.round(value) : value;
+  return positive ? Math.max(whole, 0) : whole;
 }
 
 // Days since 1970. Other forms are refused: in 09/08/2020 the day may come first or second.

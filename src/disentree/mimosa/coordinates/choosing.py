@@ -42,10 +42,11 @@ def choose_coordinates(
     seed: np.random.SeedSequence,
     verbose: bool = False,
     noise: Bool[np.ndarray, " p"] | None = None,
+    weights: Float[np.ndarray, " p"] | None = None,
 ) -> Coordinates:
     """Line 1 of the paper's Algorithm 1: "linear", "autoencoder", or "auto" for an autoencoder of images, if they
     are many and its latent tells nearly all of them, and principal components of everything else, without the
-    columns that are `noise`."""
+    columns that are `noise`, the others as far apart as their `weights` say."""
     many = COORDINATES.autoencoder_rows
     if choice == "autoencoder" or (choice == "auto" and X.ndim > 2 and len(X) >= many):
         with needing("MIMOSA's autoencoder", 'representation="linear" does without it'):
@@ -61,7 +62,7 @@ def choose_coordinates(
             return Coordinates(found, _latent_floor(found.transform(X[:many])), None)
         log.info("the latent of an autoencoder leaves %.0f %% of images untold: principal components", 100 * share)
     rows = as_float(as_rows(X)).astype(np.float64)
-    return table_coordinates(rows, np.random.default_rng(seed), noise)
+    return table_coordinates(rows, np.random.default_rng(seed), noise, weights)
 
 
 def _left_out(
@@ -98,7 +99,10 @@ def in_same_unit(ranges: Float[np.ndarray, " p"]) -> bool:
 
 
 def table_coordinates(
-    X: Float[np.ndarray, "n p"], rng: np.random.Generator, noise: Bool[np.ndarray, " p"] | None = None
+    X: Float[np.ndarray, "n p"],
+    rng: np.random.Generator,
+    noise: Bool[np.ndarray, " p"] | None = None,
+    weights: Float[np.ndarray, " p"] | None = None,
 ) -> Coordinates:
     """Principal components of a table: of its columns as they are if they are in one unit, else standardized. Rows
     that are absurdly far from all others have no say, and columns that are `noise` have none."""
@@ -109,12 +113,15 @@ def table_coordinates(
     precision = precision_of(X if len(X) <= few else X[np.sort(rng.choice(len(X), few, replace=False))])
     varies = deviation > precision * COORDINATES.off_grid
     varies &= True if noise is None else ~noise
+    varies &= True if weights is None else weights > 0
     if not varies.any():
         none = np.zeros((X.shape[1], 0))
         return Coordinates(
             Representation("linear", mean, none, np.zeros(0)), np.zeros(0), Columns(mean, none.T, precision)
         )
     units = np.where(varies, 1.0 if in_same_unit(np.ptp(X[:, varies], axis=0)) else deviation, np.inf)
+    if weights is not None:
+        units = units / np.where(weights > 0, weights, 1.0)
     exact = X.shape[1] <= EXACT_COLUMNS
     axes = principal_axes((X - mean) / units, None if exact else COORDINATES.most, random_state=rng)
     s = axes.singular_values[: COORDINATES.most]

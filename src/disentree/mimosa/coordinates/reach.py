@@ -32,7 +32,9 @@ class Reach:
         if _is_whole(representation):
             return cls(spread, np.zeros(0))
         rows = as_float(as_rows(X), representation.pixel_scale).astype(np.float64)
-        off = np.sqrt(np.mean((rows - representation.inverse_transform(Z)) ** 2, axis=0))
+        left = rows - representation.inverse_transform(Z)
+        largest = np.maximum(np.abs(left).max(axis=0), np.finfo(float).tiny)
+        off = largest * np.sqrt(np.mean((left / largest) ** 2, axis=0))
         rounding = np.finfo(float).eps * len(off) * np.maximum(np.abs(rows).max(axis=0), np.ptp(rows))
         return cls(spread, np.maximum(off, np.maximum(rounding, np.finfo(float).tiny)))
 
@@ -78,6 +80,24 @@ class Reach:
         away = np.nan_to_num(away, nan=np.finfo(float).max)
         most = np.maximum(away.max(axis=1), 1.0)
         return np.log2(most) + 0.5 * np.log2((1 / most) ** 2 + ((away / most[:, None]) ** 2).sum(axis=1))
+
+
+def unit_of(X: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, " p"]:
+    """A power of two for each column, by which rows are neither huge nor tiny: one for all, unless their sizes
+    differ so much that they cannot be in the same unit; ones if they are of usual size."""
+    sizes = np.zeros(int(np.prod(X.shape[1:])))
+    if X.dtype.kind == "f" and len(X):
+        most, least = np.fmax.reduce(as_rows(X)), np.fmin.reduce(as_rows(X))  # NaN if all cells are empty
+        sizes = np.nan_to_num(np.maximum(np.abs(most), np.abs(least)).astype(np.float64))
+    powers = np.frexp(sizes[sizes > 0])[1]
+    usual = 100  # powers of two: then fourth powers are in float64 too
+    if not len(powers) or np.abs(powers).max() <= usual:
+        return np.ones(len(sizes))
+    if np.ptp(powers) <= usual:
+        return np.full(len(sizes), np.ldexp(1.0, -int(np.clip(powers.max(), -1000, 1000))))
+    unit = np.ones(len(sizes))
+    unit[sizes > 0] = np.ldexp(1.0, -np.clip(powers, -1000, 1000))
+    return unit
 
 
 def _is_whole(representation: Representation) -> bool:

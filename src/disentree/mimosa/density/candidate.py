@@ -205,6 +205,7 @@ def posteriors_of(joint: Float[np.ndarray, "n k"], shares: Float[np.ndarray, " k
     get the shares."""
     none = ~np.isfinite(joint).any(axis=1)
     joint[none] = np.log(np.maximum(shares, 1e-300))
+    joint = joint - joint.max(axis=1, keepdims=True)  # far from all leaves the sum would be lost in rounding
     return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
 
 

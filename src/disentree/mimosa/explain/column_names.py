@@ -49,21 +49,22 @@ def common_name(names: Sequence[str]) -> str:
     Examples
     --------
     >>> common_name(["Bsmt.Qual", "BsmtFin.Type", "Total.Bsmt"]), common_name(["bmxwt", "bmxht"])
-    ('Bsmt', 'bmx')
+    ('Bsmt', 'bmxwt, bmxht')
     >>> common_name(["Fireplaces", "Fireplace.Qu"])
     'Fireplace'
     >>> common_name(["AgeWhenToldYouHadIt", "WhatWasYourLevel"])
     'AgeWhenToldYouHadIt, WhatWasYourLevel'
     """
-    most = max(2, math.ceil(EXPLAIN.mostly * len(names)))
+    most, together = max(2, math.ceil(EXPLAIN.mostly * len(names))), ", ".join(names)
+    fits = len(together) <= 2 * EXPLAIN.longest_name
     for parts_of in (_runs_of_words, _beginnings):
         counts = Counter(part for name in names for part in parts_of(name))
         shared = [part for part, count in counts.items() if count >= most]
         found = max(shared, key=lambda part: (counts[part], len(part), part), default="")
-        if not _is_small(found):
+        if not _is_small(found) and not (fits and len(found) <= EXPLAIN.shortest_word):  # "dep" of dep_time
             return found
-    if len(names) == 1 or len(", ".join(names)) <= 2 * EXPLAIN.longest_name:
-        return ", ".join(names)
+    if len(names) == 1 or fits:
+        return together
     return f"{shortened(names[0], EXPLAIN.longest_name)} and {len(names) - 1} more"
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from sklearn.tree import DecisionTreeClassifier
 
+from disentree.mimosa.coordinates.reach import unit_of
 from disentree.mimosa.explain.columns import Columns
 from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.facts import Fact, Side, differ, shares_of
@@ -68,14 +69,18 @@ def find_rule(columns: Columns, side: Side, facts: Sequence[Fact]) -> Rule | Non
     n_asked = len(exact) + len(asked)  # the others are not combined
     rows, y, w = side.found_in
     X = np.stack([question.values[rows] for question in questions], axis=1)
+    unit = unit_of(X)[:n_asked]  # trees have numbers of single precision
     candidates = [[[(i, True, 0.5)]] for i in (*range(len(exact)), *range(n_asked, len(questions)))]
     for depth in (1, 2):
         for balance in (None, "balanced"):
             tree = DecisionTreeClassifier(
                 max_depth=depth, class_weight=balance, random_state=0, min_samples_leaf=max(1, len(rows) // 200)
-            ).fit(X[:, :n_asked], y, w)
+            ).fit(X[:, :n_asked] * unit, y, w)
             found = [
-                [c if questions[c[0]].number is None else _nice(X, c) for c in leaf]
+                [
+                    (i, up, at) if questions[i].number is None else _nice(X, (i, up, at / unit[i]))
+                    for i, up, at in leaf
+                ]
                 for leaf in _positive(tree.tree_)
             ]
             for some in [found, *([leaf] for leaf in found)] if found else []:
@@ -88,7 +93,7 @@ def find_rule(columns: Columns, side: Side, facts: Sequence[Fact]) -> Rule | Non
             exactly,
             key=lambda i: (
                 len(candidates[i]),
-                _is_empty(columns, questions, candidates[i]),
+                _on_empty(columns, questions, candidates[i]),
                 len(texts[i]),
                 texts[i],
             ),
@@ -122,12 +127,21 @@ class Question:
     kind: str = ""  # of the fact that it asks for; "level" for the value of a category
 
 
-def _is_empty(table: Columns, questions: Sequence[Question], leaves: Sequence[Sequence[Condition]]) -> bool:
-    """Whether a rule asks for empty cells: of a number, whether it is below all values."""
-    asked = [(questions[i], limit) for leaf in leaves for i, _, limit in leaf]
-    numbers = ((table.numbers[:, q.number], limit) for q, limit in asked if q.number is not None)
-    below = any(limit < np.nanmin(x, initial=np.inf) for x, limit in numbers)
-    return below or any(q.kind in ("empty", "filled") for q, _ in asked)
+def _on_empty(table: Columns, questions: Sequence[Question], leaves: Sequence[Sequence[Condition]]) -> int:
+    """Whether a rule asks for empty cells (1): of a number, whether it is below all values; or, without saying so,
+    for a limit that nearly all values are beyond (2)."""
+    out = 0
+    for i, above, limit in (condition for leaf in leaves for condition in leaf):
+        if questions[i].kind in ("empty", "filled"):
+            out = max(out, 1)
+        elif (j := questions[i].number) is not None and table.empty[:, j].any():
+            x = table.numbers[:, j]
+            beyond = float(((x[~np.isnan(x)] > limit) == above).mean()) if (~np.isnan(x)).any() else 1.0
+            if limit < np.nanmin(x, initial=np.inf):
+                out = max(out, 1)
+            elif beyond >= 1 - EXPLAIN.exceptions:
+                out = 2
+    return out
 
 
 def _ask_column(table: Columns, name: str) -> list[Question]:

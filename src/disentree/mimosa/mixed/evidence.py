@@ -19,7 +19,7 @@ from disentree.mimosa.mixed.constants import MIXED
 from disentree.mimosa.mixed.nesting import Switch
 from disentree.mimosa.mixed.presence import Presence, cell_states, has_value
 from disentree.tables import Cells, Codec, Column
-from disentree.tables.margins import forward
+from disentree.tables.margins import deviation, forward
 
 
 def fit_evidence(
@@ -190,7 +190,7 @@ def fit_usual_cells(
         z = _transformed(cells.numbers[has_value(cells, j, sign), j], column)
         center = float(z.mean()) if len(z) else 0.0
         # What never varied is known as well as the rows are many.
-        of_numbers.append((center, float(z.std()) or max(abs(center), 1.0) / len(cells)))
+        of_numbers.append((center, deviation(z) or max(abs(center), 1.0) / len(cells)))
     categories = [q for q in range(cells.categories.shape[1]) if p + q not in deciding]
     shares = []
     for q in categories:

@@ -45,6 +45,7 @@ from disentree.mimosa.search.steps import Steps
 from disentree.mimosa.search.structure import Settings, Structure, find_structure
 from disentree.mimosa.tree.arrange import Arrangement, arrange_leaves
 from disentree.tables import Cells, Codec
+from disentree.tables.kinds import is_whole
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,9 @@ def fit_table(
     # What is imputed would be a manifold of its own.
     complete = np.isfinite(known.sum(axis=1))
     numbers = numbers if numbers.shape[1] else np.zeros((len(cells), 1))
-    found = find_structure(numbers, settings, seeds, step, complete)
+    weights = settings.column_weights
+    own = None if weights is None or not columns.searched else weights[columns.searched]
+    found = find_structure(numbers, replace(settings, column_weights=own), seeds, step, complete)
     with step("hierarchy"):
         joint = found.arrangement.candidate.log_joint(found.embedding)
         if _has_leaves(found.outcome) and not says_more(columns.present, joint.argmax(axis=1)):
@@ -117,7 +120,7 @@ def fit_table(
         columns = replace(columns, branches=[b for b in columns.branches if not tied.keys() & set(b.switches)])
         table = _table_model(columns, core, rng, classes, answers)
         if has_leaves:
-            table = _with_evidence(table.with_tied(tied), columns, joint, rng)
+            table = _with_evidence(table.with_tied(tied), columns, joint, rng, weights)
         table = _with_shares(table, columns)
         hierarchy = product_hierarchy(table.core, table.more, table.branches, table.dimensions, table.names)
         arrangement = replace(found.arrangement, hierarchy=hierarchy)
@@ -159,7 +162,7 @@ def _is_searched(x: Float[np.ndarray, " n"]) -> bool:
     most_tied = MIXED.most_tied * len(there)
     if len(values) <= MIXED.few_values or (has_zeros(there) and (there == 0).sum() > most_tied):
         return False
-    if not (values == np.round(values)).all():
+    if not is_whole(values):
         return True
     names_rows = counts.max() == 1 and len(there) >= MIXED.named_rows
     few_ties = counts.max() <= most_tied
@@ -270,12 +273,18 @@ def _table_model(
 
 
 def _with_evidence(
-    table: TableModel, columns: Columns, joint: Float[np.ndarray, "n leaves"], rng: np.random.Generator
+    table: TableModel,
+    columns: Columns,
+    joint: Float[np.ndarray, "n leaves"],
+    rng: np.random.Generator,
+    weights: Float[np.ndarray, " m"] | None = None,
 ) -> TableModel:
     """With what the categories that no branch owns say about the leaves of the numbers."""
     p = columns.cells.numbers.shape[1]
     consulted = [j - p for j in columns.free if j >= p]
     evidence = fit_evidence(columns.cells.categories, consulted, joint, columns.codec, rng)
+    if weights is not None:
+        evidence = [weights[p + j] * own for j, own in zip(consulted, evidence, strict=True)] if evidence else []
     return replace(table, evidence=evidence, consulted=consulted) if evidence else table
 
 

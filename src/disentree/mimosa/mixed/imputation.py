@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from disentree.mimosa.coordinates.reach import unit_of
 from disentree.mimosa.mixed.constants import MIXED
 
 
@@ -16,10 +17,13 @@ class Imputation:
 
     mean: Float[np.ndarray, " k"]
     covariance: Float[np.ndarray, "k k"]
+    unit: Float[np.ndarray, " _"] = field(default_factory=lambda: np.ones(1))  # that numbers are multiplied by
 
     def __call__(self, X: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
         """Rows without a gap: what is expected, given the numbers that are there."""
-        X = X.copy()
+        return self._filled(X * self.unit) / self.unit
+
+    def _filled(self, X: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
         gaps = np.isnan(X)
         for pattern in np.unique(gaps[gaps.any(axis=1)], axis=0):
             rows = (gaps == pattern).all(axis=1)
@@ -36,18 +40,20 @@ class Imputation:
 
 def fit_imputation(X: Float[np.ndarray, "n k"], steps: int = 10) -> Imputation:
     """Mean and covariance of rows with gaps, by expectation maximization."""
+    unit = unit_of(X)
+    X = X * unit
     mean = np.nanmean(X, axis=0) if X.size else np.zeros(X.shape[1])
     variance = np.nanvar(X, axis=0) if X.size else np.zeros(X.shape[1])
     ridge = np.diag(MIXED.ridge * np.maximum(variance, 1e-300))
-    imputation = Imputation(mean, np.diag(variance) + ridge)
+    imputation = Imputation(mean, np.diag(variance) + ridge, unit)
     gaps = np.isnan(X)
     if not gaps.any():
-        return Imputation(mean, np.atleast_2d(np.cov(X.T, bias=True)) + ridge if X.size else ridge)
+        return Imputation(mean, np.atleast_2d(np.cov(X.T, bias=True)) + ridge if X.size else ridge, unit)
     for _ in range(steps):
-        Y = imputation(X)
+        Y = imputation._filled(X.copy())
         extra = np.zeros_like(imputation.covariance)
         for pattern, count in zip(*np.unique(gaps[gaps.any(axis=1)], axis=0, return_counts=True), strict=True):
             extra[np.ix_(pattern, pattern)] += count * imputation._given(pattern)[1]
         mean = Y.mean(axis=0)
-        imputation = Imputation(mean, (Y - mean).T @ (Y - mean) / len(Y) + extra / len(Y) + ridge)
+        imputation = Imputation(mean, (Y - mean).T @ (Y - mean) / len(Y) + extra / len(Y) + ridge, unit)
     return imputation

@@ -97,8 +97,8 @@ class TableModel:
         leaves = candidate.log_joint(Z)
         none = ~np.isfinite(leaves).any(axis=1)  # so far from all leaves that every density is zero
         leaves[none] = np.log(np.maximum(candidate.shares, 1e-300))
-        numbers = np.asarray(logsumexp(leaves, axis=1))
-        leaves = leaves - numbers[:, None] + self.log_evidence(cells)  # apart: numbers of far rows are huge
+        numbers = leaves.max(axis=1)  # apart, since those of far rows are huge
+        leaves = leaves - numbers[:, None] + self.log_evidence(cells)
         of_path, options, exists = self._routes(hierarchy)
         absent, there = self.existence.of_switches(self.presence.switches, cells)
         voted = self.presence.present(cells)[:, self.tied]  # with their own evidence on leaves

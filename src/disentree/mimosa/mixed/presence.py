@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from sklearn.tree import DecisionTreeClassifier
 
+from disentree.mimosa.coordinates.reach import unit_of
 from disentree.mimosa.mixed.constants import MIXED
 from disentree.mimosa.mixed.nesting import Switch, choose_switches, entropy, rivals
 from disentree.mimosa.mixed.sharing import repeat, share_switches
@@ -201,7 +202,8 @@ class _Explainer:
             levels = np.unique(some.categories[:, j])
             blocks.append((some.categories[:, [j]] == levels).astype(float))
             owner += [some.numbers.shape[1] + j] * len(levels)
-        self.rows, self.X, self.owner = rows, np.concatenate(blocks, axis=1), np.array(owner, int)
+        X = np.concatenate(blocks, axis=1)
+        self.rows, self.X, self.owner = rows, X * unit_of(X), np.array(owner, int)  # in single precision
         self.empty = some.empty
         p = cells.numbers.shape[1]
         kinds = [

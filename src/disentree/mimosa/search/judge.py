@@ -129,5 +129,6 @@ def log2_density(
     density = broad.mixed(candidate.log_density(Z), Z) / np.log(2)
     if representation.kind != "linear" or not Z.shape[1]:
         return density
-    back = np.linalg.pinv(np.asarray(representation.weights, dtype=np.float64))
-    return density - 0.5 * np.linalg.slogdet(back @ back.T)[1] / np.log(2)
+    size = np.abs(representation.weights).max()  # apart: its powers need not be in float64
+    back = np.linalg.pinv(np.asarray(representation.weights, dtype=np.float64) / size)
+    return density - (0.5 * np.linalg.slogdet(back @ back.T)[1] - len(back) * np.log(size)) / np.log(2)

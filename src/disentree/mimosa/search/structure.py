@@ -5,18 +5,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from jaxtyping import Bool, Float, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.choosing import Coordinates, choose_coordinates, landmarks, some_of
 from disentree.mimosa.coordinates.noise import white_noise
 from disentree.mimosa.coordinates.noise_columns import noise_columns
+from disentree.mimosa.coordinates.reach import unit_of
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.finders.protocol import Finder, Rows
+from disentree.mimosa.search.given import by_labels
 from disentree.mimosa.search.rare import find_rare
 from disentree.mimosa.search.search import Outcome, finders_for, improved, search, seed_of
 from disentree.mimosa.search.steps import Steps
@@ -25,7 +27,7 @@ from disentree.mimosa.tree.arrange import Arrangement, arrange_leaves
 
 @dataclass(frozen=True)
 class Settings:
-    """What a fit is asked for. The last three are for fits to a part of the rows."""
+    """What a fit is asked for. Those after `column_weights` are for fits to a part of the rows."""
 
     n_neighbors: int = 40
     representation: str = "auto"
@@ -33,9 +35,11 @@ class Settings:
     placement: str = "auto"
     n_jobs: int = -1
     verbose: bool = False
+    column_weights: Float[np.ndarray, " p"] | None = None
     part: float = 1.0  # of all rows
     skipped: tuple[str, ...] = ()  # finders that are not asked
     coordinates: Coordinates | None = None  # if they are not to be chosen again
+    labels: Int[np.ndarray, " n"] | None = None  # of the rows, -1 for none: leaves are those of the labels
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,10 @@ def find_structure(
     """Coordinates of rows, the decomposition that the judge chose, and its tree. Where rows are marked as
     complete, those alone are searched, if they are not too few. Columns of pure noise are left out if there are
     leaves that are thin among the others; where leaves are clouds, noise is what they vary by."""
+    unit = unit_of(X) if settings.coordinates is None else np.ones(0)
+    if (unit != 1).any():
+        # Squares of such numbers are not in float64: the same rows are searched in another unit.
+        return _in_unit(find_structure(X * unit.reshape(X.shape[1:]), settings, seeds, step, complete), unit)
     seen = X if complete is None or complete.sum() < FIT.fewest_complete else X[complete]
     # coordinates of a table are those of a part of the rows; a latent is learned from all of them
     if seen.ndim == 2 and settings.coordinates is None and settings.representation != "autoencoder":
@@ -66,6 +74,7 @@ def find_structure(
     if settings.coordinates is not None:
         return _structure(X, seen, settings.coordinates, settings, seeds, step)
     choose = partial(choose_coordinates, seen, settings.representation, seeds[0], settings.verbose)
+    choose = partial(choose, weights=settings.column_weights)
     with step("representation"):
         noise = columns_of_noise(seen, seeds[1])
     if noise.any():
@@ -79,10 +88,18 @@ def find_structure(
     return _structure(X, seen, coordinates, settings, seeds, step)
 
 
+def _in_unit(found: Structure, unit: Float[np.ndarray, " p"]) -> Structure:
+    """What was found in rows times a unit, for the rows as they are."""
+    own = found.coordinates.representation
+    own = replace(own, mean=own.mean / unit, weights=own.weights * unit[:, None])
+    return replace(found, coordinates=replace(found.coordinates, representation=own))
+
+
 def columns_of_noise(X: Shaped[np.ndarray, "n ..."], seed: np.random.SeedSequence) -> Bool[np.ndarray, " p"]:
     """Which columns of a table are pure noise; images have none."""
     if X.ndim != 2:
         return np.zeros(int(np.prod(X.shape[1:])), bool)
+    X = X.astype(np.float64, copy=False)
     return noise_columns(X[landmarks(X, FIT.landmarks, seed)])
 
 
@@ -105,6 +122,9 @@ def _structure(
     noise = None if columns is None else white_noise(seen, columns, coordinates.decomposed)
     rows = Rows(Z, floor, columns, noise, settings.n_neighbors, settings.n_jobs, settings.part)
     finders = [finder for finder in finders_for(rows) if finder.name not in settings.skipped]
+    if settings.labels is not None:
+        outcome = by_labels(replace(rows, Z=embedding), settings.labels)
+        return Structure(coordinates, embedding, embedding, outcome, arrange_leaves(outcome.candidate, embedding))
     outcome = search(rows, finders, seeds[2], step)
     if len(Z) < len(embedding) and columns is not None and outcome.candidate.product is None:
         with step("rare kinds"):

@@ -12,6 +12,7 @@ from disentree.mimosa.search.structure import Settings
 from disentree.mimosa.stability.comparing import Found
 from disentree.mimosa.stability.resampling import resample
 from disentree.mimosa.stability.stability import Stability
+from disentree.mimosa.steering.asked import taken
 
 
 class Resampled:
@@ -23,6 +24,7 @@ class Resampled:
     representation_: Any
     embedding_: Any
     table_: Any
+    drawn_: Any
     timings_: dict[str, float]
     silent_: list[str]
     stability_: Stability | None
@@ -82,9 +84,12 @@ class Resampled:
             settings = replace(settings, coordinates=latent_coordinates(rows))
         elif self.table_ is None:
             rows = self._check(rows, fitting=False)
+        labels = self.labels_
+        if self.drawn_ is not None:
+            rows, labels = taken(rows, self.drawn_), labels[self.drawn_]
         self.stability_ = resample(
             rows,
-            Found(self.hierarchy_, self.labels_, [c.parent for c in self.components_]),
+            Found(self.hierarchy_, labels, [c.parent for c in self.components_]),
             settings,
             None if self.table_ is None else self.table_.codec,
             n_resamples=n_resamples,

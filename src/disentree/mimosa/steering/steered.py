@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -15,10 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.renaming import kept_names, with_names
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.explain.names import leaf_name
 from disentree.mimosa.explain.reasons import tree_names
-from disentree.mimosa.inputs import check_leaves, is_frame
+from disentree.mimosa.inputs import check_leaves, is_frame, with_gaps
 from disentree.mimosa.mixed.model import TableModel
+from disentree.mimosa.steering.asked import taken
 from disentree.mimosa.tree.component import Component, components_of
 from disentree.mimosa.tree.levels import Levels
 from disentree.mimosa.tree.steering import Steering
@@ -42,6 +45,9 @@ class Steered:
     given_names_: dict[str, Any] | None = None
     steering_: Steering | None  # what was merged and split since the fit
     split_models_: Sequence[Any] = ()  # of the leaves that were split, each fitted to the rows of one
+    drawn_: Int[np.ndarray, " drawn"] | None = None  # the rows that the tree was found in, as often as they count
+    _maps: Any
+    _fitted_rows: Any
     _rows: Any
 
     @abstractmethod
@@ -92,11 +98,11 @@ class Steered:
     @cached_property
     def _levels(self) -> Levels:
         check_is_fitted(self)
-        Z = self.embedding_ if self.features_ is None else self.features_
+        Z, labels = self._maps.Z, self._maps.labels
         if self.steering_ is not None:
-            return Levels(self.hierarchy_, Z, self.labels_)
+            return Levels(self.hierarchy_, Z, labels)
         leaf_of = None if self.table_ is None else self.table_.leaves_of(self.hierarchy_)
-        return Levels(self.hierarchy_, Z, self.labels_, self.again_, leaf_of)
+        return Levels(self.hierarchy_, Z, labels, self.again_, leaf_of)
 
     @property
     def levels_(self) -> list[dict[str, Any]]:
@@ -226,13 +232,31 @@ class Steered:
         if before is not None:
             return self._steered(before, self.split_models_)
         name, own = leaf_name(self.hierarchy_, path), self.labels_ == path
-        inside = self._fit_to(own, name)
+        fresh, rows, codec, times = self._alone(own, name)
+        inside = fresh.fit(rows, codec=codec, sample_weight=times)
         if len(inside.hierarchy_.paths) < 2:
             raise ValueError(f"nothing was found inside {name} ({int(own.sum())} rows): it is one leaf")
+        return self._with_parts(path, inside)
+
+    def _with_parts(self, path: int, inside: Any) -> Any:
+        """With a leaf in those of an estimator that was fitted to its rows."""
         names = [leaf_name(inside.hierarchy_, part.index) for part in inside.hierarchy_.paths]
         dimensions = [part.dimension for part in inside.hierarchy_.paths]
         steering = self._steering.splitting(path, names, dimensions, inside.labels_, inside.core_labels_)
         return self._steered(steering, [*self.split_models_, inside])
+
+    @property
+    def codes_(self) -> Float[np.ndarray, "n v"]:
+        """Codes of the training rows, as `transform` gives them.
+
+        Returns
+        -------
+        array of shape (n, n_variables)
+        """
+        check_is_fitted(self)
+        out, on = np.full((len(self.labels_), self.hierarchy_.n_variables), np.nan), self.labels_ >= 0
+        out[on] = self._maps.encode(self._fitted_rows[on], self.labels_[on])
+        return out
 
     # ---------------------------------------------------------------- inside
 
@@ -253,16 +277,48 @@ class Steered:
         parts = [model.predict_proba(X) for model in self.split_models_]
         return self._steering.finest_probabilities(found, parts)
 
-    def _fit_to(self, own: Bool[np.ndarray, " n"], name: str) -> Any:
-        """Another estimator, fitted to some of the rows alone."""
+    def _alone(self, own: Bool[np.ndarray, " n"], name: str) -> tuple[Any, Any, Any, Any]:
+        """Another estimator, not fitted, some of the rows, what their columns are, and how often each counts."""
         if self._rows is None:
             raise ValueError(f"a model that was loaded has no rows, and cannot look inside {name}: fit it again")
         if own.sum() < 2:
             raise ValueError(f"{name} has {int(own.sum())} rows: nothing can be found inside")
-        rows = self._rows.loc[own] if is_frame(self._rows) else self._rows[own]
         estimator: Any = self
         fresh: Any = clone(estimator)
-        return fresh.set_params(n_leaves=None).fit(rows)
+        fresh.set_params(n_leaves=None)
+        # empty cells that no row of the leaf has may be in other rows
+        codec = None if self.table_ is None else self.table_.codec
+        times = None if self.drawn_ is None else np.bincount(self.drawn_, minlength=len(own))[own]
+        return fresh, taken(self._rows, np.flatnonzero(own)), codec, times
+
+    def _split_by(self, path: int, labels: Int[np.ndarray, " m"]) -> Any:
+        """The tree with one leaf divided by labels that some of its rows have, -1 for the others."""
+        fresh, rows, codec, _ = self._alone(self.labels_ == path, leaf_name(self.hierarchy_, path))
+        return self._with_parts(path, fresh._fit_once(rows, codec, labels))
+
+    def _take_all(self, X: Any, drawn: Int[np.ndarray, " m"], only_drawn: bool) -> None:
+        """Be about all rows of X, having been fitted to those that were drawn of them; or label those only."""
+        own: Any = self
+        proba = self._finest(X)
+        finest = proba.argmax(axis=1)
+        core = np.where(proba.max(axis=1) >= FIT.core, finest, -1)
+        if only_drawn:
+            outside = np.bincount(drawn, minlength=len(finest)) == 0
+            finest[outside] = core[outside] = -1
+        self._rows, self.drawn_ = with_gaps(X), drawn
+        self.embedding_ = own._transform(X)
+        if self.features_ is not None and self.table_ is not None:
+            self.features_ = self.table_.codec.features(self.table_.codec.read(own._tabular(X)))
+        steering = self.steering_
+        self.labels_, self.core_labels_ = finest, core
+        if steering is not None:
+            self.steering_ = steering = replace(steering, labels=finest, core_labels=core)
+            self.labels_, self.core_labels_ = steering.paths(finest), steering.paths(core)
+        dimensions = [path.dimension for path in self.hierarchy_.paths]
+        parents, enclosed = [c.parent for c in self.components_], [c.parents for c in self.components_]
+        both = self.labels_, self.core_labels_
+        self.components_ = components_of(self.embedding_, *both, dimensions, parents, enclosed)
+        own.local_dimensions_ = np.array(dimensions)[self.labels_]
 
     def _steered(self, steering: Steering, models: Sequence[Any]) -> Any:
         """Another estimator with this tree."""
@@ -284,7 +340,8 @@ class Steered:
         if is_found:
             out.hierarchy_ = steering.named
         elif is_frame(self._rows):
-            codec, Z = None if out.table_ is None else out.table_.codec, out._maps.Z
+            codec = None if out.table_ is None else out.table_.codec
+            Z = out.embedding_ if out.features_ is None else out.features_
             encode = out._maps.encode
             names = tree_names(self._rows, tree, labels, codec, lambda some: encode(Z[some], labels[some]))
             out.hierarchy_ = with_names(tree, names)

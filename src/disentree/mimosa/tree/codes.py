@@ -11,7 +11,6 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from disentree.geometry.maps.choosing import choose_map, fit_codes
-from disentree.geometry.maps.linear_maps import fit_linear_maps
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.tree.matching import match_variables
@@ -47,8 +46,7 @@ def find_matches(
     if not lost or choose_map(hierarchy, Z.shape[1]) == "additive":
         return []
     rows, rng = _some_rows(labels)
-    maps, _ = fit_linear_maps(Z[rows], hierarchy, labels[rows], rng)
-    return match_variables(maps, lost, Z[rows], labels[rows])
+    return match_variables(hierarchy, lost, Z[rows], labels[rows], rng)
 
 
 def find_same(

@@ -22,13 +22,6 @@ class TreeConstants:
     # Of the bits of a choice that another one beside it tells, and of the rows that combinations which do not
     # occur would have by chance, at most.
     dependent: float = 0.2
-    # which variables are the same
-    alone: float = 0.95  # share of the squared change, in deviations, that is one variable's: a turn of 13 degrees
-    # The same for a variable that can be turned, with less it runs across; and the extent of a variable that may
-    # lie outside of the span of the enclosing leaf.
-    some: float = 0.3
-    turned: float = 0.05  # nats that codes may become more dependent by when a variable is turned
-    bins: int = 8  # of each of two variables, to measure that
     # levels: coordinates in which leaves are compared, at most, and the finest deviation that counts
     level_axes: int = 30
     level_precision: float = 1e-3

@@ -38,6 +38,11 @@ class Frame:
     n_rows: int
     fixed: frozenset[int] = frozenset()  # those that are shared and may not be turned any more
 
+    def variable(self, at: int, columns: tuple[int, ...], option: int) -> Same:
+        """One of the variables, that of these columns, as an option of a choice has it."""
+        length = max(float(np.linalg.norm(self.directions[at])), 1e-300)
+        return Same(columns, frozenset([option]), self.directions[at] / length, self.errors(at) / length**2)
+
     def errors(self, at: int) -> Float[np.ndarray, "r r"]:
         """The covariance of the error of a direction, but for its length."""
         out = self.noise / self.n_rows
@@ -198,9 +203,7 @@ class Placing(Sharing[Same]):
         if path not in self.frames:  # too few rows
             return None
         frame = self.frames[path]
-        at = frame.columns.index(columns[0])
-        length = max(float(np.linalg.norm(frame.directions[at])), 1e-300)
-        return Same(columns, frozenset([option]), frame.directions[at] / length, frame.errors(at) / length**2)
+        return frame.variable(frame.columns.index(columns[0]), columns, option)
 
     def grouped(self, items: list[Same]) -> list[Same]:
         """The variables of the options of a choice, those that do the same as one; the surest first."""

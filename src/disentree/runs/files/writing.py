@@ -19,13 +19,15 @@ CODE_DTYPE, PATH_DTYPE = np.dtype("<f8"), np.dtype("<i8")
 
 
 class Assigned(NamedTuple):
-    """Rows with the path, the probability of it, the error and the codes that a model gives them."""
+    """Rows with the path, the probability of it, how strange they are, the error and the codes that a model gives
+    them."""
 
     codes: Float[np.ndarray, "n v"]
     paths: Int[np.ndarray, " n"]
     probability: Float[np.ndarray, " n"]
+    strange: Float[np.ndarray, " n"]
     error: Float[np.ndarray, " n"]
-    reasons: Counter[str]  # how many rows have no path, and why
+    reasons: Counter[str]  # how many rows have no path, and why; and how many are `STRANGE`
 
 
 Kept = Sequence[Sequence[str | None]]  # columns of text that are copied
@@ -76,7 +78,8 @@ def _distinct(keep: Sequence[str], names: Sequence[str]) -> list[str]:
     return [f"{name} (kept)" if name in taken else name for name in keep]
 
 
-RESULTS = ("path", "leaf", "probability", "error")
+RESULTS = ("path", "leaf", "probability", "strange", "error")
+STRANGE = "strange"
 
 
 def out_files(out: Path) -> tuple[Path, ...]:
@@ -152,7 +155,7 @@ def _csv_writer(
     leaves = np.array([None if name is None else shown(name) for name in leaves], dtype=object)
 
     def write(found: Assigned, kept: Kept) -> None:
-        numbers = np.column_stack([found.probability, found.error, found.codes]).tolist()
+        numbers = np.column_stack([found.probability, found.strange, found.error, found.codes]).tolist()
         texts = zip(*kept, strict=True) if kept else [()] * len(numbers)
         for text, path, values in zip(texts, found.paths.tolist(), numbers, strict=True):
             cells = ("" if v != v else v for v in values)
@@ -167,14 +170,14 @@ def _parquet_writer(stack: ExitStack, temporary: Path, keep: list[str], leaves: 
         from pyarrow import parquet
     text, number = pyarrow.string(), pyarrow.float64()
     kinds = [*((name, text) for name in keep), ("path", pyarrow.int64()), ("leaf", text)]
-    schema = pyarrow.schema([*kinds, *((name, number) for name in ("probability", "error", *names))])
+    schema = pyarrow.schema([*kinds, *((name, number) for name in (*RESULTS[2:], *names))])
     file = stack.enter_context(temporary.open("wb"))  # by Python, which knows names that are no text
     writer = stack.enter_context(parquet.ParquetWriter(file, schema))
 
     def write(found: Assigned, kept: Kept) -> None:
         columns = [pyarrow.array(list(column), text) for column in kept]
         columns += [pyarrow.array(found.paths), pyarrow.array(leaves[found.paths].tolist(), text)]
-        numbers = (found.probability, found.error, *found.codes.T)
+        numbers = (found.probability, found.strange, found.error, *found.codes.T)
         columns += [pyarrow.array(values, from_pandas=True) for values in numbers]
         writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
 
