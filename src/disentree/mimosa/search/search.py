@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from disentree.mimosa.coordinates.choosing import is_far
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
