@@ -45,7 +45,7 @@ ax.set(xlabel="glycohemoglobin (%)", ylabel="density")
 ax.legend()
 
 # %%
-# A run of the same columns (`disentree run people.csv --out run`) has a page with sliders: a
+# A run of the same columns (`disentree run people.csv --resamples 0 --out run`) has a page with sliders: a
 # choice that opens a group of them is a question that is asked of some people only.
 
 people.to_csv("people.csv", index=False)

@@ -27,7 +27,7 @@ houses.to_csv("houses.csv", index=False)
 print(houses.head(4).to_string())
 
 # %%
-# This is `disentree run houses.csv --out run`, as for a file of your own. It finds the tree, fits
+# This is `disentree run houses.csv --resamples 0 --out run`, as for a file of your own. It finds the tree, fits
 # maps from rows to variables and back, and scores them on rows that were held out.
 
 run = start_run(RunConfig.of("houses.csv", resamples=0), "run")

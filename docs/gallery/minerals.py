@@ -18,7 +18,7 @@ minerals = load_dataset("minerals")
 print(minerals.X.head(4).to_string())
 
 # %%
-# This is `disentree run minerals --out run` in Python. It takes about a minute.
+# This is `disentree run minerals --resamples 0 --out run` in Python. It takes about a minute.
 
 run = start_run(RunConfig.of("minerals", resamples=0), "run")
 finish_run(run)

@@ -41,7 +41,7 @@ ax.set(xlabel="flipper length (mm)", ylabel="bill length (mm)")
 ax.legend()
 
 # %%
-# A run of the same table (`disentree run penguins --out run`) holds out a tenth of the rows, fits
+# A run of the same table (`disentree run penguins --resamples 0 --out run`) holds out a tenth of the rows, fits
 # maps from rows to variables and back, and has a page with sliders:
 
 run = start_run(RunConfig.of("penguins", resamples=0), "run")

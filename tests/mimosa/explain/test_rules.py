@@ -121,6 +121,15 @@ def test_the_shortest_exact_reason_is_the_name():
     assert names == ["region is not Sardinia", "region is Sardinia"]
 
 
+def test_that_a_column_has_values_is_not_said_by_a_limit_below_nearly_all_of_them():
+    rng = np.random.default_rng(0)
+    there = np.arange(6000) % 500 > 1  # so few are empty that a leaf of a tree has values too
+    delay = np.where(there, rng.normal(0, 20, 6000), np.nan)
+    frame = pd.DataFrame({"delay": delay, "day": rng.integers(1, 30, 6000)})
+    found = explain_tree(frame, Hierarchy.flat(1, (2,)), there.astype(int))
+    assert found.splits[1]["rule"]["text"] == "delay has a value"
+
+
 def test_a_name_never_changes_a_number():
     rng = np.random.default_rng(0)
     labels = np.repeat([0, 1], 300)

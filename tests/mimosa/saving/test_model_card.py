@@ -58,4 +58,5 @@ def test_names_stay_in_their_place():
     card = model_card(model)
     assert "- columns: `a'b`, `c # Title <script>`, `''' [x](http://x)`\n" in card
     assert card.count("```") == 4  # the tree, and the example
-    assert re.search(r"## Tree\n\n```\n.*# Out.*?\n```\n\n## Data", card, re.DOTALL)
+    assert re.search(r"## What was found\n\n.*```\n.*# Out.*?\n```\n\n.*## Data", card, re.DOTALL)
+    assert "\n# Out" not in card.partition("```")[0]

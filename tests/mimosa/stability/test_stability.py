@@ -77,7 +77,7 @@ def test_support_counts_the_resamples_above_three_quarters():
     np.testing.assert_allclose(result.jaccard, [0.77, 0.6])
     assert result.tree == 0.5
     assert "(!)" in str(result).splitlines()[-1]
-    assert "1 of 2 branches came back" in result.verdict
+    assert result.verdict == "Every group but “1” came back in at least 50% of 2 resamples of the rows."
 
 
 def line_and_plane(n: int = 300) -> np.ndarray:

@@ -93,7 +93,7 @@ def find_rule(columns: Columns, side: Side, facts: Sequence[Fact]) -> Rule | Non
             exactly,
             key=lambda i: (
                 len(candidates[i]),
-                _is_empty(columns, questions, candidates[i]),
+                _on_empty(columns, questions, candidates[i]),
                 len(texts[i]),
                 texts[i],
             ),
@@ -127,12 +127,21 @@ class Question:
     kind: str = ""  # of the fact that it asks for; "level" for the value of a category
 
 
-def _is_empty(table: Columns, questions: Sequence[Question], leaves: Sequence[Sequence[Condition]]) -> bool:
-    """Whether a rule asks for empty cells: of a number, whether it is below all values."""
-    asked = [(questions[i], limit) for leaf in leaves for i, _, limit in leaf]
-    numbers = ((table.numbers[:, q.number], limit) for q, limit in asked if q.number is not None)
-    below = any(limit < np.nanmin(x, initial=np.inf) for x, limit in numbers)
-    return below or any(q.kind in ("empty", "filled") for q, _ in asked)
+def _on_empty(table: Columns, questions: Sequence[Question], leaves: Sequence[Sequence[Condition]]) -> int:
+    """Whether a rule asks for empty cells (1): of a number, whether it is below all values; or, without saying so,
+    for a limit that nearly all values are beyond (2)."""
+    out = 0
+    for i, above, limit in (condition for leaf in leaves for condition in leaf):
+        if questions[i].kind in ("empty", "filled"):
+            out = max(out, 1)
+        elif (j := questions[i].number) is not None and table.empty[:, j].any():
+            x = table.numbers[:, j]
+            beyond = float(((x[~np.isnan(x)] > limit) == above).mean()) if (~np.isnan(x)).any() else 1.0
+            if limit < np.nanmin(x, initial=np.inf):
+                out = max(out, 1)
+            elif beyond >= 1 - EXPLAIN.exceptions:
+                out = 2
+    return out
 
 
 def _ask_column(table: Columns, name: str) -> list[Question]:

@@ -24,8 +24,13 @@ def markdown(found: Contents, full: bool = False) -> str:
     tree = "\n".join(tree_lines(found, full)).replace("`", "'")
     told = sentences(found)
     notes = [note for note in (*(found.notes if full else ()), footnote(found)) if note]
-    before, after = ([text.replace("`", "'").replace("<", "&lt;") for text in some] for some in (told, notes))
+    before, after = ([_plain(sentence) for sentence in some] for some in (told, notes))
     return "\n\n".join([*before, f"```\n{tree}\n```", *after])
+
+
+def _plain(sentence: str) -> str:
+    """One line of Markdown without markup."""
+    return " ".join(sentence.split()).replace("`", "'").replace("<", "&lt;")
 
 
 def tree_lines(found: Contents, full: bool = False) -> list[str]:
