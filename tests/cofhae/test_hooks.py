@@ -1,4 +1,5 @@
-"""What a user can put in the place of parts of the training: penalties, adversaries, networks, callbacks."""
+"""What a user can put in the place of parts of the training: penalties, adversaries, networks, callbacks; covers
+`losses.py`, `resumable.py` and `base.py`."""
 
 import numpy as np
 import pytest

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
+# Some tries fork this process, which no threads of libraries may be in.
+os.environ |= {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "NUMBA_THREADING_LAYER": "workqueue"}
+
 import argparse
 import secrets
 import sys

@@ -94,7 +94,8 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
     candidates_ : list of dict
         What was proposed, the chosen one first and then by bits: finder, components (their number), dimensions,
         bits (held-out, per row, of the same rows and columns for all), seconds, and why_not: why one of fewer bits
-        was not chosen. In tables with empty cells also branches: how many by what exists are counted in.
+        was not chosen, and left_out: what its finder did not look at when its budget was spent. In tables with
+        empty cells also branches: how many by what exists are counted in.
     description_length_ : float
         Held-out bits per row of the chosen one, relative to a density of 1 in the coordinates of `embedding_`.
     saved_bits_ : float
@@ -241,7 +242,10 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
         if isinstance(within, int | str) and not isinstance(within, bool):
             check_is_fitted(self)
             within = self.labels_ == self._path_of(within)
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        if all(one is None for one in (sample_weight, partial_labels, within)):
+            return self._fit_once(X, codec, column_weights=column_weights)
+        X = X if is_frame(X) or hasattr(X, "shape") else np.asarray(X)
+        n = X.shape[0]
         drawn = rows_drawn(n, sample_weight, within, self.random_state)
         labels = None if partial_labels is None else check_partial_labels(partial_labels, n)
         self._fit_once(X if drawn is None else taken(X, drawn), codec, column_weights=column_weights)
