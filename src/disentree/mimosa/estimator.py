@@ -94,7 +94,8 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
     candidates_ : list of dict
         What was proposed, the chosen one first and then by bits: finder, components (their number), dimensions,
         bits (held-out, per row, of the same rows and columns for all), seconds, and why_not: why one of fewer bits
-        was not chosen. In tables with empty cells also branches: how many by what exists are counted in.
+        was not chosen, and left_out: what its finder did not look at when its budget was spent. In tables with
+        empty cells also branches: how many by what exists are counted in.
     description_length_ : float
         Held-out bits per row of the chosen one, relative to a density of 1 in the coordinates of `embedding_`.
     saved_bits_ : float

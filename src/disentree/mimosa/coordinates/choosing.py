@@ -86,10 +86,13 @@ def _latent_floor(Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " D"]:
 
 
 def is_far(X: Float[np.ndarray, "n p"]) -> Bool[np.ndarray, " n"]:
-    """Rows with a value that is absurdly far from all others; columns that hardly vary have none."""
+    """Rows with a value that is absurdly far from all others, or so far that it might be in another unit where
+    hardly any other is; columns that hardly vary have none."""
     low, middle, high = np.quantile(X, [0.05, 0.5, 0.95], axis=0)
-    far = np.abs(X - middle) > COORDINATES.far * np.where(high > low, high - low, np.inf)
-    return far.any(axis=1)
+    away = np.abs(X - middle) / np.where(high > low, high - low, np.inf)
+    odd = away > COORDINATES.same_unit
+    odd &= odd.sum(axis=0) <= max(1.0, COORDINATES.odd * len(X))
+    return (odd | (away > COORDINATES.far)).any(axis=1)
 
 
 def in_same_unit(ranges: Float[np.ndarray, " p"]) -> bool:

@@ -22,6 +22,7 @@ class CoordinatesConstants:
     rare: float = 0.1  # share of columns whose ranges may be smaller
     most: int = 100  # coordinates: the others hold too little, and too much like noise, to tell leaves apart
     far: float = 1e4  # times the range of nine tenths of a column: values beyond it are mistakes
+    odd: float = 1e-3  # share of values beyond `same_unit` times that range, if those are mistakes
     float_steps: float = 16.0  # of float64's spacing at the largest value: what a few operations lose
     off_grid: float = 1e-3  # of a step, that values may be off their grid
     tied: float = 0.05  # a column is on a grid if at least this part of its rows repeats another row's value

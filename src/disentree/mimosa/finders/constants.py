@@ -33,6 +33,9 @@ class FinderConstants:
     # Of rows, for agreement of two charts, a cut between leaves, or a border without others; of the dimensions of
     # a subspace, those that rows fill for it to be full.
     most: float = 0.75
+    # Charts that a finder may fit for a table, with those for parts of its rows: 50 s or so. Curved leaves of the
+    # benchmarks need 10,000 to 20,000, and as many for each part.
+    work: int = 150_000
     narrow: float = 3.0  # width of a chart, or of a flat in units of noise, in every direction along it, at least
 
 

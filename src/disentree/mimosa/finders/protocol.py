@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -13,6 +13,7 @@ from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.columns import Columns, precision_of_coordinates
 from disentree.mimosa.coordinates.noise import WhiteNoise
 from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.finders.budget import Budget, unbounded
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Rows:
     n_neighbors: int = 40  # of the neighborhoods in which flats and sheets are found
     n_jobs: int = -1  # threads of neighbor searches
     part: float = 1.0  # of all rows: what is beyond doubt in all of them must be seen in these
+    budget: Budget = field(default_factory=unbounded)  # of the finder that is asked, also when it is asked again
     weights: Float[np.ndarray, " n"] | None = None  # how many rows each stands for, where valleys are looked for
 
     @property

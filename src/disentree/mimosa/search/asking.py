@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.density.mixture_leaf import MixtureCandidate
+from disentree.mimosa.finders.budget import Budget, unbounded
 from disentree.mimosa.finders.connected import connected_leaves
 from disentree.mimosa.finders.protocol import Finder, Rows
 from disentree.mimosa.search.choose import Score
@@ -30,10 +31,11 @@ class Tried:
     seconds: float
     finder: Finder | None = None  # that proposed it; None for models without structure
     refits: tuple[Candidate, ...] = ()  # what it is in parts of the rows: folds, at first
+    budget: Budget = field(default_factory=unbounded)  # of its finder
 
     @property
     def row(self) -> dict[str, Any]:
-        return row_of(self.candidate, self.score.mean, self.seconds)
+        return row_of(self.candidate, self.score.mean, self.seconds, self.budget)
 
 
 def without_structure(rows: Rows, held: Parts) -> list[Tried]:
@@ -63,7 +65,10 @@ def proposed(finder: Finder, rows: Rows, held: Parts, seed: np.random.SeedSequen
         return own
 
     scored = _judged(new, fits, rows, held, began) if new else []
-    return [replace(one, finder=finder, refits=named(one.candidate.finder, refits)) for one in scored]
+    return [
+        replace(one, finder=finder, refits=named(one.candidate.finder, refits), budget=rows.budget)
+        for one in scored
+    ]
 
 
 def _seen(rows: Rows, held: Parts) -> Rows:
@@ -111,7 +116,8 @@ def _scored(candidate: Candidate, bits: Float[np.ndarray, " n"], rows: Rows) -> 
     )
 
 
-def row_of(candidate: Candidate, bits: float, seconds: float) -> dict[str, Any]:
+def row_of(candidate: Candidate, bits: float, seconds: float, budget: Budget | None = None) -> dict[str, Any]:
+    left_out = "" if budget is None else ", ".join(budget.left_out)
     dimensions = sorted(candidate.dimensions)
     row = {"finder": candidate.finder, "components": len(dimensions), "dimensions": dimensions}
-    return row | {"bits": bits, "seconds": seconds, "why_not": ""}
+    return row | {"bits": bits, "seconds": seconds, "why_not": "", "left_out": left_out}

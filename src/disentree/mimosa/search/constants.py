@@ -15,7 +15,6 @@ class SearchConstants:
     draws: int = 8
     nearest: int = 3  # neighbors: thin structure shows in the nearest, groups in more of them
     drawn_doubt: float = 4.0  # deviations among draws that rows must exceed: few draws tell them roughly
-    rounding: float = 1e-6  # precision relative to deviations, below which it is that of the machine
     found: float = 0.5  # overlap with what a part of the rows brings back, above which a leaf is found again
     # A candidate with more leaves must save this many times the bits of one with fewer: cutting a leaf in pieces
     # always describes a little better how dense it is along itself, which is not structure.
@@ -25,9 +24,6 @@ class SearchConstants:
     regions: int = 12  # the largest ones, which are looked into
     touching: float = 0.02  # share of nearest neighbors that are in another component, for two that touch
     most_dimensions: int = 20  # of a region: in more, neighbors are too far apart to say anything
-    wider: float = (
-        3.0  # ratio of deviations: of a flat component along and across, of a coordinate and its precision
-    )
     thinner: float = 3.0  # standard errors by which rows fill fewer dimensions than a Gaussian would, if thin
     coarser: int = 4  # the part of the rows of which that is asked once more
 

@@ -17,6 +17,7 @@ from scipy.spatial import KDTree
 
 from disentree.geometry.neighbors import thinned
 from disentree.mimosa.density.candidate import Candidate, Leaf, LeafCandidate
+from disentree.mimosa.density.gaussians import dimension_of
 from disentree.mimosa.density.parts import PartLeaf, Parts
 from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.modes.climbing import find_modes
@@ -134,11 +135,21 @@ def _units(Z: Float[np.ndarray, "n D"], rows: Rows) -> list[Float[np.ndarray, "D
     return axes
 
 
-def as_parts(groups: Groups, density: Leaf, Z: Float[np.ndarray, "n D"]) -> LeafCandidate:
-    """Groups as leaves: parts of a density that describes all rows, of its dimension."""
+def as_parts(groups: Groups, density: Leaf, rows: Rows, is_thin: bool) -> LeafCandidate:
+    """Groups as leaves: parts of a density that describes all rows. They have its dimension if it is thin, else
+    the one that the spectrum of their own rows supports: that of all rows is mostly what lies between groups."""
+    Z = rows.Z
     division, labels = groups.division, groups.labels
     shares = np.bincount(labels) / len(labels)
     some = thinned(np.arange(len(Z)), FINDERS.looked_at)
     parts = Parts(Z[some] @ division.axes, labels[some], division.axes)
-    leaves = [PartLeaf(density, parts, g, float(share), int(density.dimension)) for g, share in enumerate(shares)]
+    leaves = []
+    for g, share in enumerate(shares):
+        own = Z[labels == g]
+        covariance = np.atleast_2d(np.cov(own.T, bias=True))
+        widest = np.sqrt(max(np.linalg.eigvalsh(covariance)[-1], 0.0))
+        # a row of clouds is a thin leaf, but none of the clouds is
+        along = is_thin and widest > FINDERS.narrow * density.noise_across
+        d = int(density.dimension) if along else dimension_of(covariance, rows.floor, len(own))
+        leaves.append(PartLeaf(density, parts, g, float(share), d))
     return LeafCandidate(division.name, leaves, shares)

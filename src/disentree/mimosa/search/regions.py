@@ -140,7 +140,10 @@ def _proposals(
 
     q = Y.shape[1]
     if q >= 2 and is_thin(Y, rng):
-        for found in (subspaces.find(Y, floor, rng, rows.n_neighbors, rows.n_jobs), atlas.find(Y, own, rng)):
+        for found in (
+            subspaces.find(Y, floor, rng, rows.n_neighbors, rows.n_jobs),
+            atlas.find(Y, own, rng, rows.budget),
+        ):
             if found is not None and min(found.dimensions) < q:
                 yield outside(found)
     # Rows on one subspace are one component, with or without a gap; those on none may be several clouds.
@@ -175,10 +178,10 @@ def _frame(region: list[Leaf], Z: Float[np.ndarray, "n D"], errors: Float[np.nda
     None if there are too many, or the component is curved: what lies on it was looked for with it."""
     floor = np.sqrt((errors**2).sum(axis=0))
     deviations = np.linalg.svd(Z - Z.mean(axis=0), compute_uv=False) / np.sqrt(len(Z))
-    q = int((deviations > SEARCH.wider * np.min(floor)).sum())
+    q = int((deviations > FINDERS.narrow * np.min(floor)).sum())
     if len(region) == 1 and region[0].dimension < q:
         d = region[0].dimension
-        if d < 1 or deviations[d - 1] < SEARCH.wider * deviations[d]:
+        if d < 1 or deviations[d - 1] < FINDERS.narrow * deviations[d]:
             return None
         q = d
     return Frame.fit(Z, q, floor) if 1 <= q <= SEARCH.most_dimensions else None

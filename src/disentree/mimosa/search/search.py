@@ -18,10 +18,13 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from disentree.mimosa.coordinates.choosing import is_far
+from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
 from disentree.mimosa.density.parts import joined
 from disentree.mimosa.density.structureless import fit_gaussian
 from disentree.mimosa.finders.atlas.finder import Atlas
+from disentree.mimosa.finders.budget import Budget
+from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.flats.finder import ExactSubspaces, NoisySubspaces, Sheets
 from disentree.mimosa.finders.modes.finder import Mixtures
 from disentree.mimosa.finders.protocol import Finder, Rows
@@ -97,6 +100,7 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
     with step("models without structure"):
         tried = without_structure(rows, held)
     silent: list[str] = []
+    unseen: list[str] = []  # by finders whose budget was spent before there was a candidate
     interrupted = False
     for finder in finders:
         if finder.name in _needless(tried, rows.rigor):
@@ -105,7 +109,9 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
             continue
         try:
             with plain_interrupts(), step(finder.name):
-                new = proposed(finder, rows, held, seed_of(finder.name, seed))
+                own = replace(rows, budget=Budget(FINDERS.work))
+                new = proposed(finder, own, held, seed_of(finder.name, seed))
+            unseen += [] if new else [f"{what} ({finder.name})" for what in own.budget.left_out]
             tried += new
             silent += [] if new else [finder.name]
         except np.linalg.LinAlgError as error:
@@ -124,6 +130,7 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
             decision, tried, again = _that_comes_back(tried, rows, rng_of("replication"))
     best = decision.chosen
     outcome = _outcome(decision, tried, tuple(silent), interrupted, again)
+    outcome.table[0]["left_out"] = ", ".join([*filter(None, [outcome.table[0]["left_out"]]), *unseen])
     if interrupted or best.is_product:
         return outcome
     # density varies along a thin leaf by how it is curved, so that only a gap divides it
@@ -137,7 +144,8 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
     with step("looking again"):
         # of few rows, those of a part of the folds decide about what is found in regions
         decide = np.concatenate(held[: max(1, len(held) // 2)])
-        return look_inside(outcome, rows, decide, rng_of("looking again"), grouped is not None)
+        own = replace(rows, budget=Budget(FINDERS.work))
+        return look_inside(outcome, own, decide, rng_of("looking again"), grouped is not None)
 
 
 def _outcome(
@@ -170,7 +178,8 @@ def _that_comes_back(
             return decision, tried, ()
         if finder not in asked and not best.refits:
             asked.append(finder)
-            new = [one for part in parts for one in finder.propose(rows.some(part), rng)]
+            own = replace(rows, budget=best.budget)
+            new = [one for part in parts for one in finder.propose(own.some(part), rng)]
             tried = [
                 replace(one, refits=named(one.candidate.finder, new)) if one.finder is finder else one
                 for one in tried
@@ -188,7 +197,7 @@ def _that_comes_back(
 def _may_be_chance(candidate: Candidate, rows: Rows) -> bool:
     """Not leaves that rows lie on to the rounding of the machine, nor combinations of choices, which all rows tell
     together."""
-    fine = bool((rows.floor < SEARCH.rounding * rows.Z.std(axis=0).max()).all())
+    fine = bool((rows.floor < COORDINATES.exact * rows.Z.std(axis=0).max()).all())
     single = len(candidate.components) == 1
     return not (single or candidate.product is not None or (candidate.is_exact and fine))
 
@@ -203,7 +212,9 @@ def look_inside(
     )
     if looked is None:
         return outcome
-    return improved(outcome, looked.candidate, looked.saved_bits, looked.doubt, time.perf_counter() - began)
+    after = improved(outcome, looked.candidate, looked.saved_bits, looked.doubt, time.perf_counter() - began)
+    unseen = [*filter(None, [after.table[0]["left_out"]]), *rows.budget.left_out]
+    return replace(after, table=[after.table[0] | {"left_out": ", ".join(unseen)}, *after.table[1:]])
 
 
 def improved(outcome: Outcome, candidate: Candidate, saved_bits: float, doubt: float, seconds: float) -> Outcome:
@@ -242,7 +253,9 @@ def _groups(
     if one.finder == groups.division.name and rows.Z is as_they_are:
         candidate = joined_leaves(one, groups.group)
     else:
-        candidate = as_parts(groups, joined(one.components, one.shares), as_they_are)
+        is_thin = not (own.score.is_plain or own.score.is_density)
+        density = joined(one.components, one.shares)
+        candidate = as_parts(groups, density, replace(rows, Z=as_they_are), is_thin)
     row = row_of(candidate, own.score.mean, time.perf_counter() - began)
     others = [one for one in outcome.table if one["finder"] != row["finder"]]
     saved, doubt = saving(own.score.bits, decision.plain.bits)
@@ -275,5 +288,8 @@ def _needless(tried: Sequence[Tried], rigor: float) -> set[str]:
 
 def led_by(chosen: dict[str, Any], others: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The table after another proposal was chosen: those that have no fewer bits than this one need no reason why
-    they were not chosen, which they may have had beside the one before."""
+    they were not chosen, which they may have had beside the one before. What was not looked at stays with the
+    first."""
+    unseen = [row["left_out"] for row in (chosen, *others[:1]) if row.get("left_out")]
+    chosen = chosen | {"left_out": ", ".join(dict.fromkeys(unseen))}
     return [chosen, *(row if row["bits"] < chosen["bits"] else {**row, "why_not": ""} for row in others)]

@@ -78,6 +78,7 @@ class _Candidate(_Schema):
     bits: FiniteFloat
     seconds: Seconds
     why_not: str = ""
+    left_out: str = ""
     branches: NonNegativeInt | None = None  # of tables with empty cells
 
 

@@ -196,6 +196,8 @@ def compared(structure: dict[str, Any]) -> dict[str, Any]:
         )
     better = any(row["why_not"] for row in rows)
     note += " The first was chosen" + (", though others have fewer: the last column says why." if better else ".")
+    spent = {row["left_out"]: row["finder"] for row in rows if row.get("left_out")}
+    note += "".join(f" Its budget spent, {finder} did not look at: {what}." for what, finder in spent.items())
     told = []
     for row in rows:
         cells = (str(row["components"]), _ranges(row["dimensions"]), f"{row['bits']:.2f}")

@@ -15,6 +15,7 @@ from disentree.geometry.charts import n_quadratic_terms
 from disentree.geometry.neighbors import thinned
 from disentree.mimosa.density.chart import Chart, fit_chart, rows_needed
 from disentree.mimosa.finders.atlas.constants import ATLAS
+from disentree.mimosa.finders.budget import Budget
 from disentree.mimosa.finders.constants import FINDERS
 
 Points = Float[np.ndarray, "n D"]
@@ -23,7 +24,13 @@ Rows = Int[np.ndarray, " _"]
 
 
 def continues(
-    Z: Points, labels: Int[np.ndarray, " n"], one: int, two: int, dims: list[int], rng: np.random.Generator
+    Z: Points,
+    labels: Int[np.ndarray, " n"],
+    one: int,
+    two: int,
+    dims: list[int],
+    rng: np.random.Generator,
+    budget: Budget,
 ) -> bool:
     """Whether two leaves of one dimension are one, by what charts at most places on their border say."""
     d = dims[one]
@@ -32,7 +39,7 @@ def continues(
     others = np.flatnonzero((labels != one) & (labels != two))
     places = _border(Z, first, second, rng)
     votes = sum(
-        _meet_at(Z, place, first, second, others, d) and _smooth_at(Z, place, first, second, lower, d, rng)
+        _meet_at(Z, place, first, second, others, d) and _smooth_at(Z, place, first, second, lower, d, rng, budget)
         for place in places
     )
     return 2 * votes > len(places)
@@ -65,7 +72,14 @@ def _meet_at(Z: Points, place: Place, first: Rows, second: Rows, others: Rows, d
 
 
 def _smooth_at(
-    Z: Points, place: Place, first: Rows, second: Rows, lower: Rows, d: int, rng: np.random.Generator
+    Z: Points,
+    place: Place,
+    first: Rows,
+    second: Rows,
+    lower: Rows,
+    d: int,
+    rng: np.random.Generator,
+    budget: Budget,
 ) -> bool:
     """Whether a chart over the border is as good as those beside it, up to a size at which that tells."""
     rows = np.concatenate([first, second])
@@ -80,11 +94,11 @@ def _smooth_at(
     while size <= len(rows):
         near = order[:size]
         if ATLAS.side <= side[near].mean() <= 1 - ATLAS.side:
-            chart, sample = chart_of(Z, rows, near, d, rng)
+            chart, sample = chart_of(Z, rows, near, d, rng, budget)
             if chart.width >= ATLAS.very_wide:
                 return True
             rough = chart.sigma.max()
-            limit = max(chart_of(Z, rows, part[:size], d, rng)[0].sigma.max() for part in parts)
+            limit = max(chart_of(Z, rows, part[:size], d, rng, budget)[0].sigma.max() for part in parts)
             if rough <= ATLAS.similar * limit and chart.width > width:
                 width, best_apart = chart.width, _apart(chart, Z[rows[sample]], side[sample])
             # if it is far rougher than those beside it, larger charts will not be better
@@ -110,12 +124,14 @@ def _apart(chart: Chart, P: Float[np.ndarray, "m D"], side: Int[np.ndarray, " m"
     return float(((first < middle).mean() + (second > middle).mean()) / 2)
 
 
-def telling_size(Z: Points, leaf: Rows, d: int, rng: np.random.Generator) -> tuple[int, float, list[Chart]]:
+def telling_size(
+    Z: Points, leaf: Rows, d: int, rng: np.random.Generator, budget: Budget
+) -> tuple[int, float, list[Chart]]:
     """How many nearest rows of a leaf make a chart that is wide compared with its residual, that residual, and
     some such charts. Where no chart is wide, the largest."""
     size, orders = rows_needed(d), nearest_first(Z, leaf, rng)
     while True:
-        charts = charts_of(Z, leaf, orders, size, d, rng)
+        charts = charts_of(Z, leaf, orders, size, d, rng, budget)
         if 2 * sum(c.width >= ATLAS.medium for c in charts) > len(orders) or ATLAS.growth * size > len(leaf):
             return size, float(np.median([c.sigma.max() for c in charts])), charts
         size = int(np.ceil(ATLAS.growth * size))
@@ -128,13 +144,16 @@ def nearest_first(Z: Points, leaf: Rows, rng: np.random.Generator) -> list[Rows]
 
 
 def charts_of(
-    Z: Points, leaf: Rows, orders: list[Rows], size: int, d: int, rng: np.random.Generator
+    Z: Points, leaf: Rows, orders: list[Rows], size: int, d: int, rng: np.random.Generator, budget: Budget
 ) -> list[Chart]:
-    return [chart_of(Z, leaf, order[:size], d, rng)[0] for order in orders]
+    return [chart_of(Z, leaf, order[:size], d, rng, budget)[0] for order in orders]
 
 
-def chart_of(Z: Points, rows: Rows, near: Rows, d: int, rng: np.random.Generator) -> tuple[Chart, Rows]:
+def chart_of(
+    Z: Points, rows: Rows, near: Rows, d: int, rng: np.random.Generator, budget: Budget
+) -> tuple[Chart, Rows]:
     """A chart of some of the rows, and which of them it was fitted to."""
+    budget.spend(1, len(rows) * Z.shape[1])
     most = max(ATLAS.border_rows, 2 * rows_needed(d))
     sample = near if len(near) <= most else rng.choice(near, most, replace=False)
     P = Z[rows[sample]]

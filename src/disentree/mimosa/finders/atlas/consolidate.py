@@ -25,18 +25,26 @@ from disentree.mimosa.finders.atlas.borders import (
     telling_size,
 )
 from disentree.mimosa.finders.atlas.constants import ATLAS
+from disentree.mimosa.finders.budget import Budget, unbounded
 from disentree.mimosa.finders.constants import FINDERS
 
 
 def consolidate(
-    Z: Points, labels: Int[np.ndarray, " n"], dims: Sequence[int], rng: np.random.Generator, joins: bool = True
+    Z: Points,
+    labels: Int[np.ndarray, " n"],
+    dims: Sequence[int],
+    rng: np.random.Generator,
+    joins: bool = True,
+    budget: Budget | None = None,
 ) -> tuple[Int[np.ndarray, " n"], list[int]]:
-    """Labels and dimensions after pieces of higher dimension are put where they belong, and after all joins."""
+    """Labels and dimensions after pieces of higher dimension are put where they belong, and after all joins, as
+    far as the budget goes."""
+    budget = budget or unbounded()
     labels, dims = labels.copy(), list(dims)
     if np.sum(labels >= 0) < 50:
         return labels, dims
     own = np.random.default_rng(len(Z))
-    dims = [_own_dimension(Z, np.flatnonzero(labels == c), d, own) for c, d in enumerate(dims)]
+    dims = [_own_dimension(Z, np.flatnonzero(labels == c), d, own, budget) for c, d in enumerate(dims)]
     if len(dims) < 2:
         return labels, dims
     refused: set[tuple[int, int, int]] = set()
@@ -48,10 +56,12 @@ def consolidate(
             key = (low, high, int(counts[low] + counts[high]))
             if key in refused:
                 continue
+            if budget.is_over("whether pieces of leaves are one"):
+                break
             if dims[low] == dims[high]:
-                on = np.flatnonzero(labels == high) if continues(Z, labels, low, high, dims, rng) else ()
+                on = np.flatnonzero(labels == high) if continues(Z, labels, low, high, dims, rng, budget) else ()
             else:
-                on = _part_of(Z, labels, low, high, dims[low], rng)
+                on = _part_of(Z, labels, low, high, dims[low], rng, budget)
             if 2 * len(on) > counts[high]:
                 labels[labels == high] = -1
                 labels[on] = low
@@ -64,21 +74,21 @@ def consolidate(
     return number[labels], [dims[c] for c in kept]
 
 
-def _own_dimension(Z: Points, rows: Rows, d: int, rng: np.random.Generator) -> int:
+def _own_dimension(Z: Points, rows: Rows, d: int, rng: np.random.Generator, budget: Budget) -> int:
     """The dimension of a leaf by its rows alone: lower if already charts of few rows are wide for a lower one, as
     where no chart was laid on a part of a leaf; and with one more for each direction across it that it fills."""
     for lower in range(1, d):
         if len(rows) >= rows_needed(lower):
-            charts = charts_of(Z, rows, nearest_first(Z, rows, rng), rows_needed(lower), lower, rng)
+            charts = charts_of(Z, rows, nearest_first(Z, rows, rng), rows_needed(lower), lower, rng, budget)
             if np.median([chart.width for chart in charts]) >= ATLAS.wide:
                 return lower
     while 0 < d < Z.shape[1] - 1 and len(rows) >= rows_needed(d):
-        charts = telling_size(Z, rows, d, rng)[2]
+        charts = telling_size(Z, rows, d, rng, budget)[2]
         # no chart of any size is wide compared with one direction, all others are far thinner
         wide = np.median([chart.width for chart in charts])
         if wide >= FINDERS.narrow or np.median([c.sigma[0] / c.sigma[1] for c in charts]) < ATLAS.medium:
             break
-        frame = chart_of(Z, rows, np.arange(len(rows)), d + 1, rng)[0].frame[: d + 1]
+        frame = chart_of(Z, rows, np.arange(len(rows)), d + 1, rng, budget)[0].frame[: d + 1]
         if intrinsic_dimension(Z[rows] @ frame.T) < d + 0.5:
             break  # bent, not wide
         d += 1
@@ -106,12 +116,12 @@ def _pairs(
 
 
 def _part_of(
-    Z: Points, labels: Int[np.ndarray, " n"], low: int, high: int, d: int, rng: np.random.Generator
+    Z: Points, labels: Int[np.ndarray, " n"], low: int, high: int, d: int, rng: np.random.Generator, budget: Budget
 ) -> Rows:
     """The rows of `high` that lie on charts of dimension d over themselves and rows of `low` around them."""
     part, leaf = (np.flatnonzero(labels == c) for c in (high, low))
     rows = np.concatenate([part, leaf])
-    size, limit, _ = telling_size(Z, leaf, d, rng)
+    size, limit, _ = telling_size(Z, leaf, d, rng, budget)
     fewest = 2 * ATLAS.side * size  # rows of the leaf in a chart, for it to have a say
     unseen, good = np.ones(len(part), bool), np.zeros(len(part), bool)
     n_charts = 0
@@ -124,7 +134,7 @@ def _part_of(
         unseen[mine] = False
         if len(near) > ATLAS.far * size or len(near) - len(mine) < fewest:
             continue  # too far from the leaf
-        chart, _ = chart_of(Z, rows, near, d, rng)
+        chart, _ = chart_of(Z, rows, near, d, rng, budget)
         if chart.width >= FINDERS.narrow:
             good[mine] = np.abs(chart.split(Z[part[mine]])[1]).max(axis=1) <= ATLAS.medium * limit
     return part[good]

@@ -26,6 +26,7 @@ from disentree.mimosa.finders.atlas.consolidate import consolidate
 from disentree.mimosa.finders.atlas.constants import ATLAS
 from disentree.mimosa.finders.atlas.growing import find_charts, has_charts
 from disentree.mimosa.finders.atlas.linking import link
+from disentree.mimosa.finders.budget import Budget, unbounded
 from disentree.mimosa.finders.connected import connected_leaves
 from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.protocol import FindsAgain, Rows
@@ -34,10 +35,14 @@ Points = Float[np.ndarray, "n D"]
 Labels = Int[np.ndarray, " n"]  # of leaves, -1 for none
 
 
-def find(Z: Points, errors: Errors, rng: np.random.Generator) -> ChartCandidate | None:
-    """The best decomposition into flat and curved leaves over a few tolerances; None if there is nothing."""
+def find(
+    Z: Points, errors: Errors, rng: np.random.Generator, budget: Budget | None = None
+) -> ChartCandidate | None:
+    """The best decomposition into flat and curved leaves over a few tolerances; None if there is nothing, or no
+    budget."""
     n, D = Z.shape
-    if n < 60 or D < 2:
+    budget = budget or unbounded()
+    if n < 60 or D < 2 or budget.is_over("all of some rows"):
         return None
     order = rng.permutation(n)
     most = 2 * FINDERS.searched
@@ -52,18 +57,18 @@ def find(Z: Points, errors: Errors, rng: np.random.Generator) -> ChartCandidate 
 
     def joined(candidate: ChartCandidate, rounds: int) -> ChartCandidate:
         # with rows on their likeliest leaves, borders are clean
-        labels, dims = consolidate(searched, candidate.labels(searched), candidate.dimensions, rng)
+        labels, dims = consolidate(searched, candidate.labels(searched), candidate.dimensions, rng, budget=budget)
         if len(dims) == len(candidate.components):
             return candidate
-        return settled(searched, describe(searched, labels, dims, errors, rng), rounds)
+        return settled(searched, describe(searched, labels, dims, errors, rng, budget), rounds)
 
     def attempt(t: float, scale: Float[np.ndarray, " D"] | float = 1.0) -> None:
-        labels, dims = leaves_at(searched / scale, t, np.random.default_rng(rng.integers(2**63)))
+        labels, dims = leaves_at(searched / scale, t, np.random.default_rng(rng.integers(2**63)), budget)
         if not dims:
             tried[t] = np.inf, None
             return
-        labels, dims = consolidate(searched, labels, dims, rng, joins=False)
-        candidate = joined(settled(searched, describe(searched, labels, dims, errors, rng), 2), 1)
+        labels, dims = consolidate(searched, labels, dims, rng, joins=False, budget=budget)
+        candidate = joined(settled(searched, describe(searched, labels, dims, errors, rng, budget), 2), 1)
         tried[t] = float(np.mean(candidate.bits(judged))), candidate
 
     deviations = np.maximum(searched.std(axis=0), 1e-300)
@@ -71,8 +76,9 @@ def find(Z: Points, errors: Errors, rng: np.random.Generator) -> ChartCandidate 
         attempt(COORDINATES.exact, deviations)
     first = max(ATLAS.above_noise * noise, ATLAS.first_tolerance * spread)
     for t in [first, 2 * first, *([first / 2] if first / 2 > 1.3 * noise else [])]:
-        attempt(t)
-    while len(tried) < FINDERS.rounds:
+        if not (tried and budget.is_over("other tolerances")):
+            attempt(t)
+    while len(tried) < FINDERS.rounds and not budget.is_over("other tolerances"):
         best = min(tried, key=lambda t: tried[t][0])
         if best == COORDINATES.exact:
             break
@@ -106,14 +112,16 @@ def noise_scale(Z: Points, rng: np.random.Generator, n_anchors: int = 100) -> fl
     return float(np.quantile(values, FINDERS.counted) / max(1 - np.sqrt(D / k), 0.3))
 
 
-def leaves_at(Z: Points, tolerance: float, rng: np.random.Generator) -> tuple[Labels, list[int]]:
+def leaves_at(
+    Z: Points, tolerance: float, rng: np.random.Generator, budget: Budget | None = None
+) -> tuple[Labels, list[int]]:
     """The leaf of every row and the dimension of every leaf at one tolerance. Directions in which the
     data is no wider than it are left out."""
     wide = Z.std(axis=0) > tolerance
     if wide.sum() < 2:
         return np.full(len(Z), -1), []
     Y = np.ascontiguousarray(Z[:, wide] / tolerance)
-    labels, dims = link(Y, *find_charts(Y, rng), rng)
+    labels, dims = link(Y, *find_charts(Y, rng, budget), rng, budget)
     left = labels < 0
     many = left.mean() > ATLAS.negligible and left.sum() >= max(20, FINDERS.least_share * len(Z))
     # Rows that fill fewer dimensions are no cloud: a part of a leaf that no chart was laid on.
@@ -132,7 +140,7 @@ def choose(tried: dict[float, tuple[float, ChartCandidate | None]]) -> ChartCand
 
 
 def describe(
-    Z: Points, labels: Labels, dims: list[int], errors: Errors, rng: np.random.Generator
+    Z: Points, labels: Labels, dims: list[int], errors: Errors, rng: np.random.Generator, budget: Budget
 ) -> ChartCandidate:
     """The density of leaves, all at the resolution that their rows allow."""
     leaves, counts = [], []
@@ -140,7 +148,7 @@ def describe(
         mine = np.flatnonzero(labels == c)
         if not enough_rows(len(mine), d):
             continue
-        pieces = celled(Z, mine, d, telling_size(Z, mine, d, rng)[0] if 0 < d < Z.shape[1] else 0)
+        pieces = celled(Z, mine, d, telling_size(Z, mine, d, rng, budget)[0] if 0 < d < Z.shape[1] else 0)
         tiles = [refit(Z[p], d, errors, rng, len(p) / len(mine), len(pieces), DENSITY.trims[0]) for p in pieces]
         leaves.append(Leaf(d, tiles))
         counts.append(len(mine))
@@ -171,4 +179,4 @@ class Atlas(FindsAgain):
 
     def _found(self, rows: Rows, rng: np.random.Generator) -> ChartCandidate | None:
         repeats = len(np.unique(rows.Z, axis=0)) < len(rows.Z)
-        return find(rows.jittered(rng) if repeats else rows.Z, rows.errors, rng)
+        return find(rows.jittered(rng) if repeats else rows.Z, rows.errors, rng, rows.budget)

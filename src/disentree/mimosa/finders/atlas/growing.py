@@ -17,6 +17,7 @@ from disentree.geometry.charts import QuadraticGraph, fit_graph
 from disentree.geometry.subspaces import clearness, gram_schmidt, reach
 from disentree.mimosa.density.chart import degree_for, rows_needed
 from disentree.mimosa.finders.atlas.constants import ATLAS
+from disentree.mimosa.finders.budget import Budget, unbounded
 from disentree.mimosa.finders.constants import FINDERS
 
 
@@ -64,9 +65,10 @@ def _ridge(A: Float[np.ndarray, "m t"], V: Float[np.ndarray, "m c"]) -> Float[np
 
 
 def find_charts(
-    Y: Float[np.ndarray, "n q"], rng: np.random.Generator
+    Y: Float[np.ndarray, "n q"], rng: np.random.Generator, budget: Budget | None = None
 ) -> tuple[list[LocalChart], Int[np.ndarray, " n"]]:
-    """Charts from the lowest dimension up, and the dimension that explains each row (-1: none)."""
+    """Charts within the budget, from the lowest dimension up, and the dimension that explains each row, or -1."""
+    budget = budget or unbounded()
     n, q = Y.shape
     explained = np.full(n, -1)
     charts: list[LocalChart] = []
@@ -75,12 +77,13 @@ def find_charts(
         misses = 0
         while misses < (FINDERS.rounds if d <= 4 else FINDERS.rounds // 2):
             free = np.flatnonzero(explained < 0)
-            if len(free) < fewest:
+            if len(free) < fewest or budget.is_over("charts of more rows"):
                 return charts, explained
             pool = np.flatnonzero((explained < 0) | (explained == d))
             grown = []
             for anchor in rng.choice(free, min(FINDERS.looks, len(free)), replace=False).tolist():
                 found = chart_at(Y, pool, anchor, d, rng)
+                budget.spend(d, len(pool) * q)
                 if found is not None:
                     grown.append(found)
             accepted = 0

@@ -15,6 +15,7 @@ from disentree.geometry.neighbors import thinned
 from disentree.geometry.subspaces import reach
 from disentree.mimosa.finders.atlas.constants import ATLAS
 from disentree.mimosa.finders.atlas.growing import LocalChart, chart_at
+from disentree.mimosa.finders.budget import Budget, unbounded
 from disentree.mimosa.finders.constants import FINDERS
 
 Points = Float[np.ndarray, "m q"]
@@ -30,14 +31,17 @@ def link(
     charts: list[LocalChart],
     explained: Int[np.ndarray, " n"],
     rng: np.random.Generator,
+    budget: Budget | None = None,
 ) -> tuple[Int[np.ndarray, " n"], list[int]]:
-    """The leaf of every row (-1: none) and the dimension of every leaf; leaves that are too small go."""
+    """The leaf of every row (-1: none) and the dimension of every leaf; leaves that are too small go. Bridges are
+    looked for as far as the budget goes."""
+    budget = budget or unbounded()
     labels = np.full(len(Y), -1)
     dimensions: list[int] = []
     fewest = max(20, FINDERS.least_share * len(Y))
     for d in sorted({chart.dimension for chart in charts}):
         rows = np.flatnonzero((explained == d) | (explained < 0))
-        off = _offs_of_groups(Y, rows, [chart for chart in charts if chart.dimension == d], d, rng)
+        off = _offs_of_groups(Y, rows, [chart for chart in charts if chart.dimension == d], d, rng, budget)
         # a row goes to the group of the chart it is nearest to
         owner = np.where(np.isfinite(off).any(axis=1), off.argmin(axis=1), -1)
         for g in range(off.shape[1]):
@@ -54,6 +58,7 @@ def _offs_of_groups(
     charts: list[LocalChart],
     d: int,
     rng: np.random.Generator,
+    budget: Budget,
 ) -> Offs:
     """How far rows are off groups of charts that are linked, or that bridges join."""
     r, P = reach(Y.shape[1] - d), Y[rows]
@@ -69,9 +74,12 @@ def _offs_of_groups(
         for one, two in _near_pairs(P, charts, off, group, tried):
             if one not in group or two not in group:
                 continue  # joined to another meanwhile
+            if budget.is_over("bridges between charts"):
+                break
             tried[one, two] = tried.get((one, two), 0) + 1
             for row in _border(P, np.isfinite(off[:, one]), np.isfinite(off[:, two]), rng):
                 found = chart_at(Y, rows, int(rows[row]), d, rng)
+                budget.spend(d, rows.size * Y.shape[1])
                 if found is None or not found[1].is_wide:
                     continue
                 bridge = found[1]
