@@ -44,7 +44,7 @@ def run(tmp_path_factory):
     option = next(v for v in made.hierarchy.variables if v.kind == "categorical")
     reasons = [
         {"path": [o], "categorical": option.name, "option": o, "name": f"{o} garage {EVIL}",
-         "text": f"garage_area is {'there' if o.startswith('with') else 'empty'} in all of these."}
+         "text": f"garage_area is {'empty' if 'not given' in o else 'there'} in all of these."}
         for o in option.options
     ]  # fmt: skip
     made.write_json("explanation.json", {"columns": [], "splits": reasons, "leaves": [], "variables": []})

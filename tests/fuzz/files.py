@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from disentree.runs import Run
+from disentree.runs.files.writing import RESULTS
 from fuzz.arrays import make_images, make_npy, make_npz, make_structure
 from fuzz.driver import Failure, Target, damaged, run_command
 from fuzz.stand_ins import quick_models
@@ -110,7 +111,7 @@ def _codes_in(path: Path) -> np.ndarray:
     if path.suffix == ".npy":
         return np.load(path)
     frame = pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
-    return frame.drop(columns=["path", "leaf", "probability", "error"]).to_numpy(dtype=float)
+    return frame.drop(columns=list(RESULTS)).to_numpy(dtype=float)
 
 
 def _check_truth(data: object, truth: dict[str, np.ndarray]) -> None:

@@ -75,6 +75,11 @@ def test_apply_on_the_training_file_gives_the_labels_of_python(answers):
     np.testing.assert_array_equal(told["path"], m.labels_)
     np.testing.assert_array_equal(told["path"], m.predict(frame))
     np.testing.assert_allclose(told["probability"], m.predict_proba(frame).max(axis=1), atol=1e-6)
+    np.testing.assert_allclose(told["strange"], m.outlier_score(frame), atol=1e-4)
+    strange = int((m.outlier_score(frame) > m.strange_from_).sum())
+    are = "row is" if strange == 1 else "rows are"
+    last = f"{strange} {are} stranger than 999 of 1,000 that the tree was found in"
+    assert result.stdout.splitlines()[-1].endswith(last)
     names = read_findings(run, run.hierarchy)
     codes = told[[f"code: {names.variable_name(v.name)}" for v in run.hierarchy.variables]].to_numpy()
     np.testing.assert_allclose(codes, run.encode(run.model("cpu"), np.arange(len(frame))), atol=1e-4)

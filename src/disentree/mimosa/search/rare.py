@@ -77,7 +77,7 @@ def _groups(
     bits: Float[np.ndarray, " n"], rows: Rows, Z: Float[np.ndarray, "n D"], rng: np.random.Generator
 ) -> list[Int[np.ndarray, " _"]]:
     """Groups of rows that are described worst, between which and all others valleys lie."""
-    most = min(FINDERS.searched, len(Z) - len(rows.Z))
+    most = min(FINDERS.searched, len(Z) - len(rows.Z), len(Z) // 2)
     worst = np.sort(np.argpartition(-bits, most)[:most])
     rest = np.delete(np.arange(len(Z)), worst)
     rest = np.sort(rng.choice(rest, most, replace=False))

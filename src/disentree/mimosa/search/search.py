@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from disentree.mimosa.coordinates.choosing import is_far
 from disentree.mimosa.coordinates.constants import COORDINATES
@@ -86,6 +86,7 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
     if Z.shape[1] == 0 or len(Z) < SEARCH.fewest:
         one = LeafCandidate("gaussian", [fit_gaussian(Z, rows.floor)], np.ones(1))
         return Outcome(one, [row_of(one, 0.0, 0.0)], 0.0, 0.0, 0.0)
+    as_they_are = Z
     if rows.columns is not None:
         Z = spread_heaps(Z, rows.columns, rng_of("ends"))
     rows, held = replace(rows, Z=Z), splits(Z, rng_of("split"))
@@ -136,7 +137,7 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
     grouped = None
     if (best.is_plain or best.n_leaves == 1 < best.n_connected) and dependent():
         with step("groups"):
-            grouped = _groups(tried, decision, outcome, rows, rng_of("groups"))
+            grouped = _groups(tried, decision, outcome, rows, as_they_are, rng_of("groups"))
             outcome = grouped or outcome
     if rows.columns is None or not outcome.saved_bits:
         return outcome
@@ -225,9 +226,15 @@ def improved(outcome: Outcome, candidate: Candidate, saved_bits: float, doubt: f
 
 
 def _groups(
-    tried: Sequence[Tried], decision: Decision, outcome: Outcome, rows: Rows, rng: np.random.Generator
+    tried: Sequence[Tried],
+    decision: Decision,
+    outcome: Outcome,
+    rows: Rows,
+    as_they_are: Float[np.ndarray, "n D"],
+    rng: np.random.Generator,
 ) -> Outcome | None:
-    """The outcome with one leaf, thin or not, in groups with valleys between them."""
+    """The outcome with one leaf, thin or not, in groups with valleys between them. Groups of rows whose heaps were
+    spread are told apart by these rows as they are."""
     began = time.perf_counter()
     best = decision.chosen
     # a mixture cuts a thin leaf that is curved
@@ -236,17 +243,19 @@ def _groups(
     if groups is None:
         return None
     own = next((one for one in tried if one.candidate.finder == groups.division.name), None)
-    if own is not None and own.score.mean < best_plain([one.score for one in tried]).mean:
-        candidate = joined_leaves(own.candidate, groups.group)
-    else:
+    if own is None or own.score.mean >= best_plain([one.score for one in tried]).mean:
         # a mixture that describes rows worse than one cloud tells groups apart all the same
         own = next(one for one in tried if one.score is best)
         if best.is_plain:
             clouds = [one for one in tried if one.score.is_plain or one.score.is_density]
             own = min(clouds, key=lambda one: one.score.mean)
-        one = own.candidate
+    one = own.candidate
+    if one.finder == groups.division.name and rows.Z is as_they_are:
+        candidate = joined_leaves(one, groups.group)
+    else:
         is_thin = not (own.score.is_plain or own.score.is_density)
-        candidate = as_parts(groups, joined(one.components, one.shares), rows, is_thin)
+        density = joined(one.components, one.shares)
+        candidate = as_parts(groups, density, replace(rows, Z=as_they_are), is_thin)
     row = row_of(candidate, own.score.mean, time.perf_counter() - began)
     others = [one for one in outcome.table if one["finder"] != row["finder"]]
     saved, doubt = saving(own.score.bits, decision.plain.bits)
