@@ -51,8 +51,7 @@ def table(n=200):
 
 
 def near(n=200):
-    """The same near 0 and of one size, as rows are that networks take as they are: in single precision, what is far
-    from 0 keeps less of how it varies."""
+    """The same near 0 and of one size: single precision keeps less of how a column varies that is far from 0."""
     X, hierarchy, paths = table(n)
     return (X - X.mean(axis=0)) / X.std(axis=0), hierarchy, paths
 

@@ -179,8 +179,8 @@ def test_attributes_fit_each_other(either, fitted):
     np.testing.assert_array_equal(m.labels_[assigned], m.core_labels_[assigned])
     assert m.embedding_.shape == (4000, 4)
     assert list(m.timings_) == [
-        *("representation", "models without structure", "dependence between columns"),
-        *("subspaces", "noisy subspaces", "switches", "replication", "looking again"),
+        *("representation", "models without structure", "subspaces"),
+        *("noisy subspaces", "switches", "replication", "looking again"),
         *("hierarchy", "assignment", "placement"),
     ]
 
@@ -306,16 +306,16 @@ def test_sparse_data():
         MIMOSA().fit(csr_matrix(np.eye(5)))
 
 
-@pytest.mark.parametrize(("value", "what"), [(np.nan, "NaN"), (np.inf, "infinity")])
-def test_missing_values_are_named(value, what):
+def test_infinite_values_and_empty_pixels_are_named():
     X = np.ones((5, 2))
-    X[3, 1] = value
-    with pytest.raises(ValueError, match=f"{what}, first in row 3 .1 of 5 rows"):
+    X[3, 1] = np.inf
+    with pytest.raises(ValueError, match=r"infinity, first in row 3 \(1 of 5 rows"):
         MIMOSA().fit(X)
     images = np.ones((5, 4, 4))
-    images[2, 1, 1] = value
-    with pytest.raises(ValueError, match=f"{what}, first in row 2"):
-        MIMOSA().fit(images)
+    for value, what in [(np.nan, "NaN"), (np.inf, "infinity")]:
+        images[2, 1, 1] = value
+        with pytest.raises(ValueError, match=f"{what}, first in row 2"):
+            MIMOSA().fit(images)
 
 
 def test_new_points_of_another_shape(fitted):

@@ -1,8 +1,8 @@
 """Rare kinds of rows, which the landmarks do not show.
 
-The rows that the chosen leaves describe worst of all are divided in groups together with rows of the rest, each of
-which stands for many. A group of them that parts of these rows bring back is one leaf or more, since a valley lies
-between it and everything else: tails, however heavy, have none.
+The hundredth of all rows that the chosen leaves describe worst is divided in groups, with rows of the rest, each
+of which stands for many. A group of them that parts of these rows bring back is one leaf or more, since a valley
+lies between it and everything else: tails, however heavy, have none.
 """
 
 from __future__ import annotations
@@ -77,13 +77,16 @@ def _groups(
     bits: Float[np.ndarray, " n"], rows: Rows, Z: Float[np.ndarray, "n D"], rng: np.random.Generator
 ) -> list[Int[np.ndarray, " _"]]:
     """Groups of rows that are described worst, between which and all others valleys lie."""
-    most = min(FINDERS.searched, len(Z) - len(rows.Z), len(Z) // 2)
+    # what is more than the least share of the landmarks was theirs to show
+    most = min(FINDERS.searched, int(FINDERS.least_share * len(Z)))
+    if most < SEARCH.fewest:
+        return []
     worst = np.sort(np.argpartition(-bits, most)[:most])
     rest = np.delete(np.arange(len(Z)), worst)
-    rest = np.sort(rng.choice(rest, most, replace=False))
+    rest = np.sort(rng.choice(rest, min(FINDERS.searched, len(rest)), replace=False))
     some = np.concatenate([worst, rest])
     weights = np.ones(len(some))
-    weights[most:] = (len(Z) - most) / most
+    weights[most:] = (len(Z) - most) / len(rest)
     points = Z[some] if rows.columns is None else spread_heaps(Z[some], rows.columns, rng)
     groups = divide(replace(rows, Z=points, weights=weights), [], rng, MODES.scales[:2])
     if groups is None:
