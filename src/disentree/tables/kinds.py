@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Integer
 
 from disentree.tables.cells import read_cells
 from disentree.tables.column import KINDS, Column, Schema
@@ -199,7 +199,7 @@ def is_whole(x: Float[np.ndarray, " n"]) -> bool:
     return bool((x == np.round(x)).all() and (not len(x) or np.abs(x).max() <= 2.0**53))
 
 
-def merges(whole: Int[np.ndarray, "..."]) -> bool:
+def merges(whole: Integer[np.ndarray, "..."]) -> bool:
     """Whether different whole numbers are the same as floats, as those near 2**63 are that differ by little."""
     if not whole.size or whole.dtype.itemsize < 8 or max(abs(int(whole.min())), int(whole.max())) <= 2**53:
         return False

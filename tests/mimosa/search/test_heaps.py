@@ -13,14 +13,15 @@ X = np.random.default_rng(0).normal(size=(1000, 3))
 def spread(Y, basis=None):
     basis = np.eye(Y.shape[1]) if basis is None else basis
     columns = Columns(np.zeros(Y.shape[1]), basis, np.full(Y.shape[1], 1e-9))
-    return spread_heaps(Y @ basis.T, columns, np.random.default_rng(1)) @ basis
+    return spread_heaps(Y @ np.linalg.inv(basis), columns, np.random.default_rng(1)) @ basis
 
 
 def test_values_above_a_limit_are_spread_beyond_it():
     Y = X.copy()
     Y[:, 1] = np.minimum(Y[:, 1], 1.0)
     own = Y[:, 1] == 1.0
-    for basis in (None, np.linalg.qr(X[:3])[0]):  # in any coordinates
+    turned = np.linalg.qr(X[:3])[0]
+    for basis in (None, turned, turned * [1.0, 50.0, 0.01]):  # in any coordinates, also of standardized columns
         Z = spread(Y, basis)
         np.testing.assert_allclose(Z[~own], Y[~own], atol=1e-9)
         np.testing.assert_allclose(Z[:, [0, 2]], Y[:, [0, 2]], atol=1e-9)

@@ -111,7 +111,8 @@ def _scored(candidate: Candidate, bits: Float[np.ndarray, " n"], rows: Rows) -> 
         is_plain=is_plain,
         is_cloud=dimensions == [rows.Z.shape[1]],
         is_exact=candidate.is_exact,
-        is_density=isinstance(candidate, MixtureCandidate),
+        # leaves that all differ in dimension, as a line in a plane, are no pieces of one density
+        is_density=isinstance(candidate, MixtureCandidate) and not 1 < len(dimensions) == len(set(dimensions)),
         n_options=0 if candidate.product is None else candidate.product.n_options,
     )
 

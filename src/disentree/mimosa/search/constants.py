@@ -12,9 +12,10 @@ class SearchConstants:
     coarse: float = 20.0  # steps of the grid that as many rows take before a heap at an end as are in it, at least
     # whether columns depend on each other by more than margins and correlations tell
     drawn: int = 2000  # rows that are compared with drawn ones
-    draws: int = 8
+    draws: int = 12
+    compared: int = 2  # draws that rows, and each draw, are compared with
     nearest: int = 3  # neighbors: thin structure shows in the nearest, groups in more of them
-    drawn_doubt: float = 4.0  # deviations among draws that rows must exceed: few draws tell them roughly
+    drawn_doubt: float = 3.0  # deviations among draws that rows must exceed
     found: float = 0.5  # overlap with what a part of the rows brings back, above which a leaf is found again
     # A candidate with more leaves must save this many times the bits of one with fewer: cutting a leaf in pieces
     # always describes a little better how dense it is along itself, which is not structure.

@@ -7,6 +7,8 @@ that have more than that are nearer to each other than to such drawn rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
@@ -31,8 +33,12 @@ def exceeds_margins(Z: Float[np.ndarray, "n D"], columns: Columns, rng: np.rando
 
     draws = [placed(own) for own in drawn(X, columns.precision, SEARCH.draws, rng)]
     ks = [SEARCH.nearest, max(SEARCH.nearest, round(0.5 * np.sqrt(len(X))))]
-    own = _excess(placed(X), draws[0], ks)
-    among = np.array([_excess(a, b, ks) for a, b in zip(draws, [*draws[1:], draws[0]], strict=True)])
+
+    def excess(rows: Float[np.ndarray, "n p"], others: Sequence[Float[np.ndarray, "n p"]]) -> np.ndarray:
+        return np.mean([_excess(rows, other, ks) for other in others[: SEARCH.compared]], axis=0)
+
+    among = np.array([excess(one, [*draws[i + 1 :], *draws[:i]]) for i, one in enumerate(draws)])
+    own = excess(placed(X), draws)
     return bool((own - among.mean(axis=0) > SEARCH.drawn_doubt * among.std(axis=0, ddof=1)).any())
 
 

@@ -60,7 +60,7 @@ def spread_heaps(
             else:
                 wide = rng.uniform(-heap.below, heap.above, n)
             moved[heap.rows[np.argsort(_expected(X[:, j], others, heap.rows, rng))], j] = np.sort(wide)
-    return Z + moved @ columns.basis.T if moved.any() else Z
+    return Z + moved @ np.linalg.inv(columns.basis) if moved.any() else Z
 
 
 def _expected(
