@@ -35,13 +35,16 @@ def match_variables(
             if column in used or column in matches:
                 continue
             theirs = inner.variable(inner.columns.index(column), (column,), 0)
-            saved = {
-                own: joined(theirs, outer.variable(at, (own,), 1))[0]
+            tried = {
+                own: joined(theirs, outer.variable(at, (own,), 1))
                 for at, own in enumerate(outer.columns)
                 if own not in used
             }
-            reference = max(saved, key=lambda own: saved[own], default=None)
-            if reference is not None and saved[reference] > 0:
+            reference = max(tried, key=lambda own: tried[own][0], default=None)
+            if reference is not None and tried[reference][0] > 0:
                 matches.setdefault(reference, [reference]).append(column)
                 used.add(column)
+                # what rows alone did not tell about its direction is known now
+                outer = outer.turned(outer.columns.index(reference), tried[reference][1].direction)
+                frames[one["component"]] = outer
     return list(matches.values())

@@ -54,7 +54,7 @@ class Frame:
     def _turn(self, i: int, j: int) -> float:
         """The variance of the angle between two independent components (of symmetric FastICA with a cube), at
         most that of any turn."""
-        if j in self.fixed:
+        if i in self.fixed or j in self.fixed:
             return 1 / self.n_rows
         fourth, sixth = self.moments[[i, j]].T
         told = np.where(np.abs(fourth) > BY_CHANCE * np.sqrt(24 / self.n_rows), np.abs(fourth), 0.0).sum()
