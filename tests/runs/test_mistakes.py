@@ -20,7 +20,7 @@ from .conftest import STICKS
     [
         ("chopsticks-depth2-intre", "there is no data set 'chopsticks-depth2-intre'; did you mean"),
         ("nothing.csv", "there is no file nothing.csv"),
-        ("data.xlsx", "there is no data set 'data.xlsx'"),
+        ("data.xlsx", "there is no file data.xlsx"),
         ("chopsticks-depth2-inter --n-samples 2", "has 2 usable rows; at least 3 are needed"),
         ("chopsticks-depth2-inter --n-samples 0", "--n-samples must be greater than or equal to 1, got 0"),
         ("chopsticks-depth2-inter --seed -1", "--seed must be greater than or equal to 0, got -1"),

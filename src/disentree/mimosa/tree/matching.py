@@ -35,11 +35,13 @@ def match_variables(
             if column in used or column in matches:
                 continue
             theirs = inner.variable(inner.columns.index(column), (column,), 0)
-            tried = {
-                own: joined(theirs, outer.variable(at, (own,), 1))
-                for at, own in enumerate(outer.columns)
-                if own not in used
-            }
+            tried = {}
+            for own in outer.columns:
+                if own not in used:
+                    # as the smallest leaf has it, which knows its direction best
+                    has = (frame for frame in frames.values() if own in frame.columns)
+                    smallest = min(has, key=lambda frame: len(frame.columns))
+                    tried[own] = joined(theirs, smallest.variable(smallest.columns.index(own), (own,), 1))
             reference = max(tried, key=lambda own: tried[own][0], default=None)
             if reference is not None and tried[reference][0] > 0:
                 matches.setdefault(reference, [reference]).append(column)
@@ -48,3 +50,4 @@ def match_variables(
                 outer = outer.turned(outer.columns.index(reference), tried[reference][1].direction)
                 frames[one["component"]] = outer
     return list(matches.values())
+
