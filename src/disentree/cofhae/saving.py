@@ -229,7 +229,11 @@ def _try(model: Any) -> None:
         if shape != (len(codes), *layer.shape):
             raise ValueError("it does not decode to rows such as it encodes")
         hierarchy.validate(plain.transform(mean))
-        rows = model.preprocessor_.from_features(mean, hierarchy, codes[:1])
+        rows, own = model.preprocessor_.from_features(mean, hierarchy, codes[:1]), model.preprocessor_
+        if own.columns is not None:  # a column of an array that is not in use may hold anything
+            whole = np.zeros((1, own.n_columns))
+            whole[:, list(own.columns)] = rows
+            rows = whole
         model.transform(rows)
 
 

@@ -92,7 +92,7 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         >>> from disentree.datasets import load_dataset
         >>> m = MIMOSA(random_state=0).fit(load_dataset("penguins").X)
         >>> print(m.summary().partition("\\n")[0])
-        3 groups of rows: species is Adelie (44.5 %), species is Gentoo (35.8 %) and species is Chinstrap
+        3 groups of rows: bill_length_mm ≤ 42.3 or empty (44.8 %), flipper_length_mm > 200 and
         """
         return self.summary_.text(full)
 

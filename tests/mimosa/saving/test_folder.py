@@ -332,7 +332,7 @@ def test_a_folder_without_the_checksum_is_refused(linear, tmp_path):
             lambda about: about["fitted"]["entries"].update(labels_={"array": "fitted.embedding_"}),
             "labels_ is",
         ),
-        (lambda about: about["fitted"]["entries"].update(candidates_=[]), "IndexError"),
+        (lambda about: about["fitted"]["entries"].update(candidates_=[]), "candidates_ must name"),
         (lambda about: about["fitted"]["entries"].pop("labels_"), "labels_"),
         (lambda about: about["fitted"]["entries"].update(matches_=[[0, 10**6]]), "matches must be columns"),
         (

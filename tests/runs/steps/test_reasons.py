@@ -72,4 +72,6 @@ def test_what_the_tree_lost_is_told_in_a_run(tmp_path):
 def test_the_report_has_a_sentence_for_what_was_lost(copy_of_finished, monkeypatch):
     told = "Leaf <1> also encloses leaf 2."
     monkeypatch.setattr(summary, "read_findings", lambda run, tree: replace(read_findings(run, tree), lost=[told]))
-    assert "<p>Leaf &lt;1&gt; also encloses leaf 2.</p>" in report.render(Run.open(copy_of_finished))
+    assert '<p class="footnote">Leaf &lt;1&gt; also encloses leaf 2.</p>' in report.render(
+        Run.open(copy_of_finished)
+    )

@@ -148,6 +148,8 @@ def _components(model: Any, saved: Any) -> list[Component]:
     n_columns = model.hierarchy_.n_variables
     if any(not 0 <= column < n_columns for one in model.matches_ for column in one):
         raise ValueError(f"matches must be columns from 0 to {n_columns - 1}")
+    if getattr(model, "candidates_", None) == []:  # the paper's has none
+        raise ValueError("candidates_ must name the one that was chosen")
     return out
 
 

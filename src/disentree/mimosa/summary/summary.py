@@ -32,6 +32,7 @@ class Summary(Contents):
     >>> from disentree import Hierarchy
     >>> print(summarize(Hierarchy.flat(1, (2,)), [0, 0, 1]))
     2 groups of rows: 0 (66.7 %) and 1 (33.3 %).
+    Within every group rows differ in 1 variable.
     <BLANKLINE>
     ○ z1
     ◇ c1

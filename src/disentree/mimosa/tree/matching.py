@@ -50,4 +50,3 @@ def match_variables(
                 outer = outer.turned(outer.columns.index(reference), tried[reference][1].direction)
                 frames[one["component"]] = outer
     return list(matches.values())
-

@@ -1,4 +1,4 @@
-"""A run whose model moves variables up: `run.py`, `steps/training.py`, `steps/reasons.py` and `apply.py`."""
+"""A run whose model moves variables up; covers `reasons.py` too."""
 
 import numpy as np
 import pytest
