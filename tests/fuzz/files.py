@@ -92,7 +92,7 @@ class Files(Target):
             raise Failure(f"the run cannot be applied to its own {source.name}: {said[-300:]}")
         codes = _codes_in(out)
         rows = run.data.rows if run.data.rows is not None else np.arange(len(run.data))
-        expected = run.model("cpu").transform(run.data.X)
+        expected = run.encode(run.model("cpu"), np.arange(len(run.data)))
         if len(codes) <= rows.max():
             raise Failure(f"{source.name}: {len(codes)} rows when applied, row {rows.max()} in training")
         if run.data.frame is not None:  # what was too far out to be believed in training is not in a new file

@@ -130,3 +130,18 @@ def test_the_variables_of_a_model_are_those_that_the_tree_names(answers):
         for column in m.hierarchy_.paths[path].continuous if on.sum() > 50 else ():
             mine, theirs = codes[on, column], m.codes_[on, column]
             assert theirs.std() == 0 or np.corrcoef(mine, theirs)[0, 1] > 0.8, m.hierarchy_.variables[column].name
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_a_column_that_is_left_out_changes_no_code(tmp_path, standardize):
+    rng = np.random.default_rng(0)
+    kind = rng.integers(2, size=300)
+    frame = pd.DataFrame({"a": rng.integers(0, 50, 300) + 100 * kind, "b": rng.normal(30 * kind, 3)})
+    frame.assign(lists=[[1, 2]] * 300).to_parquet(tmp_path / "t.parquet")
+    config = RunConfig.of(str(tmp_path / "t.parquet"), preset="quick", epochs=1, options={"standardize": standardize})
+    run = start_run(config, tmp_path / "r")
+    finish_run(run, until="scores", device="cpu")
+    result = invoke("apply", run.folder, tmp_path / "t.parquet", "--out", tmp_path / "z.npy")
+    assert result.exit_code == 0, result.stderr
+    expected = run.encode(run.model("cpu"), np.arange(300))
+    np.testing.assert_allclose(np.load(tmp_path / "z.npy"), expected, rtol=1e-6, atol=1e-6)

@@ -14,7 +14,7 @@ from disentree.runs.models import find_model
 from disentree.runs.run import Run
 from disentree.runs.steps.options import StageOptions
 from disentree.runs.steps.structure import model_starts_from
-from disentree.tables import Codec
+from disentree.tables import Codec, Schema
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +73,8 @@ def preprocessor_of(data: UserData) -> Preprocessor:
         return Preprocessor()
     codec = data.codec
     if codec is None and data.schema is not None:
-        codec = Codec(data.schema)
+        # columns that are not in use make no table of mixed kinds of one of numbers
+        codec = Codec(Schema(tuple(column for column in data.schema.columns if column.used)))
     return Preprocessor(
         codec=codec,
         names=tuple(data.feature_names) if data.schema is not None else (),
