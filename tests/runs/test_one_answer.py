@@ -138,7 +138,8 @@ def test_a_column_that_is_left_out_changes_no_code(tmp_path, standardize):
     kind = rng.integers(2, size=300)
     frame = pd.DataFrame({"a": rng.integers(0, 50, 300) + 100 * kind, "b": rng.normal(30 * kind, 3)})
     frame.assign(lists=[[1, 2]] * 300).to_parquet(tmp_path / "t.parquet")
-    config = RunConfig.of(str(tmp_path / "t.parquet"), preset="quick", epochs=1, options={"standardize": standardize})
+    settings = {"preset": "quick", "epochs": 1, "options": {"standardize": standardize}}
+    config = RunConfig.of(str(tmp_path / "t.parquet"), **settings)
     run = start_run(config, tmp_path / "r")
     finish_run(run, until="scores", device="cpu")
     result = invoke("apply", run.folder, tmp_path / "t.parquet", "--out", tmp_path / "z.npy")
