@@ -14,6 +14,7 @@ import shutil
 import tempfile
 from pathlib import Path
 from types import FunctionType
+from unittest.mock import patch
 
 import jaxtyping
 import matplotlib
@@ -57,6 +58,18 @@ def sampled(jaxtyped):
 jaxtyping.jaxtyped = jaxtyping._decorator.jaxtyped = sampled(jaxtyping.jaxtyped)
 install_import_hook("disentree", CHECKER)
 matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def _forget_registered():
+    """What a test or an example registers is not known to other tests of the same process."""
+    from disentree.datasets import registered as datasets
+    from disentree.metrics import registered as metrics
+    from disentree.runs import models
+
+    with patch.dict(datasets.OWN), patch.dict(metrics.OWN), patch.dict(models.MODELS):
+        yield
+
 
 # No deadline, and inputs may be slow to make: time says more about the machine's other work than about the code.
 settings.register_profile(

@@ -6,17 +6,8 @@ import pytest
 
 from disentree import Hierarchy
 from disentree.datasets import dataset_info, list_datasets, load_dataset, register_dataset
-from disentree.datasets.registered import OWN
 from disentree.runs import RunConfig
 from disentree.runs.data import split_rows
-
-
-@pytest.fixture(autouse=True)
-def _forget():
-    before = dict(OWN)
-    yield
-    OWN.clear()
-    OWN.update(before)
 
 
 def arc(n_samples, seed, radius=1.0):
@@ -53,6 +44,8 @@ def test_mistakes_are_named():
     register_dataset("broken", lambda n, seed: np.zeros((n, 2)))
     with pytest.raises(ValueError, match="broken must give a Dataset, or X, codes and hierarchy; it gave ndarray"):
         load_dataset("broken", 10)
+    with pytest.raises(ValueError, match="broken must give a Dataset"):
+        dataset_info("broken")
     register_dataset("short", lambda n, seed: (np.zeros((n, 2)), np.zeros((n - 1, 1)), Hierarchy.flat(1)))
     with pytest.raises(ValueError, match="short gave 10 rows of X and 9 of codes"):
         load_dataset("short", 10)

@@ -13,25 +13,14 @@ from sklearn.decomposition import PCA
 
 from disentree import Hierarchy
 from disentree.datasets import list_datasets, load_dataset, save_dataset
-from disentree.datasets import registered as datasets
 from disentree.errors import UserError
 from disentree.metrics import evaluate
-from disentree.metrics import registered as metrics
 from disentree.runs import RunConfig, models, start_run
 from disentree.studies import get_study, register_dataset, register_metric, register_model, run_study
 from disentree.studies.running.folder import command_of, resumed_options
 from disentree.studies.running.study import planned
 from disentree.utils import plugins
 from shell import invoke
-
-
-@pytest.fixture(autouse=True)
-def _forget():
-    before = [dict(registry) for registry in (datasets.OWN, metrics.OWN, models.MODELS)]
-    yield
-    for registry, old in zip((datasets.OWN, metrics.OWN, models.MODELS), before, strict=True):
-        registry.clear()
-        registry.update(old)
 
 
 def mixture(n_samples, seed):

@@ -36,7 +36,7 @@ def test_an_error_while_an_interrupt_is_handled_is_its_own():
 
 
 COMPILED = """
-import _thread, threading, time
+import _thread, signal, threading, time
 import numba
 import numpy as np
 from disentree.utils.interrupts import plain_interrupts
@@ -50,6 +50,7 @@ def compiled(x):
 
 x = np.ones(2_000_000)
 compiled(x)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells have background jobs ignore it
 threading.Timer(0.05, _thread.interrupt_main).start()
 began = time.perf_counter()
 try:

@@ -62,8 +62,8 @@ def own_names() -> list[str]:
     return [*OWN, *(name for name in installed(GROUP) if name not in OWN)]
 
 
-def true_hierarchy(registered: Registered, options: Mapping[str, Any]) -> Hierarchy | None:
+def true_hierarchy(name: str, registered: Registered, options: Mapping[str, Any]) -> Hierarchy | None:
     """The tree of a data set: the one that was given, or that of a few rows."""
     if registered.hierarchy is not None:
         return registered.hierarchy
-    return registered.load("", FEW_ROWS, 0, options).hierarchy
+    return registered.load(name, FEW_ROWS, 0, options).hierarchy
