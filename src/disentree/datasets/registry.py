@@ -160,7 +160,9 @@ def dataset_info(name: str, **options: Any) -> DatasetInfo:
     """
     if (mine := find_registered(name)) is not None:
         _check_options(name, options, mine.options, noise=False)
-        return DatasetInfo(name, mine.description, true_hierarchy(name, mine, options), {**mine.options, **options})
+        return DatasetInfo(
+            name, mine.description, true_hierarchy(name, mine, options), {**mine.options, **options}
+        )
     if name in CARDS:
         own = _check_options(name, options, {"numeric": False}, noise=False)
         return DatasetInfo(name, CARDS[name].title, None, {"numeric": False, **own}, CARDS[name])
