@@ -35,7 +35,7 @@ from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from disentree._version import __version__
 from disentree.datasets import UserData
@@ -337,6 +337,12 @@ class Run(Folder):
             except ValidationError:  # as if it were not finished
                 continue
         return stages
+
+    def read_optional(self, name: str, schema: type[BaseModel]) -> dict[str, Any] | None:
+        """What a JSON file that only some runs have holds; None if there is none. What a finished stage has
+        written must be there."""
+        is_known = any(name in record["files"] for record in self.stages.values())
+        return self.read_checked(name, schema) if is_known else super().read_optional(name, schema)
 
     @property
     def report_path(self) -> Path:

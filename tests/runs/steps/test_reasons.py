@@ -75,3 +75,10 @@ def test_the_report_has_a_sentence_for_what_was_lost(copy_of_finished, monkeypat
     assert '<p class="footnote">Leaf &lt;1&gt; also encloses leaf 2.</p>' in report.render(
         Run.open(copy_of_finished)
     )
+
+
+def test_reasons_that_were_written_are_not_left_out_in_silence(copy_of_finished):
+    (copy_of_finished / "explanation.json").unlink()
+    run = Run.open(copy_of_finished)
+    with pytest.raises(UserError, match=r"explanation\.json is missing"):
+        read_findings(run, run.hierarchy)
