@@ -59,7 +59,7 @@ def test_what_a_database_answers():
     np.testing.assert_array_equal(of_query.predict(query()), m.labels_)
     np.testing.assert_array_equal(of_query.transform(query()), m.transform(table))
     assert len(of_query.place(query())) == len(table)
-    duckdb = pytest.importorskip("duckdb")
+    duckdb = pytest.importorskip("duckdb", reason="needs duckdb: the extra files of disentree")
     with duckdb.connect() as other:
         other.register("penguins", table)
         np.testing.assert_array_equal(m.predict(other.execute("SELECT * FROM penguins")), m.labels_)

@@ -95,7 +95,7 @@ def test_records_sparse_columns_and_durations():
 
 
 def test_frames_of_dask_are_refused_in_a_sentence():
-    dataframe = pytest.importorskip("dask.dataframe")
+    dataframe = pytest.importorskip("dask.dataframe", reason="needs dask: the extra dask of disentree")
     frame = dataframe.from_pandas(pd.DataFrame(rows(), columns=list("abc")), npartitions=2)
     with pytest.raises(
         ValueError, match=r"X is a data frame of Dask, whose rows are not in memory: give X\.compute"

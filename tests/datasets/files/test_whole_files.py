@@ -22,7 +22,7 @@ TITLES = "Report, 2020\nmade by us\n\n"
 
 
 def duckdb_file(path):
-    duckdb = pytest.importorskip("duckdb")
+    duckdb = pytest.importorskip("duckdb", reason="needs duckdb: the extra files of disentree")
     with duckdb.connect(str(path)) as connection:
         connection.register("given", TABLE)
         connection.execute("CREATE TABLE measured AS SELECT * FROM given")
