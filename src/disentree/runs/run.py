@@ -339,8 +339,20 @@ class Run(Folder):
         return stages
 
     def read_optional(self, name: str, schema: type[BaseModel]) -> dict[str, Any] | None:
-        """What a JSON file that only some runs have holds; None if there is none. What a finished stage has
-        written must be there."""
+        """What a JSON file that only some runs have holds; one that a finished stage has written must be there.
+
+        Parameters
+        ----------
+        name : str
+            The file.
+        schema : type of pydantic.BaseModel
+            What it must be.
+
+        Returns
+        -------
+        dict or None
+            None if there is no such file.
+        """
         is_known = any(name in record["files"] for record in self.stages.values())
         return self.read_checked(name, schema) if is_known else super().read_optional(name, schema)
 
