@@ -67,7 +67,7 @@ def test_the_generator_as_decoder():
 
 def test_a_cosine_in_place_of_the_description_length():
     """Of 0 it moves whatever it can, of 1 nothing; and the description length is back in the end."""
-    ds = load_dataset("branches-4", n_samples=600, seed=1)
+    ds = load_dataset("branches-8", n_samples=600, seed=1)
     down = ds.hierarchy.pushed_down()
 
     def moved():

@@ -109,7 +109,7 @@ def _placement(m: MIMOSA, X: Any, ds: Dataset) -> dict[str, Any]:
     """Where variables stand beside where they should, and what that does to scores of the codes; without a truth,
     how long the tree is. Of a tree as it was found, also what cosines would move."""
     found = m.hierarchy_
-    values = {"variables": _n_continuous(found), "lines": len(str(found).splitlines())}
+    values: dict[str, Any] = {"variables": _n_continuous(found), "lines": len(str(found).splitlines())}
     if "placement" in m.timings_:
         values["placement_seconds"] = round(m.timings_["placement"], 3)
     if ds.hierarchy is None or ds.codes is None:
@@ -152,6 +152,7 @@ def _placed_by_generator(ds: Dataset, seed: int) -> tuple[dict[str, Any], float]
     tree, rng = ds.hierarchy, np.random.default_rng(seed)
     assert tree is not None
     assert ds.codes is not None
+    assert ds.paths is not None
     down = tree.push_down([v.index for v in tree.variables if v.kind == "continuous" and v.parent is None])
     own, lower = down.codes(ds.codes), down.after
     columns = np.flatnonzero(~lower.is_categorical)
@@ -197,7 +198,9 @@ def _placed_by_generator(ds: Dataset, seed: int) -> tuple[dict[str, Any], float]
 
 def _by_effect(least: float) -> Callable[..., float]:
     def saved(a: effects.Moving, b: effects.Moving, _: float) -> float:
-        return float(np.einsum("np,np->n", a.effect, b.effect).mean()) - least
+        assert a.effect is not None
+        assert b.effect is not None
+        return float((a.effect * b.effect).sum(axis=1).mean()) - least
 
     return saved
 
