@@ -37,7 +37,7 @@ from disentree.mimosa.search.groups import as_parts, divide
 from disentree.mimosa.search.heaps import spread_heaps
 from disentree.mimosa.search.regions import look_again
 from disentree.mimosa.search.replication import brought_back, joined_leaves
-from disentree.mimosa.tree.parts import parts_of, splits
+from disentree.mimosa.tree.parts import other_half, splits
 from disentree.utils.interrupts import plain_interrupts
 
 Step = Callable[
@@ -127,7 +127,7 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
         decision = choose([one.score for one in tried], rows.rigor)
     else:
         with step("replication"):
-            decision, tried, again = _that_comes_back(tried, rows, rng_of("replication"))
+            decision, tried, again = _that_comes_back(tried, rows, held, rng_of("replication"))
     best = decision.chosen
     outcome = _outcome(decision, tried, tuple(silent), interrupted, again)
     outcome.table[0]["left_out"] = ", ".join([*filter(None, [outcome.table[0]["left_out"]]), *unseen])
@@ -164,11 +164,12 @@ def _outcome(
 
 
 def _that_comes_back(
-    tried: list[Tried], rows: Rows, rng: np.random.Generator
+    tried: list[Tried], rows: Rows, held: Sequence[Int[np.ndarray, " _"]], rng: np.random.Generator
 ) -> tuple[Decision, list[Tried], Sequence[Int[np.ndarray, "k _"]]]:
     """The decision among candidates that parts of the rows bring back, with the leaves that they bring back, and
-    the rows that these share with those of the parts."""
-    parts = parts_of(len(rows.Z), rng)
+    the rows that these share with those of the parts: of few rows what is left without a fold, of many one half,
+    most of which the finder did not see."""
+    half = other_half(len(rows.Z), held[0], rng)
     while True:
         decision = choose([one.score for one in tried], rows.rigor)
         best = next(one for one in tried if one.score is decision.chosen)
@@ -176,9 +177,9 @@ def _that_comes_back(
             return decision, tried, ()
         refits = best.refits
         if len(rows.Z) >= FIT.few:  # which were not divided in folds
-            own = replace(rows, budget=best.budget)
-            refits = [one for part in parts for one in best.finder.refit(own.some(part), rng, [best.candidate])]
-        back = brought_back(best.candidate, named(best.candidate.finder, refits), len(parts), rows.Z)
+            own = replace(rows, budget=best.budget).some(half)
+            refits = named(best.candidate.finder, best.finder.refit(own, rng, [best.candidate]))
+        back = brought_back(best.candidate, refits, len(held), rows.Z)
         tried = [one for one in tried if one is not best]
         if back is not None:
             candidate, again = back

@@ -29,6 +29,13 @@ def parts_of(n: int, rng: np.random.Generator) -> list[Int[np.ndarray, " _"]]:
     return [np.sort(np.delete(order, np.s_[fold::folds])) for fold in range(folds)]
 
 
+def other_half(n: int, held: Int[np.ndarray, " m"], rng: np.random.Generator) -> Int[np.ndarray, " h"]:
+    """Half of n rows, to find again in them what was found without those that were held out: these, and as many of
+    the others as it takes."""
+    rest = np.setdiff1d(np.arange(n), held)
+    return np.sort(np.concatenate([held, rng.choice(rest, max(0, n // 2 - len(held)), replace=False)]))
+
+
 def shared_rows(labels: Int[np.ndarray, " n"], other: Int[np.ndarray, " n"], k: int) -> Int[np.ndarray, "k _"]:
     """How many rows each of k leaves shares with each of another division of the rows."""
     both = np.zeros((k, other.max() + 1), np.int64)

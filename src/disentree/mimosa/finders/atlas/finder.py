@@ -38,8 +38,8 @@ Labels = Int[np.ndarray, " n"]  # of leaves, -1 for none
 def find(
     Z: Points, errors: Errors, rng: np.random.Generator, budget: Budget | None = None, tolerance: float = 0.0
 ) -> ChartCandidate | None:
-    """The best decomposition into flat and curved leaves over a few tolerances, or at one that is known; None if
-    there is nothing, or no budget."""
+    """The best decomposition into flat and curved leaves over a few tolerances, or at one that is known, which is
+    then not made finer; None if there is nothing, or no budget."""
     n, D = Z.shape
     budget = budget or unbounded()
     if n < 60 or D < 2 or budget.is_over("all of some rows"):
@@ -97,9 +97,10 @@ def find(
                 break
             judge(more[0])
 
-    if not tolerance:
-        judge_some()
-    best = attempt(tolerance) if tolerance else choose(tried)
+    if tolerance:
+        return attempt(tolerance)
+    judge_some()
+    best = choose(tried)
     if best is None:
         return None
     return settled(Z, joined(settled(searched, best, FINDERS.rounds), FINDERS.rounds), 3)
