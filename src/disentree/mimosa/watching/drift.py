@@ -95,7 +95,8 @@ def drift_of(before: Told, now: Told, names: Sequence[str], held_out: float, lev
     told = []
     for leaf in range(k + 1):
         a, b = (int(own[leaf]) for own in counts)
-        p_share = float(stats.fisher_exact([[a, totals[0] - a], [b, totals[1] - b]])[1])
+        found: Any = stats.fisher_exact([[a, totals[0] - a], [b, totals[1] - b]])
+        p_share = float(found[1])
         bits, p_bits = np.nan, 1.0
         if leaf < k and a and b:
             old, new = (t.bits[(t.paths == leaf) & ~t.nowhere] for t in (before, now))
@@ -105,7 +106,8 @@ def drift_of(before: Told, now: Told, names: Sequence[str], held_out: float, lev
             p_bits = _stranger(old, new, more)
         name = names[leaf] if leaf < k else NOWHERE
         told.append((name, a / totals[0], b / totals[1], bits, p_share, p_bits))
-    table = pd.DataFrame(told, columns=["leaf", "share_before", "share", "bits", "p_share", "p_bits"])
+    columns = ("leaf", "share_before", "share", "bits", "p_share", "p_bits")
+    table = pd.DataFrame([dict(zip(columns, one, strict=True)) for one in told])
     p = np.concatenate([table["p_share"], table["p_bits"]])
     order = np.argsort(p, kind="stable")
     steps = np.maximum.accumulate(p[order] * (len(p) - np.arange(len(p))))
