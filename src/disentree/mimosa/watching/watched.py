@@ -204,7 +204,9 @@ class Watched:
         known = Known(outcome, np.arange(len(fitted), len(rows)))
         coordinates = Coordinates(self.representation_, self.floor_, self.columns_)
         reach, were_known, names = self.reach_, self._rows is not None, getattr(self, "feature_names_in_", None)
-        self._fit_once(rows if names is None else named(rows, names), None, known=known, coordinates=coordinates)
+        self._fit_once(
+            rows if names is None else named(rows, list(names)), None, known=known, coordinates=coordinates
+        )
         self.reach_, self.kept_ = reach, Kept(np.delete(kept.rows, own, axis=0), kept.seen)
         self._rows = self._rows if were_known else None
         return [leaf_name(self.hierarchy_, int(path)) for path in np.unique(self.labels_[len(fitted) :])]
