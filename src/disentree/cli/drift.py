@@ -1,5 +1,4 @@
-"""`disentree drift`: whether the rows of a file are those that a run's tree was found in, as far as chance lets one
-say."""
+"""`disentree drift`: what changed between the rows that a run's tree was found in and those of a file."""
 
 from __future__ import annotations
 

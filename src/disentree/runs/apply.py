@@ -219,10 +219,7 @@ def drift_run(run: Run, source: str | os.PathLike[str], level: float = 0.05, dev
     model, source = _model_of(run, device), Path(source)
     if not hasattr(getattr(model, "mimosa_", None), "drift"):
         raise UserError(f"{run.folder} has no tree that MIMOSA found: drift is told of its leaves")
-    try:
-        parts = [model.preprocessor_.to_searched(block.rows) for block in read_blocks(source, run.about_data, ())]
-    except (ValueError, TypeError) as error:
-        raise UserError(f"{source} does not have the run's columns: {error}") from None
+    parts = [model.preprocessor_.to_searched(block.rows) for block in read_blocks(source, run.about_data, ())]
     return model.mimosa_.drift(together(parts), level=level)
 
 
