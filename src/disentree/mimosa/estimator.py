@@ -43,6 +43,7 @@ from disentree.mimosa.steering.asked import check_partial_labels, rows_drawn, ta
 from disentree.mimosa.steering.steered import Steered
 from disentree.mimosa.summary.wording import runner_up
 from disentree.mimosa.tree.codes import LeafMaps
+from disentree.mimosa.watching.watched import Watched
 from disentree.tables import Codec
 from disentree.tables.frames import as_pandas
 from disentree.utils.threads import threads
@@ -50,7 +51,7 @@ from disentree.utils.threads import threads
 SAVED_APART = ("hierarchy", "plain_hierarchy", "components", "representation")  # of the fields of a fit
 
 
-class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resampled):
+class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimator, Resampled):
     """Find the tree of manifolds in a data set.
 
     Several finders propose decompositions into leaves: mixtures of Gaussians, an atlas of charts for flat or
@@ -187,6 +188,7 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
     reach_: Reach  # of the training rows
     usual_bits_: float  # of a training row
     strange_from_: float  # the outlier score that one training row in a thousand exceeds
+    nowhere_: int = 0  # training rows that fit no leaf; not in the first files
     table_: TableModel | None
     features_: Float[np.ndarray, "n f"] | None  # of the rows of a table, for the maps of its leaves
     stability_: Stability | None
@@ -353,11 +355,14 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
         return as_pandas(X) if self.table_ is None else numbered(as_pandas(X))
 
     def _transform(self, X: Any) -> Float[np.ndarray, "n D"]:
+        return self.representation_.transform(self._numbers(X))
+
+    def _numbers(self, X: Any) -> Any:
+        """What the representation takes of rows."""
         check_is_fitted(self)
-        if self.table_ is not None:
-            cells = self.table_.codec.read(self._tabular(X))
-            return self.representation_.transform(self.table_.numbers(cells))
-        return self.representation_.transform(self._check(X, fitting=False))
+        if self.table_ is None:
+            return self._check(X, fitting=False)
+        return self.table_.numbers(self.table_.codec.read(self._tabular(X)))
 
     def _evidence(self) -> dict[str, Any]:
         return {
@@ -365,6 +370,7 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
             "saved": float(self.saved_bits_),
             "doubt": float(self.saved_bits_doubt_),
             "runner_up": runner_up(self.candidates_),
+            "nowhere": self.nowhere_,
         }
 
     # ---------------------------------------------------------------- the steps

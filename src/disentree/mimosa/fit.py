@@ -16,6 +16,7 @@ from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.reach import Reach
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate, likeliest, posteriors_of
+from disentree.mimosa.density.structureless import fits_nowhere
 from disentree.mimosa.explain.reasons import tree_names
 from disentree.mimosa.mixed.fit import fit_table
 from disentree.mimosa.mixed.model import TableModel
@@ -70,6 +71,7 @@ class Fit:
     reach: Reach  # of the training rows
     usual_bits: float  # that a row takes, by which others are strange
     strange_from: float  # the bits above that one training row in a thousand takes
+    nowhere: int  # rows that fit no leaf
     table: TableModel | None
     features: Float[np.ndarray, "n f"] | None  # of the rows of a table, for the maps of its leaves
     again: list[Int[np.ndarray, "k _"]]  # how parts of the rows bring each leaf back, if that was asked
@@ -115,6 +117,7 @@ def fit(
         # Held-out bits where they are all: an array has no other columns than numbers.
         usual_bits = outcome.description_length if table is None and not len(reach.off) else float(bits.mean())
         strange_from = float(np.quantile(bits, 0.999) - usual_bits)
+        nowhere = int(fits_nowhere(candidate, found.embedding, found.embedding).sum())
     partly: list[list[int]] = []
     if settings.placement != "down":
         with step("placement"):
@@ -156,6 +159,7 @@ def fit(
         reach=reach,
         usual_bits=usual_bits,
         strange_from=strange_from,
+        nowhere=nowhere,
         table=table,
         features=features,
         again=_by_paths(found),

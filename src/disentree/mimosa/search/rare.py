@@ -23,6 +23,7 @@ from disentree.mimosa.search.choose import saving
 from disentree.mimosa.search.constants import SEARCH
 from disentree.mimosa.search.groups import divide
 from disentree.mimosa.search.heaps import spread_heaps
+from disentree.mimosa.search.kinds import Odd, with_kinds
 
 
 @dataclass(frozen=True)
@@ -47,22 +48,22 @@ def find_rare(
     now = LeafCandidate(candidate.finder, candidate.components, candidate.shares)
     broad = Background.fit(rows.Z, rows.floor)
     first = bits = _bits(now, broad, Z)
-    found: list[Int[np.ndarray, " _"]] = []
+    pool, known, kinds = np.zeros(0, np.int64), {}, []
     for _ in range(FINDERS.rounds):
-        groups = _groups(bits, rows, Z, rng)
+        worst, groups = _groups(bits, rows, Z, rng)
         if not groups:
             break
-        for own in groups:
-            new = inside(replace(rows, Z=Z[own]))
-            share = len(own) / len(Z)
-            shares = np.concatenate([(1 - share) * now.shares, share * new.shares])
-            now = replace(now, components=[*now.components, *new.components], shares=shares)
-        found += groups
-        bits = _bits(now, broad, Z)
-    if not found:
+        # what was found before may be a piece of this
+        groups = [*(pool[kind.own] for kind in kinds), *groups]
+        pool = np.unique(np.concatenate([worst, *groups]))
+        odd = Odd(replace(rows, Z=Z[pool]), pool, first[pool], len(Z), inside, known)
+        kinds = odd.settled([np.searchsorted(pool, own) for own in groups])
+        bits = _bits(with_kinds(now, kinds, len(Z)), broad, Z)
+    if not kinds:
         return None
-    named = replace(now, finder=f"{now.finder} + rare kinds")
-    return Rare(named, np.concatenate(found), *saving(bits, first))
+    found = with_kinds(now, kinds, len(Z))
+    named = replace(found, finder=f"{now.finder} + rare kinds")
+    return Rare(named, pool[np.concatenate([kind.own for kind in kinds])], *saving(bits, first))
 
 
 def _bits(now: Candidate, broad: Background, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
@@ -75,12 +76,12 @@ def _bits(now: Candidate, broad: Background, Z: Float[np.ndarray, "n D"]) -> Flo
 
 def _groups(
     bits: Float[np.ndarray, " n"], rows: Rows, Z: Float[np.ndarray, "n D"], rng: np.random.Generator
-) -> list[Int[np.ndarray, " _"]]:
-    """Groups of rows that are described worst, between which and all others valleys lie."""
-    # what is more than the least share of the landmarks was theirs to show
-    most = min(FINDERS.searched, int(FINDERS.least_share * len(Z)))
+) -> tuple[Int[np.ndarray, " w"], list[Int[np.ndarray, " _"]]]:
+    """The rows that are described worst, and groups of them between which and all others valleys lie."""
+    # What is more than the least share of the landmarks was theirs to show; and no more is searched than they are.
+    most = min(FINDERS.searched, len(rows.Z) // 2, int(FINDERS.least_share * len(Z)))
     if most < SEARCH.fewest:
-        return []
+        return np.zeros(0, np.int64), []
     worst = np.sort(np.argpartition(-bits, most)[:most])
     rest = np.delete(np.arange(len(Z)), worst)
     rest = np.sort(rng.choice(rest, min(FINDERS.searched, len(rest)), replace=False))
@@ -90,7 +91,7 @@ def _groups(
     points = Z[some] if rows.columns is None else spread_heaps(Z[some], rows.columns, rng)
     groups = divide(replace(rows, Z=points, weights=weights), [], rng, MODES.scales[:2])
     if groups is None:
-        return []
+        return worst, []
     is_worst = np.arange(len(some)) < most
     out = []
     for label in range(int(groups.labels.max()) + 1):
@@ -98,4 +99,4 @@ def _groups(
         # a row of the rest stands for many
         if weights[own & is_worst].sum() > weights[own & ~is_worst].sum() and own.sum() >= SEARCH.fewest:
             out.append(some[own & is_worst])
-    return out
+    return worst, out
