@@ -27,8 +27,7 @@ from disentree.geometry.maps.matched import NEGLIGIBLE
 from disentree.hierarchy import Hierarchy, Move
 from disentree.hierarchy.tree import Continuous, Group
 from disentree.mimosa.tree.building import named, numbered
-
-SURENESS = 4.0  # errors are known about as well as the deviation of so many numbers; 1 and 2 place as many
+from disentree.mimosa.tree.constants import TREE
 
 
 @dataclass(frozen=True)
@@ -149,9 +148,9 @@ def joined(a: Same, b: Same) -> tuple[float, Same]:
 
 def _student(squares: Float[np.ndarray, " k"]) -> float:
     """The logarithm of its density at squared deviations, over the height of a Gaussian's."""
-    k = len(squares)
-    height = gammaln((SURENESS + k) / 2) - gammaln(SURENESS / 2) - k / 2 * math.log(SURENESS / 2)
-    return float(height - (SURENESS + k) / 2 * np.log1p(squares.sum() / SURENESS))
+    k, nu = len(squares), TREE.sureness
+    height = gammaln((nu + k) / 2) - gammaln(nu / 2) - k / 2 * math.log(nu / 2)
+    return float(height - (nu + k) / 2 * np.log1p(squares.sum() / nu))
 
 
 ItemT = TypeVar("ItemT", bound=Item)
