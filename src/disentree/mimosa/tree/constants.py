@@ -24,9 +24,6 @@ class TreeConstants:
     # Of the bits of a choice that another one beside it tells, and of the rows that combinations which do not
     # occur would have by chance, at most.
     dependent: float = 0.2
-    # where variables stand: errors of directions are known about as well as the deviation of so many numbers
-    # (1 and 2 place as many; Gaussian errors miss one tree of four of 500 rows, these one of twenty)
-    sureness: float = 4.0
 
 
 TREE = TreeConstants()

@@ -27,7 +27,6 @@ from disentree.geometry.maps.matched import NEGLIGIBLE
 from disentree.hierarchy import Hierarchy, Move
 from disentree.hierarchy.tree import Continuous, Group
 from disentree.mimosa.tree.building import named, numbered
-from disentree.mimosa.tree.constants import TREE
 
 
 @dataclass(frozen=True)
@@ -147,10 +146,11 @@ def joined(a: Same, b: Same) -> tuple[float, Same]:
 
 
 def _student(squares: Float[np.ndarray, " k"]) -> float:
-    """The logarithm of its density at squared deviations, over the height of a Gaussian's."""
-    k, nu = len(squares), TREE.sureness
-    height = gammaln((nu + k) / 2) - gammaln(nu / 2) - k / 2 * math.log(nu / 2)
-    return float(height - (nu + k) / 2 * np.log1p(squares.sum() / nu))
+    """The logarithm of its density with two degrees of freedom at squared deviations, over the height of a
+    Gaussian's. One and four place as many variables of random trees; Gaussian errors of 500 rows miss one tree of
+    four, these one of twenty."""
+    half = len(squares) / 2
+    return float(gammaln(1 + half) - (1 + half) * math.log1p(squares.sum() / 2))
 
 
 ItemT = TypeVar("ItemT", bound=Item)
