@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.special import gammaln
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.columns import Columns
 from disentree.mimosa.density.candidate import Candidate, Undirected
 from disentree.mimosa.density.constants import DENSITY
@@ -122,8 +123,8 @@ def fits_nowhere(
     them better. Of as many rows that are on leaves less than one does so by chance."""
     broad = Background.fit(fitted, np.full(fitted.shape[1], np.finfo(float).tiny))
     out = np.empty(len(Z), bool)
-    for start in range(0, len(Z), DENSITY.rows_at_a_time):
-        some = Z[start : start + DENSITY.rows_at_a_time]
+    for start in range(0, len(Z), FIT.landmarks):
+        some = Z[start : start + FIT.landmarks]
         inside = np.log1p(-broad.share) + candidate.log_density(some)
         out[start : start + len(some)] = ~(inside >= np.log(broad.share) + broad.log_density(some))
     return out

@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float, Int
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
-from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.structureless import Background
 from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.modes.constants import MODES
 from disentree.mimosa.finders.protocol import Rows
 from disentree.mimosa.search.choose import saving
-from disentree.mimosa.search.constants import SEARCH
 from disentree.mimosa.search.groups import divide
 from disentree.mimosa.search.heaps import spread_heaps
 from disentree.mimosa.search.kinds import Kind, Odd, with_kinds
@@ -68,8 +67,8 @@ def find_rare(
 
 def _bits(now: Candidate, broad: Background, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
     out = np.empty(len(Z))
-    for start in range(0, len(Z), DENSITY.rows_at_a_time):
-        some = Z[start : start + DENSITY.rows_at_a_time]
+    for start in range(0, len(Z), FIT.landmarks):
+        some = Z[start : start + FIT.landmarks]
         out[start : start + len(some)] = -broad.mixed(now.log_density(some), some) / np.log(2)
     return out
 
@@ -80,7 +79,7 @@ def _groups(
     """The rows that are described worst, and groups of them between which and all others valleys lie."""
     # What is more than the least share of the landmarks was theirs to show; and no more is searched than they are.
     most = min(FINDERS.searched, len(rows.Z) // 2, int(FINDERS.least_share * len(Z)))
-    if most < SEARCH.fewest:
+    if most < FIT.fewest:
         return np.zeros(0, np.int64), []
     worst = np.sort(np.argpartition(-bits, most)[:most])
     rest = np.delete(np.arange(len(Z)), worst)
@@ -104,7 +103,7 @@ def groups_of(
         # a row of the rest stands for many
         if weights[: len(odd)][own[: len(odd)]].sum() > weights[len(odd) :][own[len(odd) :]].sum():
             out.append(np.flatnonzero(own[: len(odd)]))
-    return [own for own in out if len(own) >= SEARCH.fewest]
+    return [own for own in out if len(own) >= FIT.fewest]
 
 
 def kinds_among(

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
 from disentree.mimosa.explain.formatting import counted, listed
 from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.protocol import Rows
-from disentree.mimosa.search.constants import SEARCH
 from disentree.mimosa.search.kinds import Kind
 from disentree.mimosa.search.rare import kinds_among
 from disentree.mimosa.search.search import finders_for, search, seed_of
@@ -39,7 +39,7 @@ class Kept:
     @property
     def is_enough(self) -> bool:
         """Whether a leaf may have formed since one was last looked for."""
-        return len(self.rows) >= max(SEARCH.fewest, (1 + FINDERS.counted) * self.looked)
+        return len(self.rows) >= max(FIT.fewest, (1 + FINDERS.counted) * self.looked)
 
 
 def new_kinds(
