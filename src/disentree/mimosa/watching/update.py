@@ -53,7 +53,7 @@ def new_kinds(
     seed = seed_of("rare kinds", np.random.SeedSequence(random_state))
 
     def inside(own: Rows) -> Candidate:
-        return search(own, finders_for(own), seed, Steps()).candidate
+        return search(own, finders_for(own.columns is not None), seed, Steps()).candidate
 
     # in an order of their own, so that nothing depends on the order they came in
     order = np.lexsort(Z.T)

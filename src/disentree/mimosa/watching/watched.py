@@ -57,7 +57,6 @@ class Watched:
     n_neighbors: int
     place: Any
     _rows: Any
-    _workers: int
     _fit_once: Any
     _check: Any
     _tabular: Any
@@ -156,8 +155,10 @@ class Watched:
         kinds: list[Kind] = []
         if kept.is_enough:
             some = self.embedding_[thinned(np.arange(len(self.embedding_)), FINDERS.searched)]
-            rows = Rows(some, self.floor_, self.columns_, n_neighbors=self.n_neighbors, n_jobs=self._workers)
-            with threads(self._workers):
+            estimator: Any = self
+            jobs = estimator._workers
+            rows = Rows(some, self.floor_, self.columns_, n_neighbors=self.n_neighbors, n_jobs=jobs)
+            with threads(jobs):
                 kinds = new_kinds(self.candidate_, rows, self._kept_coordinates(), self._n_seen, self.random_state)
             self.kept_ = replace(kept, looked=len(kept.rows))
         sizes, why_not = [len(kind.own) for kind in kinds], self._no_new_leaves() if kinds else ""
