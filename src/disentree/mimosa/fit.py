@@ -13,6 +13,7 @@ from disentree.geometry.neighbors import thinned
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.renaming import with_names
 from disentree.mimosa.constants import FIT
+from disentree.mimosa.coordinates.columns import Columns
 from disentree.mimosa.coordinates.reach import Reach
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate, likeliest, posteriors_of
@@ -68,6 +69,8 @@ class Fit:
     saved_bits_doubt: float
     representation: Representation
     embedding: Float[np.ndarray, "n D"]
+    floor: Float[np.ndarray, " D"]  # the precision of each coordinate
+    columns: Columns | None  # the way back from them
     reach: Reach  # of the training rows
     usual_bits: float  # that a row takes, by which others are strange
     strange_from: float  # the bits above that one training row in a thousand takes
@@ -156,6 +159,8 @@ def fit(
         saved_bits_doubt=outcome.doubt,
         representation=representation,
         embedding=found.embedding,
+        floor=found.coordinates.floor,
+        columns=found.coordinates.columns,
         reach=reach,
         usual_bits=usual_bits,
         strange_from=strange_from,

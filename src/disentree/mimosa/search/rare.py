@@ -22,7 +22,7 @@ from disentree.mimosa.finders.protocol import Rows
 from disentree.mimosa.search.choose import saving
 from disentree.mimosa.search.groups import divide
 from disentree.mimosa.search.heaps import spread_heaps
-from disentree.mimosa.search.kinds import Odd, with_kinds
+from disentree.mimosa.search.kinds import Kind, Odd, with_kinds
 
 
 @dataclass(frozen=True)
@@ -83,19 +83,38 @@ def _groups(
         return np.zeros(0, np.int64), []
     worst = np.sort(np.argpartition(-bits, most)[:most])
     rest = np.delete(np.arange(len(Z)), worst)
-    rest = np.sort(rng.choice(rest, min(FINDERS.searched, len(rest)), replace=False))
-    some = np.concatenate([worst, rest])
-    weights = np.ones(len(some))
-    weights[most:] = (len(Z) - most) / len(rest)
-    points = Z[some] if rows.columns is None else spread_heaps(Z[some], rows.columns, rng)
+    some = np.sort(rng.choice(rest, min(FINDERS.searched, len(rest)), replace=False))
+    return worst, [worst[own] for own in groups_of(Z[worst], Z[some], len(rest), rows, rng)]
+
+
+def groups_of(
+    odd: Float[np.ndarray, "m D"], rest: Float[np.ndarray, "k D"], n: int, rows: Rows, rng: np.random.Generator
+) -> list[Int[np.ndarray, " _"]]:
+    """Groups of odd rows between which and all others, of which there are n and some are given, valleys lie."""
+    points = np.concatenate([odd, rest])
+    weights = np.ones(len(points))
+    weights[len(odd) :] = n / max(len(rest), 1)
+    points = points if rows.columns is None else spread_heaps(points, rows.columns, rng)
     groups = divide(replace(rows, Z=points, weights=weights), [], rng, MODES.scales[:2])
-    if groups is None:
-        return worst, []
-    is_worst = np.arange(len(some)) < most
+    labels = np.zeros(0, np.int64) if groups is None else groups.labels
     out = []
-    for label in range(int(groups.labels.max()) + 1):
-        own = groups.labels == label
+    for label in range(int(labels.max(initial=-1)) + 1):
+        own = labels == label
         # a row of the rest stands for many
-        if weights[own & is_worst].sum() > weights[own & ~is_worst].sum() and own.sum() >= FIT.fewest:
-            out.append(some[own & is_worst])
-    return worst, out
+        if weights[: len(odd)][own[: len(odd)]].sum() > weights[len(odd) :][own[len(odd) :]].sum():
+            out.append(np.flatnonzero(own[: len(odd)]))
+    return [own for own in out if len(own) >= FIT.fewest]
+
+
+def kinds_among(
+    leaves: LeafCandidate,
+    rows: Rows,
+    odd: Float[np.ndarray, "m D"],
+    n: int,
+    inside: Callable[[Rows], Candidate],
+    rng: np.random.Generator,
+) -> list[Kind]:
+    """Rare kinds among odd rows of n in all; `rows` are some of the others, as which they are described badly."""
+    groups = groups_of(odd, rows.Z, max(n - len(odd), 1), rows, rng)
+    bits = _bits(leaves, Background.fit(rows.Z, rows.floor), odd)
+    return Odd(replace(rows, Z=odd), np.arange(len(odd)), bits, n, inside).settled(groups)

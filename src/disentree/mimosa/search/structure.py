@@ -27,6 +27,14 @@ from disentree.mimosa.tree.arrange import Arrangement, arrange_leaves
 
 
 @dataclass(frozen=True)
+class Known:
+    """What is known of the rows."""
+
+    outcome: Outcome
+    rows: Int[np.ndarray, " r"]  # that must be among those which show how leaves lie
+
+
+@dataclass(frozen=True)
 class Settings:
     """What a fit is asked for. Those after `column_weights` are for fits to a part of the rows."""
 
@@ -41,6 +49,7 @@ class Settings:
     skipped: tuple[str, ...] = ()  # finders that are not asked
     coordinates: Coordinates | None = None  # if they are not to be chosen again
     labels: Int[np.ndarray, " n"] | None = None  # of the rows, -1 for none: leaves are those of the labels
+    known: Known | None = None  # leaves that are not to be searched again
 
 
 @dataclass(frozen=True)
@@ -131,6 +140,9 @@ def _structure(
     if settings.labels is not None:
         outcome = by_labels(replace(rows, Z=embedding), settings.labels)
         return Structure(coordinates, embedding, embedding, outcome, arrange_leaves(outcome.candidate, embedding))
+    if settings.known is not None:
+        outcome, Z = settings.known.outcome, np.concatenate([Z, embedding[settings.known.rows]])
+        return Structure(coordinates, embedding, Z, outcome, arrange_leaves(outcome.candidate, Z))
     outcome = search(rows, finders, seeds[2], step)
     if len(Z) < len(embedding) and columns is not None and outcome.candidate.product is None:
         with step("rare kinds"):
