@@ -112,7 +112,12 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         """The summary of the tree with these rows on its branches."""
         stability = None if self.stability_ is None else self.stability_.to_dict()
         notes = tuple(self._lost_in_words())
-        return summarize(self.hierarchy_, labels, stability=stability, notes=notes, **self._evidence())
+        told = tuple(self._told())
+        return summarize(self.hierarchy_, labels, stability=stability, notes=notes, told=told, **self._evidence())
+
+    def _told(self) -> list[str]:
+        """What was done to the tree after the search, and what could not be."""
+        return []
 
     def _evidence(self) -> dict[str, Any]:
         """What `summarize` is to know beside the tree and its rows."""

@@ -359,6 +359,14 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
             return self.representation_.transform(self.table_.numbers(cells))
         return self.representation_.transform(self._check(X, fitting=False))
 
+    def _told(self) -> list[str]:
+        steering = self.steering_
+        if steering is None:
+            return self.told_
+        n, few = len(steering.found.paths), len(self.hierarchy_.paths)
+        done = [word for word, some in (("merged", steering.merges), ("split", steering.splits)) if some]
+        return [f"The search found {n} leaves, of which some were {' and '.join(done)}: now {few}.", *self.told_]
+
     def _evidence(self) -> dict[str, Any]:
         return {
             "evidence": self.divisions_,

@@ -114,8 +114,9 @@ class Steered:
         -------
         list of dict
             The coarsest first: `n_leaves`; `bits`, which one Gaussian for each leaf saves over one for all rows,
-            per row that was held out; and `support`, how far parts of the rows that are searched by themselves
-            bring the least certain leaf back (Jaccard overlap; None where the tree was not asked for that).
+            per row that was held out; `support`, how far parts of the rows that are searched by themselves
+            bring the least certain leaf back (Jaccard overlap; None where the tree was not asked for that); and
+            `paths`, for each leaf of the level the paths of this tree that are merged into it.
 
         Examples
         --------
@@ -126,6 +127,21 @@ class Steered:
         [1, 2]
         """
         return self._levels.table
+
+    @property
+    def level_names_(self) -> list[list[str]]:
+        """The names that the leaves have where the tree is cut at each of `levels_`.
+
+        Returns
+        -------
+        list of list of str
+            The coarsest first, in the order of `paths` there.
+        """
+        out = []
+        for level in self.levels_:
+            tree = self._named(self._steering.cut(self._levels, level["n_leaves"]))
+            out.append([leaf_name(tree, path.index) for path in tree.paths])
+        return out
 
     @property
     def divisions_(self) -> list[dict[str, Any]]:
@@ -151,12 +167,14 @@ class Steered:
         """
         return self._levels.linkage()
 
-    def cut(self, n_leaves: int) -> Any:
+    def cut(self, n_leaves: int, *, X: Any = None) -> Any:
         """The tree with at most so many leaves: the finest of `levels_` that has no more.
 
         Parameters
         ----------
         n_leaves : int
+        X : as for `fit`, default=None
+            The rows that it was fitted to, if it was loaded from a folder: branches are then named by columns.
 
         Returns
         -------
@@ -174,14 +192,10 @@ class Steered:
         """
         check_is_fitted(self)
         check_leaves(n_leaves)
-        steering = self._steering
-        for step in self._levels.steps:
-            if len(steering.tree.paths) <= n_leaves:
-                break
-            steering = steering.merging(*step.pairs[0])
-        return self._steered(steering, self.split_models_)
+        own = self._with_rows(X)
+        return own._steered(own._steering.cut(own._levels, n_leaves), own.split_models_)
 
-    def merge(self, paths: Sequence[int]) -> Any:
+    def merge(self, paths: Sequence[int], *, X: Any = None) -> Any:
         """The tree with some leaves as one.
 
         Parameters
@@ -189,11 +203,14 @@ class Steered:
         paths : list of int
             Indices into `hierarchy_.paths`. Of leaves that are combinations of independent choices, two may differ
             in one of them, whose options are then merged.
+        X : as for `fit`, default=None
+            As in `cut`.
 
         Returns
         -------
         MIMOSA
             Another fitted estimator, on which all methods work.
+
         """
         check_is_fitted(self)
         count, some = len(self.hierarchy_.paths), list(dict.fromkeys(paths))
@@ -208,9 +225,9 @@ class Steered:
         while (before := steering.without_split()) is not None:
             steering = before
             models.pop()
-        return self._steered(steering, models)
+        return self._with_rows(X)._steered(steering, models)
 
-    def split(self, path: int) -> Any:
+    def split(self, path: int, *, X: Any = None) -> Any:
         """The tree with one leaf in several: in the two that were merged into it, or else in those that are found
         when its rows are fitted by themselves.
 
@@ -218,25 +235,36 @@ class Steered:
         ----------
         path : int
             Index into `hierarchy_.paths`.
+        X : as for `fit`, default=None
+            The rows that it was fitted to, without which a model that was loaded from a folder cannot look inside
+            a leaf.
 
         Returns
         -------
         MIMOSA
             Another fitted estimator, on which all methods work. `merge` undoes it.
+
+        Examples
+        --------
+        >>> from disentree import MIMOSA
+        >>> from disentree.datasets import load_dataset
+        >>> m = MIMOSA(random_state=0).fit(load_dataset("blobs", n_samples=300, seed=0).X)
+        >>> m.merge([0, 1]).split(0).leaf_names_.tolist() == m.leaf_names_.tolist()
+        True
         """
         check_is_fitted(self)
         if not _is_path(path, count := len(self.hierarchy_.paths)):
             raise ValueError(f"path must be a path of 0 to {count - 1}, got {path!r}")
-        path = int(path)
+        path, model = int(path), self._with_rows(X)
         before = self._steering.unmerging(path)
         if before is not None:
-            return self._steered(before, self.split_models_)
+            return model._steered(before, self.split_models_)
         name, own = leaf_name(self.hierarchy_, path), self.labels_ == path
-        fresh, rows, codec, times = self._alone(own, name)
+        fresh, rows, codec, times = model._alone(own, name)
         inside = fresh.fit(rows, codec=codec, sample_weight=times)
         if len(inside.hierarchy_.paths) < 2:
             raise ValueError(f"nothing was found inside {name} ({int(own.sum())} rows): it is one leaf")
-        return self._with_parts(path, inside)
+        return model._with_parts(path, inside)
 
     def _with_parts(self, path: int, inside: Any) -> Any:
         """With a leaf in those of an estimator that was fitted to its rows."""
@@ -273,6 +301,17 @@ class Steered:
         """The tree that the search found, before it was steered."""
         return self.plain_hierarchy_ if self.steering_ is None else self.steering_.found
 
+    def _with_rows(self, X: Any) -> Any:
+        """With the rows that it was fitted to, where they are given: a model that was loaded has none."""
+        if X is None:
+            return self
+        own: Any = copy.copy(self)
+        X = with_gaps(as_pandas(X))
+        if is_frame(X) and self.table_ is None and hasattr(own, "feature_names_in_"):
+            X = X.loc[:, [str(name) in own.feature_names_in_ for name in X.columns]]
+        own._rows = own._rows_or(X)
+        return own
+
     def _finest_probabilities(self, found: Float[np.ndarray, "n k"], X: Any) -> Float[np.ndarray, "n finest"]:
         parts = [model.predict_proba(X) for model in self.split_models_]
         return self._steering.finest_probabilities(found, parts)
@@ -280,7 +319,9 @@ class Steered:
     def _alone(self, own: Bool[np.ndarray, " n"], name: str) -> tuple[Any, Any, Any, Any]:
         """Another estimator, not fitted, some of the rows, what their columns are, and how often each counts."""
         if self._rows is None:
-            raise ValueError(f"a model that was loaded has no rows, and cannot look inside {name}: fit it again")
+            raise ValueError(
+                f"a model that was loaded has no rows: give X, those that it was fitted to, to look inside {name}"
+            )
         if own.sum() < 2:
             raise ValueError(f"{name} has {int(own.sum())} rows: nothing can be found inside")
         estimator: Any = self
@@ -331,23 +372,27 @@ class Steered:
         dimensions = [path.dimension for path in tree.paths]
         parents = [own[0] if own else None for own in enclosed]
         out.labels_, out.core_labels_ = labels, core
-        out.hierarchy_, out.plain_hierarchy_ = steering.named_tree, tree
+        out.hierarchy_ = out.plain_hierarchy_ = tree
         out.components_ = components_of(self.embedding_, labels, core, dimensions, parents, enclosed)
         out.local_dimensions_ = np.array(dimensions)[labels]
+        if self.table_ is not None:
+            of, origin = steering.path_of, steering.origin
+            origins = [np.unique(origin[of == path]).tolist() for path in range(len(tree.paths))]
+            out.table_ = replace(self.table_, found=steering.found, origins=[] if is_found else origins)
         out.matches_, out.stability_ = steering.matches if is_found else [], None
         out._rows = self._rows
         out._completed()
-        if is_found:
-            out.hierarchy_ = steering.named
-        elif is_frame(self._rows):
-            codec = None if out.table_ is None else out.table_.codec
-            Z = out.embedding_ if out.features_ is None else out.features_
-            encode = out._maps.encode
-            names = tree_names(self._rows, tree, labels, codec, lambda some: encode(Z[some], labels[some]))
-            out.hierarchy_ = with_names(tree, names)
-        if self.given_names_ is not None:
-            out.hierarchy_ = kept_names(tree, out.hierarchy_, self.given_names_)
+        Z = out.embedding_ if out.features_ is None else out.features_
+        out.hierarchy_ = self._named(steering, lambda some: out._maps.encode(Z[some], labels[some]))
         return out
+
+    def _named(self, steering: Steering, encode: Any = None) -> Hierarchy:
+        """A tree with names: its own, or by the columns of the rows; of variables by what their codes move."""
+        tree, named = steering.tree, steering.named_tree
+        if (steering.splits or steering.merges) and is_frame(self._rows):
+            codec = None if self.table_ is None else self.table_.codec
+            named = with_names(tree, tree_names(self._rows, tree, steering.paths(steering.labels), codec, encode))
+        return named if self.given_names_ is None else kept_names(tree, named, self.given_names_)
 
 
 def _is_path(path: Any, count: int) -> bool:
