@@ -92,8 +92,9 @@ class App:
 
     async def _steer(self, request: Any) -> tuple[bytes, dict[str, str]]:
         """Begin to change the tree of the run; the page then asks `_steered` whether that is done."""
-        assert self._steerer is not None
-        self._steerer.begin(request, lambda run: self.show(from_run(run, device=self._steerer.device)))
+        steerer = self._steerer
+        assert steerer is not None
+        steerer.begin(request, lambda run: self.show(from_run(run, device=steerer.device)))
         return _json({})
 
     async def _steered(self, request: Any) -> tuple[bytes, dict[str, str]]:
