@@ -39,10 +39,11 @@ from disentree.mimosa.search.judge import log2_density
 from disentree.mimosa.search.structure import Settings
 from disentree.mimosa.stability.resampled import Resampled
 from disentree.mimosa.stability.stability import Stability
-from disentree.mimosa.steering.asked import check_partial_labels, rows_drawn, taken, with_labels
+from disentree.mimosa.steering.asked import check_partial_labels, rows_drawn, steered_in_words, taken, with_labels
 from disentree.mimosa.steering.steered import Steered
 from disentree.mimosa.summary.wording import runner_up
 from disentree.mimosa.tree.codes import LeafMaps
+from disentree.mimosa.watching.watched import Watched
 from disentree.tables import Codec
 from disentree.tables.frames import as_pandas
 from disentree.utils.threads import threads
@@ -50,7 +51,7 @@ from disentree.utils.threads import threads
 SAVED_APART = ("hierarchy", "plain_hierarchy", "components", "representation")  # of the fields of a fit
 
 
-class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resampled):
+class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimator, Resampled):
     """Find the tree of manifolds in a data set.
 
     Several finders propose decompositions into leaves: mixtures of Gaussians, an atlas of charts for flat or
@@ -178,7 +179,7 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
 
     _saved = (
         *(f"{one.name}_" for one in fields(Fit) if one.name not in SAVED_APART),
-        *("local_dimensions_", "stability_", "steering_", "given_names_", "drawn_", "told_"),
+        *("local_dimensions_", "stability_", "steering_", "given_names_", "drawn_", "told_", "kept_"),
     )
     candidate_: Candidate
     candidates_: list[dict[str, Any]]
@@ -187,6 +188,7 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
     reach_: Reach  # of the training rows
     usual_bits_: float  # of a training row
     strange_from_: float  # the outlier score that one training row in a thousand exceeds
+    nowhere_: int = 0  # training rows that fit no leaf; not in the first files
     table_: TableModel | None
     features_: Float[np.ndarray, "n f"] | None  # of the rows of a table, for the maps of its leaves
     stability_: Stability | None
@@ -255,8 +257,8 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
             self.__dict__.update(with_labels(self, labels).__dict__)
         return self
 
-    def _fit_once(self, X: Any, codec: Codec | None, labels: Any = None, column_weights: Any = None) -> MIMOSA:
-        """Fit rows that all count once, with leaves by labels if there are some."""
+    def _fit_once(self, X: Any, codec: Codec | None, column_weights: Any = None, **known: Any) -> MIMOSA:
+        """Fit rows that all count once. Fields of `Settings` are what is known about them: labels, or leaves."""
         self._check_settings()
         frame, given = None, X
         if is_frame(X := with_gaps(X)):
@@ -266,14 +268,14 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
         is_table = frame is not None and codec is not None and not codec.schema.is_plain
         rows = remember_columns(self, frame, given) if is_table else self._check(X)
         weights = None if column_weights is None else weights_of(column_weights, rows, codec if is_table else None)
-        settings = replace(self._settings, column_weights=weights, labels=labels)
+        settings = replace(self._settings, column_weights=weights, **known)
         with threads(self._workers):
             found = fit(rows, settings, self.random_state, codec, frame)
         for field in fields(found):
             setattr(self, f"{field.name}_", getattr(found, field.name))
         self.local_dimensions_ = found.local_dimensions
         self.stability_, self.steering_, self.split_models_, self._rows = None, None, (), X
-        self.given_names_, self.drawn_, self.told_ = None, None, []
+        self.given_names_, self.drawn_, self.told_, self.kept_ = None, None, [], None
         self.__dict__.pop("_levels", None)
         if self.n_leaves is not None and self.n_leaves < len(self.hierarchy_.paths):
             self.__dict__.update(self._completed().cut(self.n_leaves).__dict__)
@@ -353,19 +355,17 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
         return as_pandas(X) if self.table_ is None else numbered(as_pandas(X))
 
     def _transform(self, X: Any) -> Float[np.ndarray, "n D"]:
+        return self.representation_.transform(self._numbers(X))
+
+    def _numbers(self, X: Any) -> Any:
+        """What the representation takes of rows."""
         check_is_fitted(self)
-        if self.table_ is not None:
-            cells = self.table_.codec.read(self._tabular(X))
-            return self.representation_.transform(self.table_.numbers(cells))
-        return self.representation_.transform(self._check(X, fitting=False))
+        if self.table_ is None:
+            return self._check(X, fitting=False)
+        return self.table_.numbers(self.table_.codec.read(self._tabular(X)))
 
     def _told(self) -> list[str]:
-        steering = self.steering_
-        if steering is None:
-            return self.told_
-        n, few = len(steering.found.paths), len(self.hierarchy_.paths)
-        done = [word for word, some in (("merged", steering.merges), ("split", steering.splits)) if some]
-        return [f"The search found {n} leaves, of which some were {' and '.join(done)}: now {few}.", *self.told_]
+        return [*steered_in_words(self.steering_), *self.told_]
 
     def _evidence(self) -> dict[str, Any]:
         return {
@@ -373,6 +373,7 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
             "saved": float(self.saved_bits_),
             "doubt": float(self.saved_bits_doubt_),
             "runner_up": runner_up(self.candidates_),
+            "nowhere": self.nowhere_,
         }
 
     # ---------------------------------------------------------------- the steps

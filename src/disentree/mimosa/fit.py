@@ -13,9 +13,11 @@ from disentree.geometry.neighbors import thinned
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.renaming import with_names
 from disentree.mimosa.constants import FIT
+from disentree.mimosa.coordinates.columns import Columns
 from disentree.mimosa.coordinates.reach import Reach
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate, likeliest, posteriors_of
+from disentree.mimosa.density.structureless import fits_nowhere
 from disentree.mimosa.explain.reasons import tree_names
 from disentree.mimosa.mixed.fit import fit_table
 from disentree.mimosa.mixed.model import TableModel
@@ -67,9 +69,12 @@ class Fit:
     saved_bits_doubt: float
     representation: Representation
     embedding: Float[np.ndarray, "n D"]
+    floor: Float[np.ndarray, " D"]  # the precision of each coordinate
+    columns: Columns | None  # the way back from them
     reach: Reach  # of the training rows
     usual_bits: float  # that a row takes, by which others are strange
     strange_from: float  # the bits above that one training row in a thousand takes
+    nowhere: int  # rows that fit no leaf
     table: TableModel | None
     features: Float[np.ndarray, "n f"] | None  # of the rows of a table, for the maps of its leaves
     again: list[Int[np.ndarray, "k _"]]  # how parts of the rows bring each leaf back, if that was asked
@@ -115,6 +120,7 @@ def fit(
         # Held-out bits where they are all: an array has no other columns than numbers.
         usual_bits = outcome.description_length if table is None and not len(reach.off) else float(bits.mean())
         strange_from = float(np.quantile(bits, 0.999) - usual_bits)
+        nowhere = int(fits_nowhere(candidate, found.embedding, found.embedding).sum())
     partly: list[list[int]] = []
     if settings.placement != "down":
         with step("placement"):
@@ -153,9 +159,12 @@ def fit(
         saved_bits_doubt=outcome.doubt,
         representation=representation,
         embedding=found.embedding,
+        floor=found.coordinates.floor,
+        columns=found.coordinates.columns,
         reach=reach,
         usual_bits=usual_bits,
         strange_from=strange_from,
+        nowhere=nowhere,
         table=table,
         features=features,
         again=_by_paths(found),

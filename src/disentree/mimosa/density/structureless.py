@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from scipy.special import gammaln
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.columns import Columns
-from disentree.mimosa.density.candidate import Undirected
+from disentree.mimosa.density.candidate import Candidate, Undirected
 from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.gaussians import dimension_of, log_gaussians, not_below
 from disentree.mimosa.density.margins import Margins
@@ -113,3 +114,17 @@ class Background:
     def mixed(self, log_density: Float[np.ndarray, " n"], Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
         """The log density of a candidate with its share of the background."""
         return np.logaddexp(np.log1p(-self.share) + log_density, np.log(self.share) + self.log_density(Z))
+
+
+def fits_nowhere(
+    candidate: Candidate, fitted: Float[np.ndarray, "m D"], Z: Float[np.ndarray, "n D"]
+) -> Bool[np.ndarray, " n"]:
+    """Which rows fit no leaf: the background of the rows that were fitted, whose share is one of them, describes
+    them better. Of as many rows that are on leaves less than one does so by chance."""
+    broad = Background.fit(fitted, np.full(fitted.shape[1], np.finfo(float).tiny))
+    out = np.empty(len(Z), bool)
+    for start in range(0, len(Z), FIT.landmarks):
+        some = Z[start : start + FIT.landmarks]
+        inside = np.log1p(-broad.share) + candidate.log_density(some)
+        out[start : start + len(some)] = ~(inside >= np.log(broad.share) + broad.log_density(some))
+    return out

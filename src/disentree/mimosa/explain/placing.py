@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.hierarchy import Hierarchy
@@ -37,6 +37,14 @@ class Placing:
     @abstractmethod
     def _placed(self, X: Any) -> tuple[Float[np.ndarray, "n found"], Float[np.ndarray, " n"]]:
         """The probability of each path of the tree that was found, and the bits that each row takes."""
+
+    @abstractmethod
+    def _within_reach(self, X: Any) -> Float[np.ndarray, "n D"]:
+        """Rows in coordinates in which densities are numbers."""
+
+    @abstractmethod
+    def _nowhere(self, Z: Float[np.ndarray, "n D"]) -> Bool[np.ndarray, " n"]:
+        """Which rows fit no leaf."""
 
     def outlier_score(self, X: Any) -> Float[np.ndarray, " n"]:
         """How strange new rows are: the bits that each takes more than training rows do on average.
@@ -75,9 +83,10 @@ class Placing:
         -------
         DataFrame
             A row for each of X: `path` (an index into `hierarchy_.paths`), `leaf` (its name), `probability` (of
-            the path, given that the row is of one of them) and `strange` (whether it is: the bits that the row
-            takes more than training rows do on average). If a row has a category that the model was not fitted
-            on, also `unseen`: which ones, "" for other rows.
+            the path, given that the row is of one of them), `strange` (whether it is: the bits that the row
+            takes more than training rows do on average) and `fits` (False if its numbers fit no leaf: a broad
+            density that stands for one stray row describes them better). If a row has a category that the model
+            was not fitted on, also `unseen`: which ones, "" for other rows.
 
         Examples
         --------
@@ -85,7 +94,7 @@ class Placing:
         >>> from disentree.datasets import load_dataset
         >>> penguins = load_dataset("penguins").X
         >>> list(MIMOSA(random_state=0).fit(penguins).place(penguins.tail(2)).columns)
-        ['path', 'leaf', 'probability', 'strange']
+        ['path', 'leaf', 'probability', 'strange', 'fits']
         """
         import pandas as pd
 
@@ -95,6 +104,7 @@ class Placing:
         names = np.array([leaf_name(self.hierarchy_, path.index) for path in self.hierarchy_.paths], dtype=object)
         told = {"path": paths, "leaf": names[paths], "probability": proba[np.arange(len(proba)), paths]}
         told["strange"] = self.outlier_score(X)
+        told["fits"] = ~self._nowhere(self._within_reach(X))
         unseen = [] if self.table_ is None or not is_frame(X) else self.table_.codec.unseen(X)
         if any(unseen):
             told["unseen"] = np.array(unseen, dtype=object)

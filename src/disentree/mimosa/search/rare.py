@@ -13,16 +13,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float, Int
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
-from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.structureless import Background
 from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.modes.constants import MODES
 from disentree.mimosa.finders.protocol import Rows
 from disentree.mimosa.search.choose import saving
-from disentree.mimosa.search.constants import SEARCH
 from disentree.mimosa.search.groups import divide
 from disentree.mimosa.search.heaps import spread_heaps
+from disentree.mimosa.search.kinds import Kind, Odd, with_kinds
 
 
 @dataclass(frozen=True)
@@ -47,55 +47,74 @@ def find_rare(
     now = LeafCandidate(candidate.finder, candidate.components, candidate.shares)
     broad = Background.fit(rows.Z, rows.floor)
     first = bits = _bits(now, broad, Z)
-    found: list[Int[np.ndarray, " _"]] = []
+    pool, known, kinds = np.zeros(0, np.int64), {}, []
     for _ in range(FINDERS.rounds):
-        groups = _groups(bits, rows, Z, rng)
+        worst, groups = _groups(bits, rows, Z, rng)
         if not groups:
             break
-        for own in groups:
-            new = inside(replace(rows, Z=Z[own]))
-            share = len(own) / len(Z)
-            shares = np.concatenate([(1 - share) * now.shares, share * new.shares])
-            now = replace(now, components=[*now.components, *new.components], shares=shares)
-        found += groups
-        bits = _bits(now, broad, Z)
-    if not found:
+        # what was found before may be a piece of this
+        groups = [*(pool[kind.own] for kind in kinds), *groups]
+        pool = np.unique(np.concatenate([worst, *groups]))
+        odd = Odd(replace(rows, Z=Z[pool]), pool, first[pool], len(Z), inside, known)
+        kinds = odd.settled([np.searchsorted(pool, own) for own in groups])
+        bits = _bits(with_kinds(now, kinds, len(Z)), broad, Z)
+    if not kinds:
         return None
-    named = replace(now, finder=f"{now.finder} + rare kinds")
-    return Rare(named, np.concatenate(found), *saving(bits, first))
+    found = with_kinds(now, kinds, len(Z))
+    named = replace(found, finder=f"{now.finder} + rare kinds")
+    return Rare(named, pool[np.concatenate([kind.own for kind in kinds])], *saving(bits, first))
 
 
 def _bits(now: Candidate, broad: Background, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
     out = np.empty(len(Z))
-    for start in range(0, len(Z), DENSITY.rows_at_a_time):
-        some = Z[start : start + DENSITY.rows_at_a_time]
+    for start in range(0, len(Z), FIT.landmarks):
+        some = Z[start : start + FIT.landmarks]
         out[start : start + len(some)] = -broad.mixed(now.log_density(some), some) / np.log(2)
     return out
 
 
 def _groups(
     bits: Float[np.ndarray, " n"], rows: Rows, Z: Float[np.ndarray, "n D"], rng: np.random.Generator
-) -> list[Int[np.ndarray, " _"]]:
-    """Groups of rows that are described worst, between which and all others valleys lie."""
-    # what is more than the least share of the landmarks was theirs to show
-    most = min(FINDERS.searched, int(FINDERS.least_share * len(Z)))
-    if most < SEARCH.fewest:
-        return []
+) -> tuple[Int[np.ndarray, " w"], list[Int[np.ndarray, " _"]]]:
+    """The rows that are described worst, and groups of them between which and all others valleys lie."""
+    # What is more than the least share of the landmarks was theirs to show; and no more is searched than they are.
+    most = min(FINDERS.searched, len(rows.Z) // 2, int(FINDERS.least_share * len(Z)))
+    if most < FIT.fewest:
+        return np.zeros(0, np.int64), []
     worst = np.sort(np.argpartition(-bits, most)[:most])
     rest = np.delete(np.arange(len(Z)), worst)
-    rest = np.sort(rng.choice(rest, min(FINDERS.searched, len(rest)), replace=False))
-    some = np.concatenate([worst, rest])
-    weights = np.ones(len(some))
-    weights[most:] = (len(Z) - most) / len(rest)
-    points = Z[some] if rows.columns is None else spread_heaps(Z[some], rows.columns, rng)
+    some = np.sort(rng.choice(rest, min(FINDERS.searched, len(rest)), replace=False))
+    return worst, [worst[own] for own in groups_of(Z[worst], Z[some], len(rest), rows, rng)]
+
+
+def groups_of(
+    odd: Float[np.ndarray, "m D"], rest: Float[np.ndarray, "k D"], n: int, rows: Rows, rng: np.random.Generator
+) -> list[Int[np.ndarray, " _"]]:
+    """Groups of odd rows between which and all others, of which there are n and some are given, valleys lie."""
+    points = np.concatenate([odd, rest])
+    weights = np.ones(len(points))
+    weights[len(odd) :] = n / max(len(rest), 1)
+    points = points if rows.columns is None else spread_heaps(points, rows.columns, rng)
     groups = divide(replace(rows, Z=points, weights=weights), [], rng, MODES.scales[:2])
-    if groups is None:
-        return []
-    is_worst = np.arange(len(some)) < most
+    labels = np.zeros(0, np.int64) if groups is None else groups.labels
     out = []
-    for label in range(int(groups.labels.max()) + 1):
-        own = groups.labels == label
+    for label in range(int(labels.max(initial=-1)) + 1):
+        own = labels == label
         # a row of the rest stands for many
-        if weights[own & is_worst].sum() > weights[own & ~is_worst].sum() and own.sum() >= SEARCH.fewest:
-            out.append(some[own & is_worst])
-    return out
+        if weights[: len(odd)][own[: len(odd)]].sum() > weights[len(odd) :][own[len(odd) :]].sum():
+            out.append(np.flatnonzero(own[: len(odd)]))
+    return [own for own in out if len(own) >= FIT.fewest]
+
+
+def kinds_among(
+    leaves: LeafCandidate,
+    rows: Rows,
+    odd: Float[np.ndarray, "m D"],
+    n: int,
+    inside: Callable[[Rows], Candidate],
+    rng: np.random.Generator,
+) -> list[Kind]:
+    """Rare kinds among odd rows of n in all; `rows` are some of the others, as which they are described badly."""
+    groups = groups_of(odd, rows.Z, max(n - len(odd), 1), rows, rng)
+    bits = _bits(leaves, Background.fit(rows.Z, rows.floor), odd)
+    return Odd(replace(rows, Z=odd), np.arange(len(odd)), bits, n, inside).settled(groups)

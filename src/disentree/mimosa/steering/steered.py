@@ -335,7 +335,7 @@ class Steered:
     def _split_by(self, path: int, labels: Int[np.ndarray, " m"]) -> Any:
         """The tree with one leaf divided by labels that some of its rows have, -1 for the others."""
         fresh, rows, codec, _ = self._alone(self.labels_ == path, leaf_name(self.hierarchy_, path))
-        return self._with_parts(path, fresh._fit_once(rows, codec, labels))
+        return self._with_parts(path, fresh._fit_once(rows, codec, labels=labels))
 
     def _take_all(self, X: Any, drawn: Int[np.ndarray, " m"], only_drawn: bool) -> None:
         """Be about all rows of X, having been fitted to those that were drawn of them; or label those only."""

@@ -134,6 +134,7 @@ class StructureDescription(_Schema):
     source: Literal["mimosa", "mimosa-paper", "true", "given"] = Field(alias="from")
     divisions: list[_Division] = []  # of the tree, by its categoricals
     levels: list[_Level] = []  # coarser trees, and the tree itself
+    nowhere: NonNegativeInt = 0  # rows that fit no leaf
     told: list[str] = []  # what was done to the tree, and what could not be
     description_length: Score = None
     candidates: list[_Candidate] = []  # none with the paper's MIMOSA

@@ -76,6 +76,7 @@ def found_by(structure: dict[str, Any], findings: Findings, labels: Int[np.ndarr
         "source": structure["from"].removesuffix("-paper"),
         "notes": tuple(findings.lost),
         "told": tuple(structure["told"]),
+        "nowhere": structure["nowhere"],
     }
     if structure.get("saved_bits") is not None:
         about |= {"saved": structure["saved_bits"], "doubt": structure["saved_bits_doubt"]}

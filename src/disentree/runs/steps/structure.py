@@ -153,6 +153,7 @@ def _describe(mimosa: Any) -> dict[str, Any]:
             "divisions": mimosa.divisions_,
             "levels": _levels(mimosa),
             "told": list(mimosa.summary_.told),
+            "nowhere": mimosa.nowhere_,
         }
     return about
 
