@@ -78,7 +78,7 @@ def _groups(
 ) -> tuple[Int[np.ndarray, " w"], list[Int[np.ndarray, " _"]]]:
     """The rows that are described worst, and groups of them between which and all others valleys lie."""
     # What is more than the least share of the landmarks was theirs to show; and no more is searched than they are.
-    most = min(FINDERS.searched, len(rows.Z) // 2, int(FINDERS.least_share * len(Z)))
+    most = min(FINDERS.searched, len(rows.Z) // 2, int(FIT.least_share * len(Z)))
     if most < FIT.fewest:
         return np.zeros(0, np.int64), []
     worst = np.sort(np.argpartition(-bits, most)[:most])
