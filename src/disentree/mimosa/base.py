@@ -112,10 +112,10 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         """The summary of the tree with these rows on its branches."""
         stability = None if self.stability_ is None else self.stability_.to_dict()
         notes = tuple(self._lost_in_words())
-        told = tuple(self._told())
+        told = tuple(self._afterwards())
         return summarize(self.hierarchy_, labels, stability=stability, notes=notes, told=told, **self._evidence())
 
-    def _told(self) -> list[str]:
+    def _afterwards(self) -> list[str]:
         """What was done to the tree after the search, and what could not be."""
         return []
 

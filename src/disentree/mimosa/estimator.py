@@ -364,7 +364,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
             return self._check(X, fitting=False)
         return self.table_.numbers(self.table_.codec.read(self._tabular(X)))
 
-    def _told(self) -> list[str]:
+    def _afterwards(self) -> list[str]:
         return [*steered_in_words(self.steering_), *self.told_]
 
     def _evidence(self) -> dict[str, Any]:
