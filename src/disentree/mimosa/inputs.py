@@ -36,6 +36,16 @@ def numbered(X: Any) -> Any:
     return pd.DataFrame(np.asarray(X))
 
 
+def numbers_in(rows: Any) -> Float[np.ndarray, "n p"]:
+    """A block of an array, or of a data frame of numbers, as an array."""
+    return rows if isinstance(rows, np.ndarray) else rows.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def with_columns(names: Sequence[Any], rows: Any) -> Any:
+    """A block of rows with some of its columns; those of an array are numbered."""
+    return numbered(rows)[list(names)]
+
+
 def is_numbered(frame: Any) -> bool:
     """Whether the columns of a data frame are 0, 1, 2, ..., as those of an array."""
     return list(frame.columns) == list(range(len(frame.columns)))
