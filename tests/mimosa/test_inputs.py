@@ -35,7 +35,7 @@ def test_an_array_with_gaps_is_as_a_frame_with_them(tmp_path):
     m.save(tmp_path)
     again = MIMOSA.load(tmp_path)
     np.testing.assert_array_equal(again.predict(X), m.labels_)
-    assert list(again.place(X[:2]).columns) == ["path", "leaf", "probability", "strange"]
+    assert list(again.place(X[:2]).columns) == ["path", "leaf", "probability", "strange", "fits"]
 
 
 def test_infinity_is_no_gap():

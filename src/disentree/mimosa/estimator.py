@@ -13,7 +13,6 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.mimosa.base import TreeEstimator
-from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.choosing import REPRESENTATIONS, load_representation
 from disentree.mimosa.coordinates.reach import Reach
 from disentree.mimosa.coordinates.representation import Representation
@@ -43,7 +42,8 @@ from disentree.mimosa.steering.asked import check_partial_labels, rows_drawn, wi
 from disentree.mimosa.steering.steered import Steered
 from disentree.mimosa.summary.wording import runner_up
 from disentree.mimosa.tree.codes import LeafMaps
-from disentree.rows import Blocks, in_blocks, opened, taken
+from disentree.mimosa.watching.watched import Watched
+from disentree.rows import Blocks, opened, taken
 from disentree.tables import Codec
 from disentree.tables.frames import as_pandas
 from disentree.utils.threads import threads
@@ -51,7 +51,7 @@ from disentree.utils.threads import threads
 SAVED_APART = ("hierarchy", "plain_hierarchy", "components", "representation")  # of the fields of a fit
 
 
-class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resampled):
+class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimator, Resampled):
     """Find the tree of manifolds in a data set.
 
     Several finders propose decompositions into leaves: mixtures of Gaussians, an atlas of charts for flat or
@@ -108,8 +108,8 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
     embedding_ : array of shape (m, D)
         The initial representation of the rows that the tree was found in: all, or those of `sample_`.
     sample_ : array of shape (m,) or None
-        The rows that the tree was found in, as often as they count; None for all. Of more than 200,000 rows of a
-        table it is a sample, with those of rare kinds; the other rows are labeled block by block.
+        The rows that the tree was found in, as often as they count; None for all. Of more than 200,000 rows a
+        sample, and those of rare kinds.
     representation_ : Representation
         Takes new rows there.
     table_ : TableModel or None
@@ -191,6 +191,7 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
     reach_: Reach  # of the training rows
     usual_bits_: float  # of a training row
     strange_from_: float  # the outlier score that one training row in a thousand exceeds
+    nowhere_: int = 0  # training rows that fit no leaf; not in the first files
     table_: TableModel | None
     features_: Float[np.ndarray, "m f"] | None  # of the rows of a table, for the maps of its leaves
     stability_: Stability | None
@@ -217,10 +218,11 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
 
         Parameters
         ----------
-        X : array of shape (n, p), images of shape (n, h, w) or (n, h, w, c), or data frame
+        X : array of shape (n, p), images of shape (n, h, w) or (n, h, w, c), data frame, Dask collection, or path
             An array may have empty cells, NaN. A data frame, of pandas or polars, or what an SQLite cursor or a
             DuckDB query holds, may have them too, and columns of numbers, whole numbers, truth values, text,
-            categories and dates.
+            categories and dates. A path is that of a table or an .npy, of a folder of tables, or a pattern such
+            as "parts/*.parquet"; files and Dask arrays and data frames are read a block at a time.
         y : None, default=None
             Ignored.
         codec : Codec, default=None
@@ -262,8 +264,8 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
     def _fit_once(self, X: Any, codec: Codec | None, labels: Any = None, column_weights: Any = None) -> MIMOSA:
         """Fit rows that all count once, with leaves by labels if there are some."""
         self._check_settings()
-        whole = labels is not None or self.representation == "autoencoder"
-        fitted, (X, rest) = X, searched(X, None if whole else self.max_landmarks or 1, self.random_state)
+        most = None if labels is not None or self.representation == "autoencoder" else self.max_landmarks or 1
+        fitted, (X, rest) = X, searched(X, most, self.random_state)
         frame, given = None, fitted if isinstance(fitted, np.ndarray) else X
         if is_frame(X):
             codec = codec_of(X, rest) if codec is None else codec
@@ -312,26 +314,6 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
         own = self._found_hierarchy, self.reach_, self.representation_
         return placed(self.candidate_, table, *own, rows)
 
-    def transform(self, X: Any) -> Float[np.ndarray, "n v"]:
-        """Codes of rows within the leaves: on the likeliest path of each, by an affine map of its leaf.
-
-        Parameters
-        ----------
-        X : as for `fit`
-
-        Returns
-        -------
-        array of shape (n, n_variables)
-            Codes for `hierarchy_`, NaN where a variable is not active. Continuous variables have mean 0 and
-            deviation 1 over the training rows, but for those that share zero and unit with one on another branch
-            (`matches_`). `COFHAE` learns curved maps where those are better.
-        """
-        return in_blocks(X, self._encoded, FIT.landmarks)
-
-    def _encoded(self, X: Any) -> Float[np.ndarray, "n v"]:
-        X = self._tabular(X)
-        return self._maps.encode(self._features(X), self.predict(X))
-
     def _features(self, X: Any) -> Float[np.ndarray, "n f"]:
         """What maps of leaves take: the embedding, or the features of a table."""
         if self.table_ is None:
@@ -363,11 +345,14 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
         return as_pandas(X) if self.table_ is None else numbered(as_pandas(X))
 
     def _transform(self, X: Any) -> Float[np.ndarray, "n D"]:
+        return self.representation_.transform(self._numbers(X))
+
+    def _numbers(self, X: Any) -> Any:
+        """What the representation takes of rows."""
         check_is_fitted(self)
-        if self.table_ is not None:
-            cells = self.table_.codec.read(self._tabular(X))
-            return self.representation_.transform(self.table_.numbers(cells))
-        return self.representation_.transform(self._check(X, fitting=False))
+        if self.table_ is None:
+            return self._check(X, fitting=False)
+        return self.table_.numbers(self.table_.codec.read(self._tabular(X)))
 
     def _evidence(self) -> dict[str, Any]:
         return {
@@ -375,6 +360,7 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
             "saved": float(self.saved_bits_),
             "doubt": float(self.saved_bits_doubt_),
             "runner_up": runner_up(self.candidates_),
+            "nowhere": self.nowhere_,
         }
 
     # ---------------------------------------------------------------- the steps

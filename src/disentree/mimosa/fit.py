@@ -19,6 +19,8 @@ from disentree.mimosa.coordinates.choosing import drawn
 from disentree.mimosa.coordinates.reach import Reach
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate, likeliest, posteriors_of
+from disentree.mimosa.density.constants import DENSITY
+from disentree.mimosa.density.structureless import Background, background_of, fits_nowhere
 from disentree.mimosa.explain.reasons import tree_names
 from disentree.mimosa.inputs import is_frame, numbered, numbers_in, with_columns, with_gaps
 from disentree.mimosa.mixed.fit import fit_table
@@ -76,6 +78,7 @@ class Fit:
     reach: Reach  # of the training rows
     usual_bits: float  # that a row takes, by which others are strange
     strange_from: float  # the bits above that one training row in a thousand takes
+    nowhere: int  # rows that fit no leaf
     table: TableModel | None
     features: Float[np.ndarray, "m f"] | None  # of the sample of a table, for the maps of its leaves
     again: list[Int[np.ndarray, "k _"]]  # how parts of the rows bring each leaf back, if that was asked
@@ -122,36 +125,45 @@ def codec_of(sample: Any, rest: Rest | None) -> Codec:
 
 @dataclass(frozen=True)
 class Assign:
-    """The likeliest path of rows, and the same where it is nearly certain, -1 elsewhere."""
+    """The likeliest path of rows, the same where it is nearly certain and else -1, and how many rows fit none."""
 
     candidate: Candidate
     table: TableModel | None
     hierarchy: Hierarchy
     representation: Representation
+    broad: Background
 
-    def __call__(self, rows: Any, start: int = 0) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
+    def __call__(self, rows: Any, start: int = 0) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"], int]:
         """Of a block of rows."""
         cells = rows if self.table is None else self.table.codec.read(rows)
         numbers = rows if self.table is None else self.table.numbers(cells)
         return self.of(cells, self.representation.transform(numbers))
 
-    def of(self, cells: Any, Z: Float[np.ndarray, "n D"]) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
+    def of(
+        self, cells: Any, Z: Float[np.ndarray, "n D"]
+    ) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"], int]:
         """Of rows in the coordinates, and the cells of a table."""
-        if self.table is None:
-            labels, certain = likeliest(self.candidate, Z)
-        else:
-            posteriors = self.table.placed(self.candidate, self.hierarchy, cells, Z)[0]
-            labels, certain = posteriors.argmax(axis=1), posteriors.max(axis=1)
-        return labels, np.where(certain >= FIT.core, labels, -1)
+        labels, certain, nowhere = np.empty(len(Z), np.int64), np.empty(len(Z)), 0
+        for start in range(0, len(Z), DENSITY.rows_at_a_time):
+            block = slice(start, start + DENSITY.rows_at_a_time)
+            joint = self.candidate.log_joint(Z[block])
+            nowhere += int(fits_nowhere(np.asarray(logsumexp(joint, axis=1)), self.broad, Z[block]).sum())
+            if self.table is None:
+                posteriors = posteriors_of(joint, self.candidate.shares)
+            else:
+                posteriors = self.table.placed(self.candidate, self.hierarchy, cells.take(block), Z[block])[0]
+            labels[block], certain[block] = posteriors.argmax(axis=1), posteriors.max(axis=1)
+        return labels, np.where(certain >= FIT.core, labels, -1), nowhere
 
 
-def in_order(blocks: Blocks, assign: Callable[[Any, int], Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Labels of all rows, and of those in a core, as small integers."""
-    both, start = np.empty((2, len(blocks)), np.int32), 0
-    for labels, core in blocks.map(assign):
+def in_order(blocks: Blocks, assign: Callable[[Any, int], Any]) -> tuple[np.ndarray, np.ndarray, int]:
+    """Labels of all rows, and of those in a core, as small integers, and how many rows fit no leaf."""
+    both, start, nowhere = np.empty((2, len(blocks)), np.int32), 0, 0
+    for labels, core, strays in blocks.map(assign):
         both[:, start : start + len(labels)] = labels, core
         start += len(labels)
-    return both[0], both[1]
+        nowhere += strays
+    return both[0], both[1], nowhere
 
 
 def fit(
@@ -177,7 +189,8 @@ def fit(
         codec = table.codec
     tree, outcome, embedding = found.arrangement, found.outcome, found.embedding
     hierarchy, candidate, representation = tree.hierarchy, tree.candidate, found.coordinates.representation
-    assign, sample = Assign(candidate, table, hierarchy, representation), None
+    broad = background_of(embedding, len(embedding) if rest is None else len(rest.blocks))
+    assign, sample = Assign(candidate, table, hierarchy, representation, broad), None
     with step("assignment"):
         # Many rows would say the same.
         some = thinned(np.arange(len(embedding)), FIT.landmarks)
@@ -188,10 +201,10 @@ def fit(
         usual_bits = outcome.description_length if table is None and not len(reach.off) else float(bits.mean())
         strange_from = float(np.quantile(bits, 0.999) - usual_bits)
         if rest is None or everything is None:
-            labels, core_labels = assign.of(cells, embedding)
+            labels, core_labels, nowhere = assign.of(cells, embedding)
             own = labels
         else:
-            labels, core_labels = in_order(everything, assign)
+            labels, core_labels, nowhere = in_order(everything, assign)
             sample = rest.sample
             if found.rare is not None:  # the sample has few of these rows
                 added = np.setdiff1d(found.rare, sample)
@@ -247,6 +260,7 @@ def fit(
         reach=reach,
         usual_bits=usual_bits,
         strange_from=strange_from,
+        nowhere=nowhere,
         table=table,
         features=features,
         again=_by_paths(found),

@@ -23,6 +23,7 @@ from disentree.mimosa.finders.protocol import Rows
 from disentree.mimosa.search.constants import SEARCH
 from disentree.mimosa.search.groups import divide
 from disentree.mimosa.search.heaps import spread_heaps
+from disentree.mimosa.search.kinds import Kind, Odd, with_kinds
 from disentree.rows import Blocks
 
 
@@ -64,30 +65,39 @@ def find_rare(
     """The leaves of the landmarks, `rows`, and those of rare kinds among all rows, of which `some` are a sample;
     None if there are none. `inside` is the search within a group."""
     n = len(everything)
-    first = now = Described(
-        LeafCandidate(candidate.finder, candidate.components, candidate.shares),
-        Background.fit(rows.Z, rows.floor),
-    )
-    found: list[tuple[Int[np.ndarray, " _"], Float[np.ndarray, "_ D"]]] = []
+    leaves = LeafCandidate(candidate.finder, candidate.components, candidate.shares)
+    first = now = Described(leaves, Background.fit(rows.Z, rows.floor))
+    pool, known, kinds = Some(np.zeros(0, np.int64), rows.Z[:0]), {}, list[Kind]()
     for _ in range(FINDERS.rounds):
-        groups = _groups(now, rows, some, everything, rng)
+        worst, groups = _groups(now, rows, some, everything, rng)
         if not groups:
             break
-        leaves = now.candidate
-        for _, Z in groups:
-            new = inside(replace(rows, Z=Z))
-            share = len(Z) / n
-            shares = np.concatenate([(1 - share) * leaves.shares, share * new.shares])
-            leaves = replace(leaves, components=[*leaves.components, *new.components], shares=shares)
-        found += groups
-        now = replace(now, candidate=leaves)
-    if not found:
+        # what was found before may be a piece of this
+        groups = [*(pool.numbers[kind.own] for kind in kinds), *groups]
+        pool = pool.and_of(worst, np.unique(np.concatenate([worst.numbers, *groups])))
+        odd = Odd(replace(rows, Z=pool.Z), pool.numbers, first.bits(pool.Z), n, inside, known)
+        kinds = odd.settled([np.searchsorted(pool.numbers, own) for own in groups])
+        now = replace(now, candidate=with_kinds(leaves, kinds, n))
+    if not kinds:
         return None
-    named = replace(now.candidate, finder=f"{now.candidate.finder} + rare kinds")
+    named = replace(now.candidate, finder=f"{leaves.finder} + rare kinds")
     total, squares = np.sum(list(everything.map(partial(_saved, first, now))), axis=0) / n
     doubt = np.sqrt(max(squares - total**2, 0.0) / n)
-    own, Z = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return Rare(named, own, Z, float(total), float(doubt))
+    own = np.concatenate([kind.own for kind in kinds])
+    return Rare(named, pool.numbers[own], pool.Z[own], float(total), float(doubt))
+
+
+@dataclass(frozen=True)
+class Some:
+    """Some of all rows: their numbers, in ascending order, and coordinates."""
+
+    numbers: Int[np.ndarray, " k"]
+    Z: Float[np.ndarray, "k D"]
+
+    def and_of(self, other: Some, numbers: Int[np.ndarray, " m"]) -> Some:
+        """Those of these and others that have certain numbers."""
+        both, first = np.unique(np.concatenate([self.numbers, other.numbers]), return_index=True)
+        return Some(numbers, np.concatenate([self.Z, other.Z])[first[np.searchsorted(both, numbers)]])
 
 
 def _saved(before: Described, after: Described, Z: Float[np.ndarray, "n D"], start: int) -> tuple[float, float]:
@@ -111,36 +121,35 @@ def _groups(
     some: Float[np.ndarray, "m D"],
     everything: Blocks,
     rng: np.random.Generator,
-) -> list[tuple[Int[np.ndarray, " _"], Float[np.ndarray, "_ D"]]]:
-    """Groups of rows that are described worst, between which and all others valleys lie."""
+) -> tuple[Some, list[Int[np.ndarray, " _"]]]:
+    """The rows that are described worst, and groups of them between which and all others valleys lie."""
     n = len(everything)
-    # what is more than the least share of the landmarks was theirs to show
-    most = min(FINDERS.searched, int(FINDERS.least_share * n))
+    # What is more than the least share of the landmarks was theirs to show; and no more is searched than they are.
+    most = min(FINDERS.searched, len(rows.Z) // 2, int(FINDERS.least_share * n))
     if most < SEARCH.fewest:
-        return []
+        return Some(np.zeros(0, np.int64), some[:0]), []
     own = now.bits(some)
     # the sample tells how many bits twice as many rows take, or more of them where it has few that are so rare
     least = np.quantile(own, 1 - min(1.0, max(2 * most / n, SEARCH.fewest / len(own))))
     found = everything.map(partial(_worst, now, least))
-    numbers, bits, worst = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    numbers, bits, Z = (np.concatenate(parts) for parts in zip(*found, strict=True))
     most = min(most, len(bits))
     chosen = np.sort(np.argpartition(-bits, most - 1)[:most])
     usual = np.flatnonzero(own < bits[chosen].min())
     usual = np.sort(rng.choice(usual, min(FINDERS.searched, len(usual)), replace=False))
-    numbers, worst = numbers[chosen], worst[chosen]
-    points = np.concatenate([worst, some[usual]])
+    worst = Some(numbers[chosen], Z[chosen])
+    points = np.concatenate([worst.Z, some[usual]])
     weights = np.ones(len(points))
     weights[most:] = (n - most) / len(usual)
     points = points if rows.columns is None else spread_heaps(points, rows.columns, rng)
     groups = divide(replace(rows, Z=points, weights=weights), [], rng, MODES.scales[:2])
     if groups is None:
-        return []
+        return worst, []
     is_worst = np.arange(len(points)) < most
     out = []
     for label in range(int(groups.labels.max()) + 1):
         inside = groups.labels == label
         # a row of the rest stands for many
         if weights[inside & is_worst].sum() > weights[inside & ~is_worst].sum() and inside.sum() >= SEARCH.fewest:
-            of_group = np.flatnonzero(inside[:most])
-            out.append((numbers[of_group], worst[of_group]))
-    return out
+            out.append(worst.numbers[inside[:most]])
+    return worst, out

@@ -315,15 +315,15 @@ class Steered:
         fresh, rows, codec, _ = self._alone(self.labels_ == path, leaf_name(self.hierarchy_, path))
         return self._with_parts(path, fresh._fit_once(rows, codec, labels))
 
-    def _finest_labels(self, X: Any, start: int = 0) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
+    def _finest_labels(self, X: Any, start: int = 0) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"], int]:
         """The likeliest path of each row before leaves were merged, and the same in cores."""
         proba = self._finest(X)
         finest = proba.argmax(axis=1)
-        return finest, np.where(proba.max(axis=1) >= FIT.core, finest, -1)
+        return finest, np.where(proba.max(axis=1) >= FIT.core, finest, -1), 0
 
     def _take_all(self, X: Any, drawn: Int[np.ndarray, " m"], only_drawn: bool) -> None:
         """Be about all rows of X, having been fitted to those that were drawn of them; or label those only."""
-        finest, core = in_order(Blocks.of(X), self._finest_labels)
+        finest, core, _ = in_order(Blocks.of(X), self._finest_labels)
         if only_drawn:
             outside = np.bincount(drawn, minlength=len(finest)) == 0
             finest[outside] = core[outside] = -1

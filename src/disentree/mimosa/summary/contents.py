@@ -70,6 +70,7 @@ class Contents:
     # with what parts of the rows bring back in the search itself.
     resamples: int = 0
     notes: tuple[str, ...] = ()  # what the tree does not show
+    nowhere: int = 0  # rows that fit no leaf
 
     def divisions(self) -> Iterator[tuple[Branch, Division]]:
         """All divisions with the branch that each divides, from the root downwards."""
