@@ -182,7 +182,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
 
     _saved = (
         *(f"{one.name}_" for one in fields(Fit) if one.name not in SAVED_APART),
-        *("stability_", "steering_", "given_names_", "told_"),
+        *("stability_", "steering_", "given_names_", "told_", "kept_"),
     )
     candidate_: Candidate
     candidates_: list[dict[str, Any]]
@@ -261,10 +261,10 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
             self.__dict__.update(with_labels(self, labels).__dict__)
         return self
 
-    def _fit_once(self, X: Any, codec: Codec | None, labels: Any = None, column_weights: Any = None) -> MIMOSA:
-        """Fit rows that all count once, with leaves by labels if there are some."""
+    def _fit_once(self, X: Any, codec: Codec | None, column_weights: Any = None, **known: Any) -> MIMOSA:
+        """Fit rows that all count once. Fields of `Settings` are what is known about them: labels, or leaves."""
         self._check_settings()
-        most = None if labels is not None or self.representation == "autoencoder" else self.max_landmarks or 1
+        most = None if known or self.representation == "autoencoder" else self.max_landmarks or 1
         fitted, (X, rest) = X, searched(X, most, self.random_state)
         frame, given = None, fitted if isinstance(fitted, np.ndarray) else X
         if is_frame(X):
@@ -276,14 +276,14 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         is_table = frame is not None and codec is not None and not codec.schema.is_plain
         rows = remember_columns(self, frame, given) if is_table else self._check(X)
         weights = None if column_weights is None else weights_of(column_weights, rows, codec if is_table else None)
-        settings = replace(self._settings, column_weights=weights, labels=labels)
+        settings = replace(self._settings, column_weights=weights, **known)
         with threads(self._workers):
             found = fit(rows, settings, self.random_state, codec, frame, rest)
         for field in fields(found):
             setattr(self, f"{field.name}_", getattr(found, field.name))
         self.stability_, self.steering_, self.split_models_ = None, None, ()
         self._rows = X if rest is None else fitted
-        self.given_names_, self.told_ = None, []
+        self.given_names_, self.told_, self.kept_ = None, [], None
         self.__dict__.pop("_levels", None)
         if self.n_leaves is not None and self.n_leaves < len(self.hierarchy_.paths):
             self.__dict__.update(self._completed().cut(self.n_leaves).__dict__)

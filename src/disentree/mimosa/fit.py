@@ -16,10 +16,10 @@ from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.renaming import with_names
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.choosing import drawn
+from disentree.mimosa.coordinates.columns import Columns
 from disentree.mimosa.coordinates.reach import Reach
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate, likeliest, posteriors_of
-from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.structureless import Background, background_of, fits_nowhere
 from disentree.mimosa.explain.reasons import tree_names
 from disentree.mimosa.inputs import is_frame, numbered, numbers_in, with_columns, with_gaps
@@ -75,6 +75,8 @@ class Fit:
     saved_bits_doubt: float
     representation: Representation
     embedding: Float[np.ndarray, "m D"]  # of the sample
+    floor: Float[np.ndarray, " D"]  # the precision of each coordinate
+    columns: Columns | None  # the way back from them
     reach: Reach  # of the training rows
     usual_bits: float  # that a row takes, by which others are strange
     strange_from: float  # the bits above that one training row in a thousand takes
@@ -144,8 +146,8 @@ class Assign:
     ) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"], int]:
         """Of rows in the coordinates, and the cells of a table."""
         labels, certain, nowhere = np.empty(len(Z), np.int64), np.empty(len(Z)), 0
-        for start in range(0, len(Z), DENSITY.rows_at_a_time):
-            block = slice(start, start + DENSITY.rows_at_a_time)
+        for start in range(0, len(Z), FIT.landmarks):
+            block = slice(start, start + FIT.landmarks)
             joint = self.candidate.log_joint(Z[block])
             nowhere += int(fits_nowhere(np.asarray(logsumexp(joint, axis=1)), self.broad, Z[block]).sum())
             if self.table is None:
@@ -257,6 +259,8 @@ def fit(
         saved_bits_doubt=outcome.doubt,
         representation=representation,
         embedding=embedding,
+        floor=found.coordinates.floor,
+        columns=found.coordinates.columns,
         reach=reach,
         usual_bits=usual_bits,
         strange_from=strange_from,

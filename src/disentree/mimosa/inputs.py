@@ -46,6 +46,13 @@ def with_columns(names: Sequence[Any], rows: Any) -> Any:
     return numbered(rows)[list(names)]
 
 
+def named(X: Float[np.ndarray, "n p"], names: Sequence[Any]) -> Any:
+    """An array as a data frame with names of columns."""
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=pd.Index(names))
+
+
 def is_numbered(frame: Any) -> bool:
     """Whether the columns of a data frame are 0, 1, 2, ..., as those of an array."""
     return list(frame.columns) == list(range(len(frame.columns)))

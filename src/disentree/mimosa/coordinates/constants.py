@@ -28,8 +28,7 @@ class CoordinatesConstants:
     tied: float = 0.05  # a column is on a grid if at least this part of its rows repeats another row's value
     most_linear: int = 20  # dimensions in which neighbors and subspaces can still be found
     noise_directions: int = 4  # of a table of few columns, at least, to call their variance noise
-    # columns of pure noise: rows that tell, how likely chance makes one look like none, and cells of a column
-    telling: int = 500
+    # columns of pure noise: how likely chance makes one look like none, and cells of a column
     chance: float = 1e-3
     cells: int = 6
     factor_iterations: int = 60  # of the factor analysis that measures the noise of columns, at most

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.explain.columns import Columns
 from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.formatting import category_text, empty_columns, filled_columns, listed, round_between
@@ -94,7 +95,7 @@ def differ(here: Bool[np.ndarray, " a"], elsewhere: Bool[np.ndarray, " b"]) -> b
     shares = [(holds.sum() + 1) / (len(holds) + 2) for holds in (here, elsewhere)]
     variance = sum(p * (1 - p) / (len(holds) + 2) for p, holds in zip(shares, (here, elsewhere), strict=True))
     is_large = here.mean() - elsewhere.mean() >= EXPLAIN.contrast
-    return bool(is_large and shares[0] - shares[1] >= EXPLAIN.standard_errors * np.sqrt(variance))
+    return bool(is_large and shares[0] - shares[1] >= FIT.sure * np.sqrt(variance))
 
 
 def measure(fact: Fact, side: Side) -> Measured | None:

@@ -79,7 +79,9 @@ def name_variables(
             least = EXPLAIN.beside * moved[0][0] if moved else 0.0
             moved = [(size, one) for size, one in moved if one not in elsewhere and size >= least] or moved
         # Those that it moves about as far as the first, with more of them if that name is used.
-        ends = [sum(size >= part * moved[0][0] for size, _ in moved) for part in (EXPLAIN.alike, EXPLAIN.beside)]
+        ends = [
+            sum(size >= part * moved[0][0] for size, _ in moved) for part in (1 - EXPLAIN.contrast, EXPLAIN.beside)
+        ]
         tried = [
             together([column for _, column in moved[:n]], 2 * EXPLAIN.longest_name)
             for n in range(ends[0], ends[1] + 1)
@@ -123,7 +125,7 @@ def _moved(here: Columns, table: Columns, z: Float[np.ndarray, " n"]) -> list[tu
         if 1 < k < len(z):  # the part of the variance that is left, as it would be by chance
             left = (1 - (sums**2 / np.maximum(counts, 1)).sum() / len(z)) * (len(z) - 1) / (len(z) - k)
             out.append((float(np.sqrt(max(0.0, 1 - left) * _variety(counts) / variety)), name))
-    return [(size, name) for size, name in out if size >= EXPLAIN.moved]
+    return [(size, name) for size, name in out if size >= EXPLAIN.small_share]
 
 
 def _varying(columns: Columns) -> set[str]:

@@ -85,7 +85,9 @@ def _varying(columns: Columns, rows: Int[np.ndarray, " m"], some: list[int]) -> 
     X = columns.numbers[rows][:, some]
     there = ~np.isnan(X)
     spread = np.where(there.sum(axis=0) > 1, np.nanstd(np.where(there.any(axis=0), X, 0.0), axis=0), 0.0)
-    fine = (there.mean(axis=0) >= 1 - EXPLAIN.exceptions) & (columns.steps[some] <= EXPLAIN.coarse * spread)
+    fine = (there.mean(axis=0) >= 1 - EXPLAIN.exceptions) & (
+        columns.steps[some] <= (1 - EXPLAIN.nearly_all) * spread
+    )
     return [j for j, ok in zip(some, fine, strict=True) if ok]
 
 
@@ -185,7 +187,7 @@ def _ratio(columns: Columns, y: int, x: int, factor: float) -> Relation:
 
 def _sums(columns: Columns, rows: Int[np.ndarray, " m"], some: list[int]) -> list[tuple[int, int, int]]:
     """Total and two parts, where a column is the sum of two others."""
-    some = some[: EXPLAIN.most_listed]
+    some = some[: EXPLAIN.many]
     if len(some) < 3:
         return []
     few = _some(rows)
@@ -228,4 +230,4 @@ def _sum(columns: Columns, total: int, a: int, b: int) -> Relation:
 
 
 def _some(rows: Int[np.ndarray, " m"]) -> Int[np.ndarray, " s"]:
-    return rows[np.linspace(0, len(rows) - 1, min(len(rows), EXPLAIN.first_rows)).astype(int)]
+    return rows[np.linspace(0, len(rows) - 1, min(len(rows), EXPLAIN.many)).astype(int)]

@@ -33,7 +33,7 @@ class Rule:
     @property
     def is_exact(self) -> bool:
         """Whether it holds for nearly all of the branch and for nearly nothing else."""
-        return min(self.recall, self.precision) >= EXPLAIN.nearly_exact
+        return min(self.recall, self.precision) >= 1 - EXPLAIN.slack
 
     @property
     def is_name(self) -> bool:
@@ -87,7 +87,7 @@ def find_rule(columns: Columns, side: Side, facts: Sequence[Fact]) -> Rule | Non
                 candidates.append(_rounded(_simplified(some), questions, X, y, w))
     texts = [_text(columns, questions, one) for one in candidates]
     shares = [shares_of(_holds(one, X), y, w) for one in candidates]
-    exactly = [i for i, both in enumerate(shares) if min(both) >= EXPLAIN.nearly_exact]
+    exactly = [i for i, both in enumerate(shares) if min(both) >= 1 - EXPLAIN.slack]
     if exactly:
         best = min(
             exactly,
@@ -100,7 +100,7 @@ def find_rule(columns: Columns, side: Side, facts: Sequence[Fact]) -> Rule | Non
         )
     else:
         # More conditions must be worth it.
-        best = max(range(len(texts)), key=lambda i: _f1(*shares[i]) - EXPLAIN.condition * _size(candidates[i]))
+        best = max(range(len(texts)), key=lambda i: _f1(*shares[i]) - EXPLAIN.slack * _size(candidates[i]))
     rows, y, w = side.held_out
     holds = _holds(candidates[best], np.stack([question.values[rows] for question in questions], axis=1))
     if not differ(holds[y], holds[~y]):

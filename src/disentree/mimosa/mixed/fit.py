@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.structureless import fit_gaussian
 from disentree.mimosa.explain.formatting import either
@@ -45,6 +46,7 @@ from disentree.mimosa.search.search import Outcome
 from disentree.mimosa.search.steps import Steps
 from disentree.mimosa.search.structure import Settings, Structure, find_structure
 from disentree.mimosa.tree.arrange import Arrangement, arrange_leaves
+from disentree.mimosa.tree.constants import TREE
 from disentree.rows import Blocks
 from disentree.tables import Cells, Codec
 from disentree.tables.kinds import is_whole
@@ -125,7 +127,7 @@ def fit_table(
         alone, switched = presence_bits(columns.presence, columns.present, cells, columns.codec)
         core = found.arrangement.hierarchy
         if has_leaves or classes is not None:
-            columns = columns.with_fewer_branches(MIXED.most_paths_with_leaves // len(core.paths))
+            columns = columns.with_fewer_branches(TREE.most_trees // len(core.paths))
         tied = tied_switches(columns, core, joint.argmax(axis=1)) if has_leaves else {}
         columns = replace(columns, branches=[b for b in columns.branches if not tied.keys() & set(b.switches)])
         table = _table_model(columns, core, rng, classes, answers)
@@ -174,9 +176,9 @@ def _is_searched(x: Float[np.ndarray, " n"]) -> bool:
         return False
     if not is_whole(values):
         return True
-    names_rows = counts.max() == 1 and len(there) >= MIXED.named_rows
+    names_rows = counts.max() == 1 and len(there) >= FIT.enough
     few_ties = counts.max() <= most_tied
-    return bool(len(values) > MIXED.fewest_whole and few_ties and not names_rows)
+    return bool(len(values) > FIT.fewest and few_ties and not names_rows)
 
 
 def tied_switches(
@@ -206,7 +208,7 @@ def says_more(present: Bool[np.ndarray, "n s"], leaves: Int[np.ndarray, " n"]) -
     combinations = np.unique(present, axis=0, return_inverse=True)[1].reshape(-1)
     sizes = np.bincount(combinations)
     left = sum(size * _entropy(leaves[combinations == c]) for c, size in enumerate(sizes)) / len(leaves)
-    return bool(left > MIXED.repeated * whole)
+    return bool(left > TREE.dependent * whole)
 
 
 def _entropy(labels: Int[np.ndarray, " n"]) -> float:

@@ -18,10 +18,12 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from sklearn.tree import DecisionTreeClassifier
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.reach import unit_of
 from disentree.mimosa.mixed.constants import MIXED
 from disentree.mimosa.mixed.nesting import Switch, choose_switches, entropy, rivals
 from disentree.mimosa.mixed.sharing import repeat, share_switches
+from disentree.mimosa.tree.constants import TREE
 from disentree.tables import Cells, Schema
 
 
@@ -99,7 +101,7 @@ def find_presence(
         about = replace(found_by, share=float(active.mean()), explained=explain(active, columns))
         switches.append(about)
         actives.append(active)
-    found = Presence(choose_switches(switches, actives, MIXED.most_paths), absent, explained)
+    found = Presence(choose_switches(switches, actives, TREE.most_paths), absent, explained)
     present = found.present(cells)
     for group in (group for group in rivals(found.switches) if len(group) > 1):
         # That one is there follows from the others' not being there: once for all of them, it must be said.
@@ -195,7 +197,7 @@ class _Explainer:
     """How much of where a thing exists follows from other columns."""
 
     def __init__(self, cells: Cells, schema: Schema, rng: np.random.Generator):
-        rows = np.sort(rng.permutation(len(cells))[: MIXED.sample])
+        rows = np.sort(rng.permutation(len(cells))[: FIT.most])
         some = cells.take(rows)
         blocks, owner = [some.numbers], list(range(some.numbers.shape[1]))
         for j in range(some.categories.shape[1]):
@@ -260,5 +262,5 @@ def _is_inside(some: Bool[np.ndarray, " n"], all_of: Bool[np.ndarray, " n"]) -> 
         return False
     exceptions = int((some & ~all_of).sum())
     surprise = -np.log2(share) * (n_some - exceptions)
-    few = exceptions <= min(MIXED.inside * n_some * (1 - share), MIXED.exceptions * n_some)
+    few = exceptions <= min(TREE.inside * n_some * (1 - share), MIXED.exceptions * n_some)
     return bool(few and surprise >= MIXED.accident_bits)

@@ -14,6 +14,7 @@ from jaxtyping import Float
 from scipy.special import ndtri
 from sklearn.neighbors import NearestNeighbors
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.columns import Columns
 from disentree.mimosa.search.constants import SEARCH
 
@@ -22,8 +23,8 @@ def exceeds_margins(Z: Float[np.ndarray, "n D"], columns: Columns, rng: np.rando
     """Whether rows are nearer to each other than to rows drawn column by column, beyond doubt: by more errors than
     such draws differ by among themselves, for near neighbors or for farther ones."""
     columns = columns.independent()
-    if len(Z) > SEARCH.drawn:
-        Z = Z[rng.choice(len(Z), SEARCH.drawn, replace=False)]
+    if len(Z) > FIT.many:
+        Z = Z[rng.choice(len(Z), FIT.many, replace=False)]
     X = columns.of(Z)
     deviations = np.maximum(X.std(axis=0), columns.precision)
 
@@ -39,7 +40,7 @@ def exceeds_margins(Z: Float[np.ndarray, "n D"], columns: Columns, rng: np.rando
 
     among = np.array([excess(one, [*draws[i + 1 :], *draws[:i]]) for i, one in enumerate(draws)])
     own = excess(placed(X), draws)
-    return bool((own - among.mean(axis=0) > SEARCH.drawn_doubt * among.std(axis=0, ddof=1)).any())
+    return bool((own - among.mean(axis=0) > FIT.sure * among.std(axis=0, ddof=1)).any())
 
 
 def drawn(

@@ -10,6 +10,7 @@ from itertools import combinations
 import numpy as np
 from jaxtyping import Float, Int
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
 from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.protocol import Rows
@@ -65,7 +66,7 @@ class Odd:
         out = []
         for k, kind in enumerate(kinds):
             own = np.flatnonzero(best == k + 1)
-            if len(own) >= SEARCH.fewest:
+            if len(own) >= FIT.fewest:
                 out.append(kind if np.array_equal(own, kind.own) else self._kind(own))
         return out
 

@@ -14,13 +14,12 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float, Int
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
-from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.structureless import Background
 from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.modes.constants import MODES
 from disentree.mimosa.finders.protocol import Rows
-from disentree.mimosa.search.constants import SEARCH
 from disentree.mimosa.search.groups import divide
 from disentree.mimosa.search.heaps import spread_heaps
 from disentree.mimosa.search.kinds import Kind, Odd, with_kinds
@@ -48,8 +47,8 @@ class Described:
     def bits(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
         """Of each row."""
         out = np.empty(len(Z))
-        for start in range(0, len(Z), DENSITY.rows_at_a_time):
-            some = Z[start : start + DENSITY.rows_at_a_time]
+        for start in range(0, len(Z), FIT.landmarks):
+            some = Z[start : start + FIT.landmarks]
             out[start : start + len(some)] = -self.broad.mixed(self.candidate.log_density(some), some) / np.log(2)
         return out
 
@@ -126,11 +125,11 @@ def _groups(
     n = len(everything)
     # What is more than the least share of the landmarks was theirs to show; and no more is searched than they are.
     most = min(FINDERS.searched, len(rows.Z) // 2, int(FINDERS.least_share * n))
-    if most < SEARCH.fewest:
+    if most < FIT.fewest:
         return Some(np.zeros(0, np.int64), some[:0]), []
     own = now.bits(some)
     # the sample tells how many bits twice as many rows take, or more of them where it has few that are so rare
-    least = np.quantile(own, 1 - min(1.0, max(2 * most / n, SEARCH.fewest / len(own))))
+    least = np.quantile(own, 1 - min(1.0, max(2 * most / n, FIT.fewest / len(own))))
     found = everything.map(partial(_worst, now, least))
     numbers, bits, Z = (np.concatenate(parts) for parts in zip(*found, strict=True))
     most = min(most, len(bits))
@@ -138,18 +137,37 @@ def _groups(
     usual = np.flatnonzero(own < bits[chosen].min())
     usual = np.sort(rng.choice(usual, min(FINDERS.searched, len(usual)), replace=False))
     worst = Some(numbers[chosen], Z[chosen])
-    points = np.concatenate([worst.Z, some[usual]])
+    return worst, [worst.numbers[own] for own in groups_of(worst.Z, some[usual], n - most, rows, rng)]
+
+
+def groups_of(
+    odd: Float[np.ndarray, "m D"], rest: Float[np.ndarray, "k D"], n: int, rows: Rows, rng: np.random.Generator
+) -> list[Int[np.ndarray, " _"]]:
+    """Groups of odd rows between which and all others, of which there are n and some are given, valleys lie."""
+    points = np.concatenate([odd, rest])
     weights = np.ones(len(points))
-    weights[most:] = (n - most) / len(usual)
+    weights[len(odd) :] = n / max(len(rest), 1)
     points = points if rows.columns is None else spread_heaps(points, rows.columns, rng)
     groups = divide(replace(rows, Z=points, weights=weights), [], rng, MODES.scales[:2])
-    if groups is None:
-        return worst, []
-    is_worst = np.arange(len(points)) < most
+    labels = np.zeros(0, np.int64) if groups is None else groups.labels
     out = []
-    for label in range(int(groups.labels.max()) + 1):
-        inside = groups.labels == label
+    for label in range(int(labels.max(initial=-1)) + 1):
+        own = labels == label
         # a row of the rest stands for many
-        if weights[inside & is_worst].sum() > weights[inside & ~is_worst].sum() and inside.sum() >= SEARCH.fewest:
-            out.append(worst.numbers[inside[:most]])
-    return worst, out
+        if weights[: len(odd)][own[: len(odd)]].sum() > weights[len(odd) :][own[len(odd) :]].sum():
+            out.append(np.flatnonzero(own[: len(odd)]))
+    return [own for own in out if len(own) >= FIT.fewest]
+
+
+def kinds_among(
+    leaves: LeafCandidate,
+    rows: Rows,
+    odd: Float[np.ndarray, "m D"],
+    n: int,
+    inside: Callable[[Rows], Candidate],
+    rng: np.random.Generator,
+) -> list[Kind]:
+    """Rare kinds among odd rows of n in all; `rows` are some of the others, as which they are described badly."""
+    groups = groups_of(odd, rows.Z, max(n - len(odd), 1), rows, rng)
+    bits = Described(leaves, Background.fit(rows.Z, rows.floor)).bits(odd)
+    return Odd(replace(rows, Z=odd), np.arange(len(odd)), bits, n, inside).settled(groups)

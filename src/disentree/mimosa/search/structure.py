@@ -17,6 +17,7 @@ from disentree.mimosa.coordinates.noise import white_noise
 from disentree.mimosa.coordinates.noise_columns import noise_columns
 from disentree.mimosa.coordinates.reach import unit_of
 from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.finders.modes.finder import Mixtures
 from disentree.mimosa.finders.protocol import Finder, Rows
 from disentree.mimosa.search.given import by_labels
 from disentree.mimosa.search.rare import Rare, find_rare
@@ -24,6 +25,14 @@ from disentree.mimosa.search.search import Outcome, finders_for, improved, searc
 from disentree.mimosa.search.steps import Steps
 from disentree.mimosa.tree.arrange import Arrangement, arrange_leaves
 from disentree.rows import Blocks
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of the rows."""
+
+    outcome: Outcome
+    rows: Int[np.ndarray, " r"]  # that must be among those which show how leaves lie
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,7 @@ class Settings:
     skipped: tuple[str, ...] = ()  # finders that are not asked
     coordinates: Coordinates | None = None  # if they are not to be chosen again
     labels: Int[np.ndarray, " n"] | None = None  # of the rows, -1 for none: leaves are those of the labels
+    known: Known | None = None  # leaves that are not to be searched again
 
 
 @dataclass(frozen=True)
@@ -73,7 +83,7 @@ def find_structure(
         scaled = X * unit.reshape(X.shape[1:])
         rest = None if everything is None else everything.then(partial(np.multiply, unit))
         return _in_unit(find_structure(scaled, settings, seeds, step, complete, rest), unit)
-    seen = X if complete is None or complete.sum() < FIT.fewest_complete else X[complete]
+    seen = X if complete is None or complete.sum() < FIT.enough else X[complete]
     # coordinates of a table are those of a part of the rows; a latent is learned from all of them
     if seen.ndim == 2 and settings.coordinates is None and settings.representation != "autoencoder":
         seen = seen[some_of(len(seen), max(10 * FIT.landmarks, settings.max_landmarks or 0), seeds[1])]
@@ -81,6 +91,7 @@ def find_structure(
         return _structure(X, seen, settings.coordinates, settings, seeds, step, everything)
     choose = partial(choose_coordinates, seen, settings.representation, seeds[0], settings.verbose)
     choose = partial(choose, weights=settings.column_weights)
+    silent: tuple[str, ...] = ()
     with step("representation"):
         noise = columns_of_noise(seen, seeds[1])
     if noise.any():
@@ -89,9 +100,13 @@ def find_structure(
         found = _structure(X, seen, coordinates, settings, seeds, step, everything)
         if min(found.outcome.candidate.dimensions) < found.embedding.shape[1]:
             return found
+        # leaves that noise hides are not thin among it either: mixtures and groups are left to look for
+        thin = [finder.name for finder in finders_for(True) if not isinstance(finder, Mixtures)]
+        settings, silent = replace(settings, skipped=(*settings.skipped, *thin)), found.outcome.silent
     with step("representation"):
         coordinates = choose()
-    return _structure(X, seen, coordinates, settings, seeds, step, everything)
+    found = _structure(X, seen, coordinates, settings, seeds, step, everything)
+    return replace(found, outcome=replace(found.outcome, silent=(*silent, *found.outcome.silent)))
 
 
 def _in_unit(found: Structure, unit: Float[np.ndarray, " p"]) -> Structure:
@@ -128,10 +143,13 @@ def _structure(
     Z = Z[landmarks(Z, most, seeds[1])]
     noise = None if columns is None else white_noise(seen, columns, coordinates.decomposed)
     rows = Rows(Z, floor, columns, noise, settings.n_neighbors, settings.n_jobs, settings.part)
-    finders = [finder for finder in finders_for(rows) if finder.name not in settings.skipped]
+    finders = [finder for finder in finders_for(columns is not None) if finder.name not in settings.skipped]
     if settings.labels is not None:
         outcome = by_labels(replace(rows, Z=embedding), settings.labels)
         return Structure(coordinates, embedding, embedding, outcome, arrange_leaves(outcome.candidate, embedding))
+    if settings.known is not None:
+        outcome, Z = settings.known.outcome, np.concatenate([Z, embedding[settings.known.rows]])
+        return Structure(coordinates, embedding, Z, outcome, arrange_leaves(outcome.candidate, Z))
     outcome = search(rows, finders, seeds[2], step)
     rare = None
     everything = Blocks.of(embedding) if everything is None else everything.then(represent)

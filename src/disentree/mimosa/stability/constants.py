@@ -13,8 +13,6 @@ class StabilityConstants:
     # one of half its size, is not the same.
     same: float = 0.75
     fraction: float = 0.5  # of the rows, in each resample
-    # The same with fewer rows than `FIT.few`, whose halves show too little.
-    fraction_of_few: float = 0.8
     in_process: float = 2.0  # seconds of all fits, below which starting processes takes longer than they save
 
 

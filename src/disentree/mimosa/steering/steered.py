@@ -313,7 +313,7 @@ class Steered:
     def _split_by(self, path: int, labels: Int[np.ndarray, " m"]) -> Any:
         """The tree with one leaf divided by labels that some of its rows have, -1 for the others."""
         fresh, rows, codec, _ = self._alone(self.labels_ == path, leaf_name(self.hierarchy_, path))
-        return self._with_parts(path, fresh._fit_once(rows, codec, labels))
+        return self._with_parts(path, fresh._fit_once(rows, codec, labels=labels))
 
     def _finest_labels(self, X: Any, start: int = 0) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"], int]:
         """The likeliest path of each row before leaves were merged, and the same in cores."""

@@ -93,7 +93,7 @@ def _blocks(branch: Branch, depth: int | None) -> list[Block]:
 
 def _options(division: Division, depth: int | None) -> list[str]:
     """The lines of the branches of a division; those of few rows together on the last one."""
-    small = [one for one in division.branches if depth is not None and one.rows and one.share < EXPLAIN.small]
+    small = [one for one in division.branches if depth is not None and one.rows and one.share < EXPLAIN.slack]
     small = small if len(small) > 1 else []
     shown: list[Block] = []
     for one in division.branches:

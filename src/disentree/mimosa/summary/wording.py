@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.formatting import counted, listed, share_text
 from disentree.mimosa.explain.names import GENERIC_VARIABLE
@@ -201,7 +202,7 @@ def _sentence(text: str) -> str:
 
 
 def _chance(saved: float, doubt: float) -> str:
-    return f"This {'is beyond' if saved > EXPLAIN.standard_errors * doubt else 'may be'} chance"
+    return f"This {'is beyond' if saved > FIT.sure * doubt else 'may be'} chance"
 
 
 def _times(bits: float) -> str:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TreeConstants:
-    sample: int = 500  # rows of a leaf whose distances from another are looked at
-    most_trees: int = 4096  # that are compared with each other; of more, one is made better step by step
+    most_paths: int = 1024  # of all switches together
+    # That are compared with each other: of more, one is made better step by step. Paths of switches, each with all
+    # leaves among the numbers.
+    most_trees: int = 4096
     # which leaf encloses which
     unlikely: float = 0.02  # rows beyond the quantile 1 - this of a leaf's own rows are not in its reach
     within: float = 0.6  # share of the smaller leaf's rows in reach of the larger one
@@ -22,9 +24,6 @@ class TreeConstants:
     # Of the bits of a choice that another one beside it tells, and of the rows that combinations which do not
     # occur would have by chance, at most.
     dependent: float = 0.2
-    # levels: coordinates in which leaves are compared, at most, and the finest deviation that counts
-    level_axes: int = 30
-    level_precision: float = 1e-3
 
 
 TREE = TreeConstants()

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.spatial import KDTree
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Candidate, Leaf
 from disentree.mimosa.tree.building import thinned
 from disentree.mimosa.tree.constants import TREE
@@ -23,7 +24,7 @@ def enclosures(
     k = len(leaves)
     encloses, distances = np.zeros((k, k), dtype=bool), np.full((k, k), np.inf)
     rows = [np.flatnonzero(labels == c) for c in range(k)]
-    some = [thinned(r, TREE.sample) for r in rows]
+    some = [thinned(r, FIT.sample) for r in rows]
     for high, leaf in enumerate(leaves):
         lower = [low for low in range(k) if dims[low] < dims[high] and len(some[low])]
         if len(rows[high]) < 2 or not lower:

@@ -86,7 +86,7 @@ RULES: dict[str, Rule] = {
     "heaps of one column are spread": Rule("search.search", "spread_heaps", lambda Z, *_: Z),
     "groups need more dependence than margins tell": Rule("search.search", "exceeds_margins", lambda *_: True),
     "thin leaves come back": Rule("search.search", "_may_be_chance", lambda *_: False),
-    "groups come back": Rule("search.groups", "coarsened", lambda again: np.arange(len(again[0]))),
+    "groups come back": Rule("search.groups", "parts_of", lambda *_: []),
     "groups are modes": Rule("search.groups", "_by_modes", lambda *_: []),
     "groups are parts of a mixture": Rule("search.groups", "_by_mixtures", lambda *_: []),
     "groups are looked for in columns of the same deviation too": Rule(

@@ -53,7 +53,7 @@ def find(
         if alone.margins.straight:
             return out
         one = fit_gaussian(Z, floor).log_density(Z).mean()
-        if alone.log_density(Z).mean() - one < MODES.worth * (max(c.log_density(Z).mean() for c in out) - one):
+        if alone.log_density(Z).mean() - one < FINDERS.counted * (max(c.log_density(Z).mean() for c in out) - one):
             return out
         if len(out[0].mixture) > 1:
             out.append(with_margins(Z, own, alone.margins, out[0]))

@@ -14,6 +14,8 @@ from itertools import islice
 import numpy as np
 from jaxtyping import Bool, Float
 
+from disentree.mimosa.constants import FIT
+from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.switches.constants import SWITCHES
@@ -44,7 +46,7 @@ class Equation:
 
     def holds(self, Y: Float[np.ndarray, "n D"]) -> Bool[np.ndarray, " n"]:
         """Whether rows are within its scatter."""
-        return _distance(self(Y)) <= SWITCHES.reach
+        return _distance(self(Y)) <= FIT.sure
 
 
 def find_equations(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> list[Equation]:
@@ -89,7 +91,7 @@ def _distinct(
     """Hyperplanes, and how far rows scatter about them, of which no two hold the same rows."""
     seen: list[np.ndarray] = []
     for w, scatter in zip(planes, scatters, strict=True):
-        held = np.abs(Y @ w[:-1] + w[-1]) <= SWITCHES.reach * scatter
+        held = np.abs(Y @ w[:-1] + w[-1]) <= FIT.sure * scatter
         if not _is_known(held, seen):
             seen.append(held)
             yield w, float(scatter)
@@ -181,12 +183,12 @@ def _whole_equation(Y: Float[np.ndarray, "n D"], w: Float[np.ndarray, " D1"], sc
     """All equations that hold in the rows of a hyperplane, scaled by their scatter."""
     D = Y.shape[1]
     normals = w[:D, None]
-    held = np.abs(Y @ w[:D] + w[D]) <= SWITCHES.reach * scatter
+    held = np.abs(Y @ w[:D] + w[D]) <= FIT.sure * scatter
     while normals.shape[1] < D and held.sum() > DENSITY.rows_per_term * D:
         rest = np.linalg.svd(normals)[0][:, normals.shape[1] :]
         own = Y[held] @ rest
         more = thinnest_hyperplane(own, scatter)
-        inside = np.abs(own @ more[:-1] + more[-1]) <= SWITCHES.reach * scatter
+        inside = np.abs(own @ more[:-1] + more[-1]) <= FIT.sure * scatter
         if inside.mean() < SWITCHES.same:
             break
         normals = np.column_stack([normals, rest @ more[:-1]])
@@ -209,9 +211,9 @@ def _refitted(
         residual = (Y - center) @ normals
         middle = np.median(residual[held], axis=0)
         deviation = 1.4826 * np.median(np.abs(residual[held] - middle), axis=0)
-        deviation = np.maximum(deviation, SWITCHES.narrowest)
+        deviation = np.maximum(deviation, COORDINATES.rounding)
         residual = (residual - middle) / deviation
-        held = _distance(residual) <= SWITCHES.reach
+        held = _distance(residual) <= FIT.sure
     gain, share = gains(_distance(residual)[:, None], size, fewest)
     if not np.isfinite(gain[0]):
         return None
