@@ -21,6 +21,7 @@ from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.structureless import fit_gaussian
 from disentree.mimosa.explain.formatting import either
+from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.mixed.branches import (
     Branch,
     Names,
@@ -171,7 +172,7 @@ def _is_searched(x: Float[np.ndarray, " n"]) -> bool:
         return False
     there = x[~gaps]
     values, counts = np.unique(there, return_counts=True)
-    most_tied = MIXED.most_tied * len(there)
+    most_tied = FINDERS.counted * len(there)
     if len(values) <= MIXED.few_values or (has_zeros(there) and (there == 0).sum() > most_tied):
         return False
     if not is_whole(values):

@@ -15,9 +15,9 @@ from jaxtyping import Bool, Float, Int
 from scipy.special import logsumexp
 
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.mixed.branches import Branch, Names, grafted
-from disentree.mimosa.mixed.constants import MIXED
 from disentree.mimosa.mixed.evidence import Existence, UsualCells
 from disentree.mimosa.mixed.few_valued import places_among
 from disentree.mimosa.mixed.imputation import Imputation
@@ -207,7 +207,7 @@ def _places(branches: Sequence[Branch]) -> list[int]:
 
 def table_without_branches(frame: Any, codec: Codec) -> TableModel:
     """For a table whose tree is given: empty cells are empty again where a flag says so."""
-    absent = np.array([c.n_empty > MIXED.mostly * len(frame) for c in codec.used], bool)
+    absent = np.array([c.n_empty > FIT.half * len(frame) for c in codec.used], bool)
     codec = codec.with_empty({c.name: "absent" if a else c.empty for c, a in zip(codec.used, absent, strict=True)})
     presence = Presence([], absent, np.zeros(len(absent)))
     nothing = Imputation(np.zeros(0), np.zeros((0, 0)))

@@ -124,7 +124,7 @@ def _groups(
     """The rows that are described worst, and groups of them between which and all others valleys lie."""
     n = len(everything)
     # What is more than the least share of the landmarks was theirs to show; and no more is searched than they are.
-    most = min(FINDERS.searched, len(rows.Z) // 2, int(FINDERS.least_share * n))
+    most = min(FINDERS.searched, len(rows.Z) // 2, int(FIT.least_share * n))
     if most < FIT.fewest:
         return Some(np.zeros(0, np.int64), some[:0]), []
     own = now.bits(some)
