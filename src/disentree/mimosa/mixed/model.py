@@ -73,8 +73,7 @@ class TableModel:
 
     def numbers(self, cells: Cells) -> Float[np.ndarray, "n k"]:
         """The numbers that were searched, without a gap; a column of zeros if there are none."""
-        numbers = self.imputation(cells.numbers[:, self.searched])
-        return numbers if numbers.shape[1] else np.zeros((len(cells), 1))
+        return numbers_of(self.searched, self.imputation, cells)
 
     def log_evidence(self, cells: Cells) -> Float[np.ndarray, "n leaves"]:
         """What the categories of each row say about its leaf of the core."""
@@ -171,6 +170,12 @@ class TableModel:
             for column, sign in zip(switch.columns, switch.signs, strict=True):
                 _clear(numbers, categories, column, absent[:, s], sign)
         return codec.frame(Cells(numbers, categories))
+
+
+def numbers_of(searched: Sequence[int], imputation: Imputation, cells: Cells) -> Float[np.ndarray, "n k"]:
+    """Some columns of numbers, without a gap; a column of zeros if there are none."""
+    numbers = imputation(cells.numbers[:, searched])
+    return numbers if numbers.shape[1] else np.zeros((len(cells), 1))
 
 
 def _clear(

@@ -89,6 +89,11 @@ class Steering:
             origin = origin[list(step.paths)]
         return origin
 
+    @property
+    def origins(self) -> list[list[int]]:
+        """The paths of `found` for each path of `tree`."""
+        return [np.unique(self.origin[self.path_of == path]).tolist() for path in range(len(self.tree.paths))]
+
     def tree_enclosed(self) -> list[tuple[int, ...]]:
         """For each path of `tree` those that it encloses directly."""
         origin = self.origin
