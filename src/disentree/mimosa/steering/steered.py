@@ -51,6 +51,7 @@ class Steered:
     _rows_or: Any
     _fitted_rows: Any
     _rows: Any
+    _with_rows: Any
 
     @abstractmethod
     def _found_proba(self, X: Any) -> Float[np.ndarray, "n found"]:
