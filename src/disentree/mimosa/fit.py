@@ -118,12 +118,14 @@ def fit(
         usual_bits = outcome.description_length if table is None and not len(reach.off) else float(bits.mean())
         strange_from = float(np.quantile(bits, 0.999) - usual_bits)
         nowhere = int(fits_nowhere(candidate, found.embedding, found.embedding).sum())
+    same: list[list[int]] = []
     partly: list[list[int]] = []
     if settings.placement != "down":
         with step("placement"):
             core = hierarchy if table is None else table.core
             leaves = labels if table is None else likeliest(candidate, found.embedding)[0]
-            same, partly = find_same(core, found.embedding, leaves)
+            if representation.kind == "linear":  # what variables do to images is told when there is a decoder
+                same, partly = find_same(core, found.embedding, leaves, representation.inverse_transform)
             if same:
                 place = moved(hierarchy, same)
                 hierarchy, partly = place.after, [place.columns(columns) for columns in partly]
