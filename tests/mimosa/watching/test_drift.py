@@ -47,7 +47,7 @@ def test_a_leaf_with_another_share_is_told(model):
 
 def test_a_leaf_that_moved_is_stranger(model):
     leaf = model.place(CENTERS)["leaf"]
-    drift = model.drift(three_groups(500, seed=1, shift=0.7))
+    drift = model.drift(three_groups(500, seed=1, shift=1.2))
     assert changed(drift, "bits_changed")[leaf].tolist() == [False, False, True]
     assert f"Rows on “{leaf[2]}” are stranger" in str(drift)
 
