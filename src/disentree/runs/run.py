@@ -5,6 +5,7 @@
     data.json          what the data is and what was done to it
     hierarchy.json     the tree
     labels.npz         which rows were trained on and held out, and the path of each
+    paths.npy          the path of every row of a large file, of which the run works with a sample
     structure.json     how the tree was found, for people
     mimosa/            the MIMOSA that found it, as `MIMOSA.save` writes it
     model.safetensors  the trained model, with model.json, as `COFHAE.save` writes it
@@ -97,6 +98,7 @@ class Run(Folder):
         super().__init__(folder, f"`{config.command(folder)}` makes it again")
         self.config = config
         self.about = about
+        self.engine: Any = None  # where passes over a large file are made; None for threads of this process
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Run:
@@ -160,7 +162,7 @@ class Run(Folder):
     @cached_property
     def data(self) -> UserData:
         """The data, read or made again; the run folder has no copy of it."""
-        return load_data(self.config)
+        return load_data(self.config, self.engine)
 
     def split(self, n_rows: int) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " m"]]:
         """Split rows at random into training and held-out rows.

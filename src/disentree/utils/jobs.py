@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, Protocol, runtime_checkable
 
 from disentree.errors import UserError
-from disentree.utils.pools import Pool, open_pool, process_died
+from disentree.utils.pools import Pool, process_died
 
 
 @runtime_checkable
@@ -72,17 +72,10 @@ def run_jobs(pool: Pool, jobs: Jobs, attempts: int = 2) -> None:
         jobs.tick()
 
 
-def in_processes(
-    function: Callable[..., Any],
-    calls: Sequence[Sequence[Any]],
-    engine: str,
-    jobs: int,
-    address: str | None = None,
-) -> list[Any]:
+def made_in(pool: Pool, function: Callable[..., Any], calls: Sequence[Sequence[Any]]) -> list[Any]:
     """The results of `function` with each of `calls`; a call whose process died is made once more."""
     work = _Calls(function, calls)
-    with open_pool(engine, jobs, address) as pool:
-        run_jobs(pool, work)
+    run_jobs(pool, work)
     return [work.results[i] for i in range(len(calls))]
 
 
