@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, Protocol, runtime_checkable
 
 from disentree.errors import UserError
-from disentree.utils.pools import Pool, process_died
+from disentree.utils.pools import Pool, open_pool, process_died
 
 
 @runtime_checkable
@@ -77,6 +77,18 @@ def made_in(pool: Pool, function: Callable[..., Any], calls: Sequence[Sequence[A
     work = _Calls(function, calls)
     run_jobs(pool, work)
     return [work.results[i] for i in range(len(calls))]
+
+
+def in_processes(
+    function: Callable[..., Any],
+    calls: Sequence[Sequence[Any]],
+    engine: str,
+    jobs: int,
+    address: str | None = None,
+) -> list[Any]:
+    """The same in processes that are started for it."""
+    with open_pool(engine, jobs, address) as pool:
+        return made_in(pool, function, calls)
 
 
 class _Calls:
