@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+from scipy.sparse import issparse
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,6 +30,7 @@ from disentree.mimosa.inputs import (
     is_frame,
     numbered,
     remember_columns,
+    sparse_rows,
     weights_of,
     with_gaps,
     without_columns,
@@ -159,7 +161,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
 
     def __sklearn_tags__(self) -> Any:
         tags: Any = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
 
     @classmethod
@@ -179,7 +181,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
 
     _saved = (
         *(f"{one.name}_" for one in fields(Fit) if one.name not in SAVED_APART),
-        *("local_dimensions_", "stability_", "steering_", "given_names_", "drawn_", "told_", "kept_"),
+        *("local_dimensions_", "stability_", "steering_", "given_names_", "drawn_", "told_", "kept_", "names_"),
     )
     candidate_: Candidate
     candidates_: list[dict[str, Any]]
@@ -194,6 +196,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
     stability_: Stability | None
     given_names_: dict[str, Any] | None
     told_: list[str]
+    names_: list[str] | None = None  # of the columns of a sparse matrix
     silent_: list[str]  # finders that proposed nothing, and need not be asked for a part of the rows
     interrupted_: bool
     _maps: LeafMaps  # from rows and paths to codes
@@ -210,12 +213,13 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         column_weights: Any = None,
         partial_labels: Any = None,
         within: Any = None,
+        feature_names: Any = None,
     ) -> MIMOSA:
         """Find components and hierarchy.
 
         Parameters
         ----------
-        X : array of shape (n, p), images of shape (n, h, w) or (n, h, w, c), or data frame
+        X : array or sparse matrix of shape (n, p), images of shape (n, h, w) or (n, h, w, c), or data frame
             An array may have empty cells, NaN. A data frame, of pandas or polars, or what an SQLite cursor or a
             DuckDB query holds, may have them too, and columns of numbers, whole numbers, truth values, text,
             categories and dates.
@@ -235,6 +239,9 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         within : truth values, numbers of rows, or a leaf, default=None
             Look in these rows only; the others have the label -1. A leaf is that of the tree that was found
             before in the same rows, by its path or name.
+        feature_names : list of str, default=None
+            The columns of a sparse matrix, for names and reasons: those that tell leaves apart are told. It stays
+            sparse: its principal components are searched, those beyond chance.
 
         Returns
         -------
@@ -245,21 +252,24 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
             check_is_fitted(self)
             within = self.labels_ == self._path_of(within)
         if all(one is None for one in (sample_weight, partial_labels, within)):
-            return self._fit_once(X, codec, column_weights=column_weights)
+            return self._fit_once(X, codec, column_weights=column_weights, names=feature_names)
         X = X if is_frame(X) or hasattr(X, "shape") else np.asarray(X)
         n = X.shape[0]
         drawn = rows_drawn(n, sample_weight, within, self.random_state)
         labels = None if partial_labels is None else check_partial_labels(partial_labels, n)
-        self._fit_once(X if drawn is None else taken(X, drawn), codec, column_weights=column_weights)
+        self._fit_once(X if drawn is None else taken(X, drawn), codec, column_weights, feature_names)
         if drawn is not None:
             self._take_all(X, drawn, within is not None)
         if labels is not None:
             self.__dict__.update(with_labels(self, labels).__dict__)
         return self
 
-    def _fit_once(self, X: Any, codec: Codec | None, column_weights: Any = None, **known: Any) -> MIMOSA:
+    def _fit_once(
+        self, X: Any, codec: Codec | None, column_weights: Any = None, names: Any = None, **known: Any
+    ) -> MIMOSA:
         """Fit rows that all count once. Fields of `Settings` are what is known about them: labels, or leaves."""
         self._check_settings()
+        X, names = sparse_rows(X, names)
         frame, given = None, X
         if is_frame(X := with_gaps(X)):
             X, codec = without_columns(X, Codec.fit(X) if codec is None else codec, column_weights)
@@ -270,12 +280,17 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         weights = None if column_weights is None else weights_of(column_weights, rows, codec if is_table else None)
         settings = replace(self._settings, column_weights=weights, **known)
         with threads(self._workers):
-            found = fit(rows, settings, self.random_state, codec, frame)
+            found = fit(rows, settings, self.random_state, codec, frame, names)
         for field in fields(found):
             setattr(self, f"{field.name}_", getattr(found, field.name))
         self.local_dimensions_ = found.local_dimensions
-        self.stability_, self.steering_, self.split_models_, self._rows = None, None, (), X
-        self.given_names_, self.drawn_, self.told_, self.kept_ = None, None, [], None
+        self.stability_, self.steering_, self.split_models_, self._rows = (
+            None,
+            None,
+            (),
+            rows if issparse(rows) else X,
+        )
+        self.given_names_, self.drawn_, self.told_, self.kept_, self.names_ = None, None, [], None, names
         self.__dict__.pop("_levels", None)
         if self.n_leaves is not None and self.n_leaves < len(self.hierarchy_.paths):
             self.__dict__.update(self._completed().cut(self.n_leaves).__dict__)

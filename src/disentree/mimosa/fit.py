@@ -19,6 +19,7 @@ from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate, likeliest, posteriors_of
 from disentree.mimosa.density.structureless import fits_nowhere
 from disentree.mimosa.explain.reasons import tree_names
+from disentree.mimosa.explain.telling import telling_frame
 from disentree.mimosa.mixed.fit import fit_table
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.search.steps import Steps
@@ -89,11 +90,16 @@ class Fit:
 
 
 def fit(
-    X: Any, settings: Settings, random_state: int | None = 0, codec: Codec | None = None, frame: Any = None
+    X: Any,
+    settings: Settings,
+    random_state: int | None = 0,
+    codec: Codec | None = None,
+    frame: Any = None,
+    names: list[str] | None = None,
 ) -> Fit:
     """The tree of rows that have been checked: an array of numbers or images, or a data frame and the codec of its
     columns if some are of other kinds or have empty cells. The columns of `frame` give the branches their
-    names."""
+    names; of a sparse matrix those of the `names` of its columns that tell leaves."""
     step = Steps(settings.verbose)
     seeds = np.random.SeedSequence(random_state).spawn(4)
     if codec is None or codec.schema.is_plain:
@@ -113,7 +119,7 @@ def fit(
     with step("assignment"):
         # Many rows would say the same.
         some = thinned(np.arange(len(labels)), FIT.landmarks)
-        rows: Any = cells[some] if isinstance(cells, np.ndarray) else cells.take(some)
+        rows: Any = X[some] if table is None else cells.take(some)
         representation = found.coordinates.representation
         reach = Reach.of(representation, rows if table is None else table.numbers(rows), found.embedding[some])
         bits = placed(candidate, table, hierarchy, reach, representation, rows)[1]
@@ -139,12 +145,15 @@ def fit(
         known = {column for columns in matches for column in columns}
         matches += [columns for columns in partly if not known.intersection(columns)]
     named = hierarchy
-    if frame is not None:
+    if frame is not None or names is not None:
         with step("names"):
             rows = found.embedding if features is None else features
-            maps = LeafMaps(rows, hierarchy, labels, matches)
-            names = tree_names(frame, hierarchy, labels, codec, lambda some: maps.encode(rows[some], labels[some]))
-            named = with_names(hierarchy, names)
+            maps, shown = LeafMaps(rows, hierarchy, labels, matches), np.arange(len(rows))
+            if frame is None:
+                frame, shown = telling_frame(X, labels, names)
+            own, rows = labels[shown], rows[shown]
+            found_names = tree_names(frame, hierarchy, own, codec, lambda some: maps.encode(rows[some], own[some]))
+            named = with_names(hierarchy, found_names)
     return Fit(
         hierarchy=named,
         plain_hierarchy=hierarchy,

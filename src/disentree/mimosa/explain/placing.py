@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.formatting import category_text, listed, number_text, percent
 from disentree.mimosa.explain.names import leaf_name
+from disentree.mimosa.explain.telling import telling_columns
 from disentree.mimosa.inputs import is_frame, is_numbered
 from disentree.tables.frames import as_pandas
 
@@ -24,6 +27,8 @@ class Placing:
     table_: Any
     usual_bits_: float  # of a training row
     strange_from_: float
+    labels_: Int[np.ndarray, " n"]
+    names_: list[str] | None
     _rows: Any  # that it was fitted to, None if it was loaded
 
     @abstractmethod
@@ -143,14 +148,20 @@ class Placing:
             raise ValueError(
                 f"reasons are told in terms of columns, and images have none (got shape {np.shape(X)})"
             )
-        frame, others = (_as_frame(rows) for rows in (X, X if self._rows is None else self._rows))
+        others = X if self._rows is None else self._rows
+        asked = np.arange(np.shape(X)[1])
+        if issparse(X):
+            asked = telling_columns(others, self.labels_ if others is self._rows else np.asarray(self.predict(X)))
+        if issparse(others):
+            others = others[np.linspace(0, others.shape[0] - 1, EXPLAIN.other_rows).astype(int)]
+        frame, others = (_as_frame(rows, self.names_) for rows in (X, others))
         if len(self.hierarchy_.paths) < 2:
             return pd.Series(["all rows are one leaf"] * len(frame), index=_index_of(X), dtype=object)
         proba = self.predict_proba(X)
         first, second = np.argsort(-proba, axis=1, kind="stable")[:, :2].T
         some = others.iloc[np.linspace(0, len(others) - 1, min(len(others), EXPLAIN.other_rows)).astype(int)]
         bits = self._decisive_bits(
-            frame, some[list(frame.columns)], first, second, as_array=not is_frame(X) or is_numbered(X)
+            frame, some[list(frame.columns)], (first, second), asked, not is_frame(X) or is_numbered(X)
         )
         ahead = _ahead(proba, first, second)
         texts = [
@@ -160,14 +171,19 @@ class Placing:
         return pd.Series(texts, index=_index_of(X), dtype=object)
 
     def _decisive_bits(
-        self, frame: Any, some: Any, first: Int[np.ndarray, " n"], second: Int[np.ndarray, " n"], as_array: bool
+        self,
+        frame: Any,
+        some: Any,
+        both: tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]],
+        asked: Int[np.ndarray, " k"],
+        as_array: bool,
     ) -> Float[np.ndarray, "n p"]:
-        """For each row and column by how many bits the first path is ahead of the second more with the column's
-        value than with that of other rows."""
+        """For each row and each column that is asked by how many bits the first path is ahead of the second more
+        with the column's value than with that of other rows."""
         n, m = len(frame), len(some)
         mine, other = frame.iloc[np.repeat(np.arange(n), m)], some.iloc[np.tile(np.arange(m), n)]
         mine, other = mine.reset_index(drop=True), other.reset_index(drop=True)
-        paths = np.repeat(first, m), np.repeat(second, m)
+        paths = np.repeat(both[0], m), np.repeat(both[1], m)
 
         def ahead(rows: Any) -> Float[np.ndarray, " n"]:
             found = self.predict_proba(rows.to_numpy() if as_array else rows)
@@ -175,7 +191,8 @@ class Placing:
 
         whole, nothing = ahead(mine), ahead(other)
         out = np.zeros((n, len(frame.columns)))
-        for j, name in enumerate(frame.columns):
+        for j in asked:
+            name = frame.columns[j]
             without, alone = mine.copy(), other.copy()
             without[name], alone[name] = other[name], mine[name]
             out[:, j] = 0.5 * (whole - ahead(without) + ahead(alone) - nothing)
@@ -213,13 +230,13 @@ def _ahead(
     return np.clip(logs[rows, first] - logs[rows, second], -EXPLAIN.most_bits, EXPLAIN.most_bits)
 
 
-def _as_frame(X: Any) -> Any:
+def _as_frame(X: Any, names: Sequence[str] | None = None) -> Any:
     if is_frame(X) and not is_numbered(X):
         return X
     import pandas as pd
 
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
-    return pd.DataFrame(X, columns=pd.Index([f"x{j + 1}" for j in range(X.shape[1])]))
+    return pd.DataFrame(X, columns=pd.Index(names or [f"x{j + 1}" for j in range(X.shape[1])]))
 
 
 def _index_of(X: Any) -> Any:
