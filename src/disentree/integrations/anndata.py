@@ -80,8 +80,7 @@ def annotate(adata: Any, model: Any = None, *, use_rep: str | None = None, key_a
 
 
 def _rows(adata: Any, use_rep: str) -> tuple[Any, list[str] | None]:
-    """The rows, and the names of the variables if they are a sparse matrix; of few variables X is a data frame, and
-    other representations are arrays."""
+    """The rows, and the names of the variables if they are a sparse matrix. X is a data frame if it has few."""
     import pandas as pd
 
     if use_rep != "X":

@@ -29,10 +29,10 @@ from disentree.mimosa.inputs import as_observations
 from disentree.mimosa.saving.folder import save_mimosa
 from disentree.mimosa.saving.loading import load_mimosa
 from disentree.mimosa.stability.stability import Stability
-from disentree.mimosa.steering.asked import taken
 from disentree.mimosa.summary.summary import Summary, summarize
 from disentree.mimosa.tree.component import Component
 from disentree.mimosa.tree.lost_enclosures import lost_enclosures, lost_variables
+from disentree.rows import sampled
 
 if TYPE_CHECKING:
     import networkx
@@ -50,9 +50,9 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
     core_labels_: Int[np.ndarray, " n"]
     components_: list[Component]
     description_length_: float
-    embedding_: Float[np.ndarray, "n D"]
+    embedding_: Float[np.ndarray, "m D"]
+    sample_: Int[np.ndarray, " m"] | None = None  # the rows that these are; None for all
     representation_: Representation
-    local_dimensions_: Int[np.ndarray, " m"]
     timings_: dict[str, float]
     shape_: tuple[int, ...]  # of a row
     stability_: Stability | None = None
@@ -73,6 +73,16 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         """`fit` and return `labels_`."""
         fit: Any = self.fit
         return fit(X, **kwargs).labels_
+
+    @property
+    def sample_labels_(self) -> Int[np.ndarray, " m"]:
+        """The labels of the rows that the tree was found in, those of `embedding_`.
+
+        Returns
+        -------
+        array of shape (m,)
+        """
+        return self.labels_ if self.sample_ is None else self.labels_[self.sample_]
 
     # ---------------------------------------------------------------- reading the result
 
@@ -198,11 +208,10 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
             raise ValueError(f"reasons are told in terms of columns, and images have none: {advice}")
         if X is not None and (getattr(X, "ndim", 2) == 1 or np.shape(X)[:1] == (1,)):
             raise ValueError("reasons compare rows, and X is one row: `why` says why it is on its leaf")
-        labels = self.labels_ if X is None else self.predict(X)
-        drawn = getattr(self, "drawn_", None) if X is None else None
-        X = self._rows_or(None) if X is None else X
-        if drawn is not None:
-            X, labels = taken(X, drawn), labels[drawn]
+        if X is None:
+            X, labels = sampled(self._rows_or(None), self.sample_), self.sample_labels_
+        else:
+            labels = self.predict(X)
         if issparse(X):
             X, shown = telling_frame(X, np.asarray(labels), getattr(self, "names_", None))
             labels = np.asarray(labels)[shown]

@@ -38,6 +38,16 @@ def numbered(X: Any) -> Any:
     return pd.DataFrame(np.asarray(X))
 
 
+def numbers_in(rows: Any) -> Float[np.ndarray, "n p"]:
+    """A block of an array, or of a data frame of numbers, as an array."""
+    return rows if isinstance(rows, np.ndarray) else rows.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def with_columns(names: Sequence[Any], rows: Any) -> Any:
+    """A block of rows with some of its columns; those of an array are numbered."""
+    return numbered(rows)[list(names)]
+
+
 def named(X: Float[np.ndarray, "n p"], names: Sequence[Any]) -> Any:
     """An array as a data frame with names of columns."""
     import pandas as pd

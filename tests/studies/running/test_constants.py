@@ -26,7 +26,7 @@ from disentree.studies.running.results import Results
 
 def test_names_are_those_of_rooms_and_fields():
     known = numeric_constants()
-    assert known["finders.modes leading"] == MODES.leading
+    assert known["finders.modes steps"] == MODES.steps
     assert "density knots" in known
     assert all(len(name.split(" ")) == 2 for name in known)
 

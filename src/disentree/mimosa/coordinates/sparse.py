@@ -19,8 +19,8 @@ from disentree.mimosa.coordinates.representation import Representation
 
 def sparse_coordinates(X: Any, weights: Float[np.ndarray, " p"] | None, rng: np.random.Generator) -> Coordinates:
     """Principal components of a sparse matrix: those along which rows differ more than rows with the same columns
-    shuffled do (parallel analysis), one at least and so many that coordinates are few. Counts are stabilized first
-    if that describes them in fewer bits. Columns are in their own units if these may be the same, else
+    shuffled do (parallel analysis), and a few more, beside whose noise groups show. Counts are stabilized first if
+    that describes them in fewer bits. Columns are in their own units if these may be the same, else
     standardized."""
     stabilizer = chosen_stabilizer(X, rng)
     X = sparse.csr_matrix(stabilizer(X), dtype=np.float64)
@@ -40,11 +40,23 @@ def sparse_coordinates(X: Any, weights: Float[np.ndarray, " p"] | None, rng: np.
     most = min(COORDINATES.most, n, p)
     s, axes = leading_axes(X, mean * scale, most, rng)
     edge = leading_axes(shuffled(X, rng), mean * scale, 1, rng)[0][0]
-    kept = max(1, int((s > edge).sum())) if varies.any() else 0
+    kept = min(most, int((s > edge).sum()) + COORDINATES.noise_directions) if varies.any() else 0
     s, axes = s[:kept], axes[:, :kept]
     representation = Representation("linear", mean, axes * scale[:, None], s, stabilizer=stabilizer)
     spacing = COORDINATES.float_steps * np.spacing(np.maximum(s, np.finfo(float).tiny))
-    return Coordinates(representation, spacing, Columns(np.zeros(kept), np.eye(kept), spacing))
+    return Coordinates(representation, spacing, _columns(mean, axes, scale, spacing))
+
+
+def _columns(
+    mean: Float[np.ndarray, " p"],
+    axes: Float[np.ndarray, "p k"],
+    scale: Float[np.ndarray, " p"],
+    spacing: Float[np.ndarray, " k"],
+) -> Columns:
+    """As many columns as there are coordinates, from which all others follow, as far as coordinates hold them."""
+    units = np.where(scale > 0, scale, 1.0)
+    chosen = Columns(mean, (axes / units[:, None]).T, np.full(len(mean), spacing.max(initial=0.0)))
+    return chosen.independent()
 
 
 def leading_axes(

@@ -8,9 +8,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.special import gammaln
 
-from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.columns import Columns
-from disentree.mimosa.density.candidate import Candidate, Undirected
+from disentree.mimosa.density.candidate import Undirected
 from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.gaussians import dimension_of, log_gaussians, not_below
 from disentree.mimosa.density.margins import Margins
@@ -117,14 +116,14 @@ class Background:
 
 
 def fits_nowhere(
-    candidate: Candidate, fitted: Float[np.ndarray, "m D"], Z: Float[np.ndarray, "n D"]
+    log_density: Float[np.ndarray, " n"], broad: Background, Z: Float[np.ndarray, "n D"]
 ) -> Bool[np.ndarray, " n"]:
-    """Which rows fit no leaf: the background of the rows that were fitted, whose share is one of them, describes
-    them better. Of as many rows that are on leaves less than one does so by chance."""
+    """Which rows fit no leaf: the background describes them better than leaves, whose log density is given, do."""
+    return ~(np.log1p(-broad.share) + log_density >= np.log(broad.share) + broad.log_density(Z))
+
+
+def background_of(fitted: Float[np.ndarray, "m D"], n: int) -> Background:
+    """That of n rows, of which some were fitted. Its share is one of them: of as many rows that are on leaves less
+    than one is described better by it by chance."""
     broad = Background.fit(fitted, np.full(fitted.shape[1], np.finfo(float).tiny))
-    out = np.empty(len(Z), bool)
-    for start in range(0, len(Z), FIT.landmarks):
-        some = Z[start : start + FIT.landmarks]
-        inside = np.log1p(-broad.share) + candidate.log_density(some)
-        out[start : start + len(some)] = ~(inside >= np.log(broad.share) + broad.log_density(some))
-    return out
+    return Background(broad.mean, broad.deviations, 1.0 / (n + 1))

@@ -14,15 +14,9 @@ class ExplainConstants:
 
     # What may be said. Large and small differences are of shares of rows, or parts of a deviation or variance.
     contrast: float = 0.3  # least difference worth a sentence; also the most by which two moves are alike
-    beside: float = 0.5  # of the first fact's contrast that further facts of a branch must have
-    exceptions: float = 0.01  # share of rows that a relation may fail in, and that a shorter rule may lose
     # By which a category is more frequent to be named, and an exact fact may be weaker; of a column's deviation,
     # for it to be told that a variable moves it.
     small_share: float = 0.05
-    # Of first rows that a relation holds in, to compare all; equal cannot be told from near where the precision of
-    # a column is more of its deviation than the rest.
-    nearly_all: float = 0.9
-    mostly: float = 0.6  # of columns that share a word
     rule: float = 0.8  # least precision of what is called a rule; for a name the least recall too
     fewest_rows: int = 3  # in which a relation can be seen; held-out ones of each side for a rule
     largest_denominator: int = 12  # of the factor between two columns, as in "y = 3/2 x"
@@ -45,12 +39,6 @@ class ExplainConstants:
     def listed_short(self) -> int:
         """Categories or columns in one phrase of a sentence."""
         return self.listed - 1
-
-    @property
-    def slack(self) -> float:
-        """Exceptions on both sides of a rule: precision and recall of one that misses no more are nearly exact, a
-        condition must raise their mean by as much, and branches with a smaller share are one line of a tree."""
-        return 2 * self.exceptions
 
 
 EXPLAIN = ExplainConstants()

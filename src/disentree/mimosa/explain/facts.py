@@ -154,7 +154,7 @@ def emptiness_facts(columns: Columns, here: Int[np.ndarray, " a"], there: Int[np
     out = []
     for kind, low, high in (("empty", share_there, share_here), ("filled", share_here, share_there)):
         found = np.flatnonzero(
-            (high >= 1 - EXPLAIN.exceptions if kind == "empty" else low <= EXPLAIN.exceptions)
+            (high >= 1 - FIT.least_share if kind == "empty" else low <= FIT.least_share)
             & (high - low >= EXPLAIN.contrast)
         )
         if not len(found):
@@ -196,7 +196,7 @@ def threshold_facts(columns: Columns, here: Int[np.ndarray, " a"], there: Int[np
         if abs(higher[best]) < EXPLAIN.contrast:
             continue
         # A round number that is about as good.
-        near = higher * np.sign(higher[best]) < abs(higher[best]) - EXPLAIN.exceptions
+        near = higher * np.sign(higher[best]) < abs(higher[best]) - FIT.least_share
         first = int(np.flatnonzero(near[:best])[-1]) + 1 if near[:best].any() else 0
         last = best + (int(near[best:].argmax()) - 1 if near[best:].any() else len(near) - 1 - best)
         limit = round_between(float(values[cuts[first]]), float(values[cuts[last] + 1]))
@@ -282,11 +282,11 @@ def find_facts(
     single = [*threshold_facts(columns, here, there), *level_facts(columns, here, there)]
     by_value = {fact.columns[0]: fact for fact in value_facts(columns, here)}
     single = [max(by_value.get(f.columns[0], f), f, key=contrast) for f in single if f.columns[0] not in told]
-    least = max([EXPLAIN.contrast, *(EXPLAIN.beside * m.contrast for m in found[:1])])
+    least = max([EXPLAIN.contrast, *(FIT.half * m.contrast for m in found[:1])])
     single = sorted((f for f in single if contrast(f) >= least), key=lambda f: (-contrast(f), f.columns))
     found += [m for fact in single[: 2 * most] if (m := measure(fact, side))]
     found.sort(key=lambda m: -(m.found + EXPLAIN.small_share * m.fact.is_exact))
-    return [m for m in found if m.contrast >= EXPLAIN.beside * found[0].contrast][:most]
+    return [m for m in found if m.contrast >= FIT.half * found[0].contrast][:most]
 
 
 def _best(facts: Sequence[Fact], side: Side) -> list[Measured]:

@@ -12,11 +12,13 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.formatting import category_text, listed, number_text, percent
 from disentree.mimosa.explain.names import leaf_name
 from disentree.mimosa.explain.telling import telling_columns
 from disentree.mimosa.inputs import is_frame, is_numbered
+from disentree.rows import Blocks, concatenated, in_blocks, opened, taken
 from disentree.tables.frames import as_pandas
 
 
@@ -27,6 +29,8 @@ class Placing:
     table_: Any
     usual_bits_: float  # of a training row
     strange_from_: float
+    _maps: Any  # from rows and paths to codes
+    _features: Any
     labels_: Int[np.ndarray, " n"]
     names_: list[str] | None
     _rows: Any  # that it was fitted to, None if it was loaded
@@ -75,7 +79,29 @@ class Placing:
         >>> bool(m.outlier_score(penguins.head(1).assign(body_mass_g=1e6))[0] > m.strange_from_)
         True
         """
+        return in_blocks(X, self._strangeness, FIT.landmarks)
+
+    def _strangeness(self, X: Any) -> Float[np.ndarray, " n"]:
         return self._placed(X)[1] - self.usual_bits_
+
+    def transform(self, X: Any) -> Float[np.ndarray, "n v"]:
+        """Codes of rows within the leaves: on the likeliest path of each, by an affine map of its leaf.
+
+        Parameters
+        ----------
+        X : as for `fit`
+
+        Returns
+        -------
+        array of shape (n, n_variables)
+            Codes for `hierarchy_`, NaN where a variable is not active. Continuous variables have mean 0 and
+            deviation 1 over the training rows, but for those that share zero and unit with one on another branch
+            (`matches_`). `COFHAE` learns curved maps where those are better.
+        """
+        return in_blocks(X, self._encoded, FIT.landmarks)
+
+    def _encoded(self, X: Any) -> Float[np.ndarray, "n v"]:
+        return self._maps.encode(self._features(X), self.predict(X))
 
     def place(self, X: Any) -> Any:
         """Where rows are in the tree, beside their index.
@@ -103,7 +129,10 @@ class Placing:
         """
         import pandas as pd
 
-        X = as_pandas(X)
+        X = opened(X)
+        if isinstance(X, Blocks):
+            told = concatenated(list(X.map(self._placed_block)))
+            return told.fillna({"unseen": ""}) if "unseen" in told else told
         proba = self.predict_proba(X)
         paths = self.predict(X)
         names = np.array([leaf_name(self.hierarchy_, path.index) for path in self.hierarchy_.paths], dtype=object)
@@ -114,6 +143,9 @@ class Placing:
         if any(unseen):
             told["unseen"] = np.array(unseen, dtype=object)
         return pd.DataFrame(told, index=_index_of(X))
+
+    def _placed_block(self, rows: Any, start: int) -> Any:
+        return self.place(rows)
 
     def why(self, X: Any) -> Any:
         """Why rows are on their leaves: the leaf, the runner-up, and the columns that decided between them.
@@ -148,18 +180,16 @@ class Placing:
             raise ValueError(
                 f"reasons are told in terms of columns, and images have none (got shape {np.shape(X)})"
             )
-        others = X if self._rows is None else self._rows
-        asked = np.arange(np.shape(X)[1])
-        if issparse(X):
-            asked = telling_columns(others, self.labels_ if others is self._rows else np.asarray(self.predict(X)))
-        if issparse(others):
-            others = others[np.linspace(0, others.shape[0] - 1, EXPLAIN.other_rows).astype(int)]
-        frame, others = (_as_frame(rows, self.names_) for rows in (X, others))
+        rows, asked = X if self._rows is None else self._rows, np.arange(np.shape(X)[1])
+        if issparse(rows):
+            asked = telling_columns(rows, np.asarray(self.labels_ if rows is self._rows else self.predict(X)))
+        n = rows.shape[0] if issparse(rows) else len(rows)
+        some = np.linspace(0, n - 1, min(n, EXPLAIN.other_rows)).astype(int)
+        frame, some = _as_frame(X, self.names_), _as_frame(taken(rows, some), self.names_)
         if len(self.hierarchy_.paths) < 2:
             return pd.Series(["all rows are one leaf"] * len(frame), index=_index_of(X), dtype=object)
         proba = self.predict_proba(X)
         first, second = np.argsort(-proba, axis=1, kind="stable")[:, :2].T
-        some = others.iloc[np.linspace(0, len(others) - 1, min(len(others), EXPLAIN.other_rows)).astype(int)]
         bits = self._decisive_bits(
             frame, some[list(frame.columns)], (first, second), asked, not is_frame(X) or is_numbered(X)
         )

@@ -12,19 +12,14 @@ class MixedConstants:
     # which columns are searched as numbers
     most_empty: float = 0.2  # share of cells that are not known, of a column that is searched or of a thing
     few_values: int = 10  # a column with no more different numbers has codes or counts, no measurements
-    most_tied: float = 0.1  # share of the rows that have the same number, if it is a whole one, or zero
     rows_per_value: int = 20  # in the mean; a column with fewer names persons, models or places
 
     # presence
-    fewest_rows: int = 5  # with and without a thing, for it to be a branch
-    mostly: float = 0.5  # of cells that are empty, or of the bits that others explain, for that to be the rule
     accident_bits: float = 20.0  # saved by chance, or the surprise at it, by no accident
-    exceptions: float = 0.02  # of rows, to a rule
 
     # latent classes and their rivals
     class_numbers: tuple[int, ...] = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 26, 30)  # the last: no groups
     more_tried: int = 2  # of these, when one is no better
-    starts: int = 4  # of expectation maximization
     steps: int = 100  # of it, and of the fit of traits
     settled: float = 1e-5  # nats per row that a step must gain
     most_parents: int = 2  # of a column in a network of columns

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.structureless import fit_gaussian
 from disentree.mimosa.explain.formatting import either
+from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.mixed.branches import (
     Branch,
     Names,
@@ -35,7 +37,7 @@ from disentree.mimosa.mixed.evidence import fit_evidence, fit_existence, fit_usu
 from disentree.mimosa.mixed.few_valued import FewValued, few_valued
 from disentree.mimosa.mixed.imputation import Imputation, fit_imputation
 from disentree.mimosa.mixed.latent_classes import LatentClasses, find_classes
-from disentree.mimosa.mixed.model import TableModel
+from disentree.mimosa.mixed.model import TableModel, numbers_of
 from disentree.mimosa.mixed.nesting import choose_switches, n_paths
 from disentree.mimosa.mixed.presence import Presence, find_presence, has_zeros
 from disentree.mimosa.mixed.presence_bits import presence_bits
@@ -46,6 +48,7 @@ from disentree.mimosa.search.steps import Steps
 from disentree.mimosa.search.structure import Settings, Structure, find_structure
 from disentree.mimosa.tree.arrange import Arrangement, arrange_leaves
 from disentree.mimosa.tree.constants import TREE
+from disentree.rows import Blocks
 from disentree.tables import Cells, Codec
 from disentree.tables.kinds import is_whole
 
@@ -82,21 +85,29 @@ class Columns:
 
 
 def fit_table(
-    frame: Any, codec: Codec, settings: Settings, seeds: Sequence[np.random.SeedSequence], step: Steps
+    frame: Any,
+    codec: Codec,
+    settings: Settings,
+    seeds: Sequence[np.random.SeedSequence],
+    step: Steps,
+    everything: Blocks | None = None,
 ) -> tuple[Structure, TableModel, Cells]:
-    """The structure of a table, how rows get to its paths, and the cells of these rows."""
+    """The structure of a table, how rows get to its paths, and the cells of these rows; rare kinds are looked for
+    in `everything`, if the frame is a sample of that."""
     rng = np.random.default_rng(seeds[3])
     with step("what exists where"):
         columns = read_columns(frame, codec, rng)
     cells = columns.cells
     known = cells.numbers[:, columns.searched]
-    numbers = columns.imputation(known)
+    numbers = numbers_of(columns.searched, columns.imputation, cells)
     # What is imputed would be a manifold of its own.
     complete = np.isfinite(known.sum(axis=1))
-    numbers = numbers if numbers.shape[1] else np.zeros((len(cells), 1))
     weights = settings.column_weights
     own = None if weights is None or not columns.searched else weights[columns.searched]
-    found = find_structure(numbers, replace(settings, column_weights=own), seeds, step, complete)
+    rest = everything
+    if rest is not None:
+        rest = rest.then(columns.codec.read).then(partial(numbers_of, columns.searched, columns.imputation))
+    found = find_structure(numbers, replace(settings, column_weights=own), seeds, step, complete, rest)
     with step("hierarchy"):
         joint = found.arrangement.candidate.log_joint(found.embedding)
         if _has_leaves(found.outcome) and not says_more(columns.present, joint.argmax(axis=1)):
@@ -161,7 +172,7 @@ def _is_searched(x: Float[np.ndarray, " n"]) -> bool:
         return False
     there = x[~gaps]
     values, counts = np.unique(there, return_counts=True)
-    most_tied = MIXED.most_tied * len(there)
+    most_tied = FINDERS.counted * len(there)
     if len(values) <= MIXED.few_values or (has_zeros(there) and (there == 0).sum() > most_tied):
         return False
     if not is_whole(values):

@@ -15,9 +15,9 @@ from jaxtyping import Bool, Float, Int
 from scipy.special import logsumexp
 
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.mixed.branches import Branch, Names, grafted
-from disentree.mimosa.mixed.constants import MIXED
 from disentree.mimosa.mixed.evidence import Existence, UsualCells
 from disentree.mimosa.mixed.few_valued import places_among
 from disentree.mimosa.mixed.imputation import Imputation
@@ -69,8 +69,7 @@ class TableModel:
 
     def numbers(self, cells: Cells) -> Float[np.ndarray, "n k"]:
         """The numbers that were searched, without a gap; a column of zeros if there are none."""
-        numbers = self.imputation(cells.numbers[:, self.searched])
-        return numbers if numbers.shape[1] else np.zeros((len(cells), 1))
+        return numbers_of(self.searched, self.imputation, cells)
 
     def log_evidence(self, cells: Cells) -> Float[np.ndarray, "n leaves"]:
         """What the categories of each row say about its leaf of the core."""
@@ -166,6 +165,12 @@ class TableModel:
         return codec.frame(Cells(numbers, categories))
 
 
+def numbers_of(searched: Sequence[int], imputation: Imputation, cells: Cells) -> Float[np.ndarray, "n k"]:
+    """Some columns of numbers, without a gap; a column of zeros if there are none."""
+    numbers = imputation(cells.numbers[:, searched])
+    return numbers if numbers.shape[1] else np.zeros((len(cells), 1))
+
+
 def _clear(
     numbers: Float[np.ndarray, "n p"],
     categories: Int[np.ndarray, "n q"],
@@ -202,7 +207,7 @@ def _places(branches: Sequence[Branch]) -> list[int]:
 
 def table_without_branches(frame: Any, codec: Codec) -> TableModel:
     """For a table whose tree is given: empty cells are empty again where a flag says so."""
-    absent = np.array([c.n_empty > MIXED.mostly * len(frame) for c in codec.used], bool)
+    absent = np.array([c.n_empty > FIT.half * len(frame) for c in codec.used], bool)
     codec = codec.with_empty({c.name: "absent" if a else c.empty for c, a in zip(codec.used, absent, strict=True)})
     presence = Presence([], absent, np.zeros(len(absent)))
     nothing = Imputation(np.zeros(0), np.zeros((0, 0)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Bool
 
-from disentree.mimosa.mixed.constants import MIXED
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.tree.constants import TREE
 
 
@@ -87,7 +87,7 @@ def _is_instead(one: Bool[np.ndarray, " n"], other: Bool[np.ndarray, " n"]) -> b
     inside each other, since there are many pairs. A row with both would lose one, so there must be few beside
     those of the rarer thing, too."""
     expected = one.mean() * other.mean() * len(one)
-    most = min(TREE.inside * expected, MIXED.exceptions * min(one.sum(), other.sum()))
+    most = min(TREE.inside * expected, FIT.exceptions * min(one.sum(), other.sum()))
     return bool(expected >= 2 * TREE.expected and (one & other).sum() <= most)
 
 

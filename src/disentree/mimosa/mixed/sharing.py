@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.special import entr, gammaln
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.mixed.constants import MIXED
 from disentree.mimosa.tree.constants import TREE
 
@@ -137,7 +138,7 @@ class _Groups:
         own, n, size = self.groups[-1].columns, len(self.columns), self.of_masks[-1, -1]
         missing, more = (rows[own, -1] for rows in self._differences())
         left = _left(size - missing, size - missing + more, size, n)
-        says_most = left <= MIXED.mostly * n * _bits(size - missing + more, n)
+        says_most = left <= FIT.half * n * _bits(size - missing + more, n)
         few = (missing <= MIXED.most_empty * size) & (more <= MIXED.most_empty * (n - size))
         return bool((says_most & few).all())
 

@@ -16,6 +16,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.columns import Columns
+from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.search.constants import SEARCH
 
 
@@ -32,7 +33,7 @@ def exceeds_margins(Z: Float[np.ndarray, "n D"], columns: Columns, rng: np.rando
         """Anywhere within the cells of the grid, in units of deviations."""
         return (own + rng.uniform(-0.5, 0.5, own.shape) * columns.precision) / deviations
 
-    draws = [placed(own) for own in drawn(X, columns.precision, SEARCH.draws, rng)]
+    draws = [placed(own) for own in drawn(X, columns.precision, FINDERS.looks, rng)]
     ks = [SEARCH.nearest, max(SEARCH.nearest, round(0.5 * np.sqrt(len(X))))]
 
     def excess(rows: Float[np.ndarray, "n p"], others: Sequence[Float[np.ndarray, "n p"]]) -> np.ndarray:

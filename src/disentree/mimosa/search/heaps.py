@@ -53,7 +53,7 @@ def spread_heaps(
         )
         for heap in [heap for i, heap in found if i == j and heap.is_near]:
             together = heaped[:, heap.rows].mean(axis=1) - heaped[:, heap.beside].mean(axis=1)
-            if together.max() > SEARCH.found or _changes(others[heap.rows], others[heap.beside]):
+            if together.max() > FIT.half or _changes(others[heap.rows], others[heap.beside]):
                 continue
             n = len(heap.rows)
             if heap.at_end:
@@ -89,7 +89,7 @@ def heaps_of(x: Float[np.ndarray, " n"], precision: float) -> list[Heap]:
     step = np.diff(values) < 1.5 * precision  # next to each other on the grid
     next_to = np.concatenate([[0], counts[:-1] * step]) + np.concatenate([counts[1:] * step, [0]])
     inner = np.arange(len(values)) % max(len(values) - 1, 1) > 0
-    is_heap = (counts >= FINDERS.least_share * n) & ((counts > next_to) | ~inner)
+    is_heap = (counts >= FIT.least_share * n) & ((counts > next_to) | ~inner)
     single = ~np.repeat(is_heap, counts)
     found = []
     heaps = values[is_heap]

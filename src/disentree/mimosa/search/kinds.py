@@ -87,7 +87,7 @@ class Odd:
     def _touch(self, a: Kind, b: Kind) -> bool:
         """Whether most rows of one are better described as the other than by what there was before."""
         return any(
-            np.mean(self._taken(one)[other.own] < self.bits[other.own]) > SEARCH.found
+            np.mean(self._taken(one)[other.own] < self.bits[other.own]) > FIT.half
             for one, other in ((a, b), (b, a))
         )
 

@@ -31,7 +31,6 @@ from disentree.mimosa.finders.modes import mixture
 from disentree.mimosa.finders.modes.finder import wide_enough
 from disentree.mimosa.finders.protocol import Rows
 from disentree.mimosa.search.choose import beyond_doubt, saving
-from disentree.mimosa.search.constants import SEARCH
 from disentree.mimosa.tree.building import thinned
 from disentree.mimosa.tree.enclosure import enclosures
 
@@ -95,7 +94,7 @@ def look_again(
 
 def _fewest() -> int:
     """Rows of a region, to be looked into: a part of them must be enough to see whether it is thin."""
-    return SEARCH.coarser * FIT.fewest
+    return FIT.folds * FIT.fewest
 
 
 def _same(one: list[Leaf], two: list[Leaf]) -> bool:
@@ -112,7 +111,7 @@ def _regions(
     nearest = np.asarray(KDTree(Z[some]).query(Z[some], 6)[1])[:, 1:]
     touch = np.zeros((k, k))
     np.add.at(touch, (np.repeat(labels[some], nearest.shape[1]), labels[some][nearest].ravel()), 1)
-    touching = touch + touch.T > SEARCH.touching * np.minimum.outer(touch.sum(axis=1), touch.sum(axis=1))
+    touching = touch + touch.T > FIT.exceptions * np.minimum.outer(touch.sum(axis=1), touch.sum(axis=1))
     group = connected_components(touching, directed=False)[1]
     regions = [np.flatnonzero(group == g).tolist() for g in range(group.max() + 1)] if group.max() else []
     regions += [[c] for c in range(k) if [c] not in regions and k > 1]
@@ -193,7 +192,7 @@ def is_thin(Y: Float[np.ndarray, "n q"], rng: np.random.Generator) -> bool:
     """Whether rows fill fewer dimensions than a Gaussian cloud with their covariance, at one of some scales: with
     fewer rows neighbors are farther apart, and noise counts less."""
     root = np.linalg.cholesky(np.atleast_2d(np.cov(Y.T)) + 1e-30 * np.eye(Y.shape[1]))
-    for n in (len(Y), max(len(Y) // SEARCH.coarser, _fewest())):
+    for n in (len(Y), max(len(Y) // FIT.folds, _fewest())):
         some = Y[rng.choice(len(Y), n, replace=False)]
         cloud = rng.standard_normal((n, Y.shape[1])) @ root.T
         # either is uncertain to a share of 1 / sqrt(n)

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
 from disentree.mimosa.density.parts import joined
-from disentree.mimosa.search.constants import SEARCH
 from disentree.mimosa.tree.parts import brought_overlap, found_again, shared_rows
 
 
@@ -43,7 +43,7 @@ def coarsened(again: Sequence[Int[np.ndarray, "k _"]], k: int) -> Int[np.ndarray
         now = in_groups(again, group)
         overlap = brought_overlap(now)
         worst = int(overlap.argmin())
-        if overlap[worst] > SEARCH.found:
+        if overlap[worst] > FIT.half:
             break
         least = min((found_again(both) for both in now), key=lambda one: one[0][worst])
         group[group == worst] = least[1][worst]

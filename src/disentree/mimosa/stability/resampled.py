@@ -12,7 +12,7 @@ from disentree.mimosa.search.structure import Settings
 from disentree.mimosa.stability.comparing import Found
 from disentree.mimosa.stability.resampling import resample
 from disentree.mimosa.stability.stability import Stability
-from disentree.mimosa.steering.asked import taken
+from disentree.rows import sampled
 
 
 class Resampled:
@@ -24,7 +24,7 @@ class Resampled:
     representation_: Any
     embedding_: Any
     table_: Any
-    drawn_: Any
+    sample_: Any
     timings_: dict[str, float]
     silent_: list[str]
     stability_: Stability | None
@@ -82,11 +82,10 @@ class Resampled:
         if self.representation_.kind == "autoencoder":  # a network for each resample would take too long
             rows = self.embedding_
             settings = replace(settings, coordinates=latent_coordinates(rows))
-        elif self.table_ is None:
-            rows = self._check(rows, fitting=False)
-        labels = self.labels_
-        if self.drawn_ is not None:
-            rows, labels = taken(rows, self.drawn_), labels[self.drawn_]
+        else:
+            rows = sampled(rows, self.sample_)
+            rows = rows if self.table_ is not None else self._check(rows, fitting=False)
+        labels = sampled(self.labels_, self.sample_)
         self.stability_ = resample(
             rows,
             Found(self.hierarchy_, labels, [c.parent for c in self.components_]),

@@ -53,7 +53,7 @@ def resample(
         raise ValueError(f"n_resamples must be 1 or more, got {n_resamples}")
     n = len(found.labels)
     if fraction is None:
-        fraction = 1 - 1 / FIT.folds if n < FIT.few else STABILITY.fraction
+        fraction = 1 - 1 / FIT.folds if n < FIT.few else FIT.half
     if not 0 < fraction < 1:
         raise ValueError(f"fraction must be between 0 and 1, got {fraction}")
     done = _read_checkpoint(checkpoint, len(found.hierarchy.paths), len(factor_columns(found.hierarchy)))

@@ -11,8 +11,6 @@ import numpy as np
 from jaxtyping import Float, Int
 from sklearn.utils.validation import _check_sample_weight
 
-from disentree.mimosa.inputs import is_frame
-
 
 def rows_drawn(
     n: int, sample_weight: Any = None, within: Any = None, random_state: int | None = 0
@@ -69,13 +67,6 @@ def check_partial_labels(labels: Any, n: int) -> Int[np.ndarray, " n"]:
         got = f"{out.dtype} of shape {out.shape}"
         raise ValueError(f"partial_labels must be a whole number for each of {n} rows, -1 if unknown, got {got}")
     return out.astype(np.int64)
-
-
-def taken(X: Any, rows: Any) -> Any:
-    """Some rows of a data frame or an array, perhaps several times."""
-    if is_frame(X):
-        return X.iloc[rows].reset_index(drop=True)
-    return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]
 
 
 def with_labels(model: Any, labels: Int[np.ndarray, " n"]) -> Any:
@@ -145,7 +136,7 @@ def _divided(model: Any, path: int, labels: Int[np.ndarray, " m"]) -> Any:
 def _bits_apart(model: Any, a: int, b: int) -> float:
     """What a row of two leaves loses if they are one Gaussian and not two, of the covariance within leaves."""
     fitted = model.embedding_ if model.features_ is None else model.features_
-    rows = [fitted[model.labels_ == path] for path in (a, b)]
+    rows = [fitted[model.sample_labels_ == path] for path in (a, b)]
     shares = np.array([len(own) for own in rows]) / sum(map(len, rows))
     gap: Float[np.ndarray, " D"] = rows[0].mean(axis=0) - rows[1].mean(axis=0)
     within = sum(share * np.atleast_2d(np.cov(own.T, bias=True)) for share, own in zip(shares, rows, strict=True))

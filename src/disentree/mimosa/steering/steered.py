@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,14 +20,14 @@ from disentree.hierarchy.renaming import kept_names, with_names
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.explain.names import leaf_name
 from disentree.mimosa.explain.reasons import tree_names
+from disentree.mimosa.fit import in_order
 from disentree.mimosa.inputs import check_leaves, is_frame, with_gaps
 from disentree.mimosa.mixed.model import TableModel
-from disentree.mimosa.steering.asked import taken
 from disentree.mimosa.tree.component import Component, components_of
 from disentree.mimosa.tree.levels import Levels
 from disentree.mimosa.tree.steering import Steering
-from disentree.tables.frames import as_pandas
-from disentree.utils.dask import is_dask, over_blocks
+from disentree.rows import Blocks, in_blocks, sampled, taken
+from disentree.rows.dask_parts import is_dask, lazily
 
 
 class Steered:
@@ -38,15 +39,17 @@ class Steered:
     core_labels_: Int[np.ndarray, " n"]
     components_: list[Component]
     matches_: list[list[int]]
-    embedding_: Float[np.ndarray, "n D"]
-    features_: Float[np.ndarray, "n f"] | None
+    embedding_: Float[np.ndarray, "m D"]
+    features_: Float[np.ndarray, "m f"] | None
     table_: TableModel | None
     again_: list[Int[np.ndarray, "k _"]]
     given_names_: dict[str, Any] | None = None
     steering_: Steering | None  # what was merged and split since the fit
     split_models_: Sequence[Any] = ()  # of the leaves that were split, each fitted to the rows of one
-    drawn_: Int[np.ndarray, " drawn"] | None = None  # the rows that the tree was found in, as often as they count
+    sample_: Int[np.ndarray, " m"] | None = None  # the rows that the tree was found in, as often as they count
     _maps: Any
+    _features: Any
+    _rows_or: Any
     _fitted_rows: Any
     _rows: Any
 
@@ -59,18 +62,20 @@ class Steered:
 
         Parameters
         ----------
-        X : as for `fit`, or a dask array
+        X : as for `fit`, or a dask array or data frame
 
         Returns
         -------
         array of shape (n,)
-            Indices into `hierarchy_.paths`; a dask array of them for a dask array.
+            Indices into `hierarchy_.paths`; a dask array of them for a dask collection.
         """
         if is_dask(X):
-            return over_blocks(X, self.predict, None, np.int64)
-        X = as_pandas(X)
-        finest = self._finest(X).argmax(axis=1)
+            return lazily(X, self.predict, None, np.int64)
+        finest = in_blocks(X, self._finest_paths, FIT.landmarks)
         return finest if self.steering_ is None else self.steering_.paths(finest)
+
+    def _finest_paths(self, X: Any) -> Int[np.ndarray, " n"]:
+        return self._finest(X).argmax(axis=1)
 
     def predict_proba(self, X: Any) -> Float[np.ndarray, "n paths"]:
         """The probability of each path for new rows, given that each row is of one of the leaves.
@@ -87,7 +92,7 @@ class Steered:
         array of shape (n, n_paths)
             Rows sum to 1. Of leaves that were merged, the sum.
         """
-        finest = self._finest(as_pandas(X))
+        finest = in_blocks(X, self._finest, FIT.landmarks)
         return finest if self.steering_ is None else self.steering_.probabilities(finest)
 
     def _finest(self, X: Any) -> Float[np.ndarray, "n finest"]:
@@ -246,6 +251,16 @@ class Steered:
         return self._steered(steering, [*self.split_models_, inside])
 
     @property
+    def local_dimensions_(self) -> Int[np.ndarray, " n"]:
+        """The dimension of the leaf of each row.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        return np.array([path.dimension for path in self.hierarchy_.paths])[self.labels_]
+
+    @property
     def codes_(self) -> Float[np.ndarray, "n v"]:
         """Codes of the training rows, as `transform` gives them.
 
@@ -254,8 +269,11 @@ class Steered:
         array of shape (n, n_variables)
         """
         check_is_fitted(self)
-        out, on = np.full((len(self.labels_), self.hierarchy_.n_variables), np.nan), self.labels_ >= 0
-        out[on] = self._maps.encode(self._fitted_rows[on], self.labels_[on])
+        labels, own = self.labels_, self._fitted_rows
+        if self.sample_ is not None:
+            own = in_blocks(self._rows_or(None), self._features, FIT.landmarks)
+        out, on = np.full((len(labels), self.hierarchy_.n_variables), np.nan), labels >= 0
+        out[on] = self._maps.encode(own[on], labels[on])
         return out
 
     # ---------------------------------------------------------------- inside
@@ -288,7 +306,9 @@ class Steered:
         fresh.set_params(n_leaves=None)
         # empty cells that no row of the leaf has may be in other rows
         codec = None if self.table_ is None else self.table_.codec
-        times = None if self.drawn_ is None else np.bincount(self.drawn_, minlength=len(own))[own]
+        times = None
+        if self.sample_ is not None and len(self.sample_) >= len(own):  # rows that count several times
+            times = np.bincount(self.sample_, minlength=len(own))[own]
         return fresh, taken(self._rows, np.flatnonzero(own)), codec, times
 
     def _split_by(self, path: int, labels: Int[np.ndarray, " m"]) -> Any:
@@ -296,19 +316,21 @@ class Steered:
         fresh, rows, codec, _ = self._alone(self.labels_ == path, leaf_name(self.hierarchy_, path))
         return self._with_parts(path, fresh._fit_once(rows, codec, labels=labels))
 
-    def _take_all(self, X: Any, drawn: Int[np.ndarray, " m"], only_drawn: bool) -> None:
-        """Be about all rows of X, having been fitted to those that were drawn of them; or label those only."""
-        own: Any = self
+    def _finest_labels(self, X: Any, start: int = 0) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"], int]:
+        """The likeliest path of each row before leaves were merged, and the same in cores."""
         proba = self._finest(X)
         finest = proba.argmax(axis=1)
-        core = np.where(proba.max(axis=1) >= FIT.core, finest, -1)
+        return finest, np.where(proba.max(axis=1) >= FIT.core, finest, -1), 0
+
+    def _take_all(self, X: Any, drawn: Int[np.ndarray, " m"], only_drawn: bool) -> None:
+        """Be about all rows of X, having been fitted to those that were drawn of them; or label those only."""
+        rows = Blocks.of(np.arange(X.shape[0])[:, None]).then(lambda own: X[own[:, 0]]) if issparse(X) else X
+        finest, core, _ = in_order(Blocks.of(rows), self._finest_labels)
         if only_drawn:
             outside = np.bincount(drawn, minlength=len(finest)) == 0
             finest[outside] = core[outside] = -1
-        self._rows, self.drawn_ = with_gaps(X), drawn
-        self.embedding_ = own._transform(X)
-        if self.features_ is not None and self.table_ is not None:
-            self.features_ = self.table_.codec.features(self.table_.codec.read(own._tabular(X)))
+        self._rows = X if isinstance(X, Blocks) else with_gaps(X)
+        self.sample_ = drawn if self.sample_ is None else drawn[self.sample_]
         steering = self.steering_
         self.labels_, self.core_labels_ = finest, core
         if steering is not None:
@@ -317,8 +339,9 @@ class Steered:
         dimensions = [path.dimension for path in self.hierarchy_.paths]
         parents, enclosed = [c.parent for c in self.components_], [c.parents for c in self.components_]
         both = self.labels_, self.core_labels_
-        self.components_ = components_of(self.embedding_, *both, dimensions, parents, enclosed)
-        own.local_dimensions_ = np.array(dimensions)[self.labels_]
+        self.components_ = components_of(
+            self.embedding_, *both, dimensions, parents, enclosed, sample=self.sample_
+        )
 
     def _steered(self, steering: Steering, models: Sequence[Any]) -> Any:
         """Another estimator with this tree."""
@@ -332,18 +355,19 @@ class Steered:
         parents = [own[0] if own else None for own in enclosed]
         out.labels_, out.core_labels_ = labels, core
         out.hierarchy_, out.plain_hierarchy_ = steering.named_tree, tree
-        out.components_ = components_of(self.embedding_, labels, core, dimensions, parents, enclosed)
-        out.local_dimensions_ = np.array(dimensions)[labels]
+        out.components_ = components_of(
+            self.embedding_, labels, core, dimensions, parents, enclosed, sample=self.sample_
+        )
         out.matches_, out.stability_ = steering.matches if is_found else [], None
         out._rows = self._rows
         out._completed()
         if is_found:
             out.hierarchy_ = steering.named
-        elif is_frame(self._rows):
+        elif is_frame(rows := sampled(self._rows, self.sample_)):
             codec = None if out.table_ is None else out.table_.codec
             Z = out.embedding_ if out.features_ is None else out.features_
-            encode = out._maps.encode
-            names = tree_names(self._rows, tree, labels, codec, lambda some: encode(Z[some], labels[some]))
+            encode, own = out._maps.encode, out.sample_labels_
+            names = tree_names(rows, tree, own, codec, lambda some: encode(Z[some], own[some]))
             out.hierarchy_ = with_names(tree, names)
         if self.given_names_ is not None:
             out.hierarchy_ = kept_names(tree, out.hierarchy_, self.given_names_)

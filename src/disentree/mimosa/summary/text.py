@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.formatting import counted, listed, share_text
 from disentree.mimosa.summary.contents import Branch, Contents, Division, largest
@@ -93,7 +94,7 @@ def _blocks(branch: Branch, depth: int | None) -> list[Block]:
 
 def _options(division: Division, depth: int | None) -> list[str]:
     """The lines of the branches of a division; those of few rows together on the last one."""
-    small = [one for one in division.branches if depth is not None and one.rows and one.share < EXPLAIN.slack]
+    small = [one for one in division.branches if depth is not None and one.rows and one.share < FIT.exceptions]
     small = small if len(small) > 1 else []
     shown: list[Block] = []
     for one in division.branches:

@@ -69,7 +69,7 @@ def _within_groups(root: Branch, branches: Sequence[Branch]) -> str:
     many more than others."""
     counts = [len(root.variables) + len(branch.below) for branch in branches]
     low, high = min(counts), max(counts)
-    if low > EXPLAIN.beside * high:
+    if low > FIT.half * high:
         columns = _columns([*root.variables, *(name for branch in branches for name in branch.below)])
         many = counted(low, "variable") if low == high else f"{low} to {high} variables"
         return _sentence(f"Within every group rows differ in {many}" + (f": {_list(columns)}" if columns else ""))

@@ -46,7 +46,7 @@ def enclosures(
 
 def limits_of(leaf: Leaf, Z: Float[np.ndarray, "n D"]) -> list[float]:
     """How large the `outwardness` of a row in reach of a leaf is at most, from rows of its own."""
-    return leaf.limits([float(np.quantile(values, 1 - TREE.unlikely)) for values in leaf.outwardness(Z)])
+    return leaf.limits([float(np.quantile(values, 1 - FIT.exceptions)) for values in leaf.outwardness(Z)])
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Edge:
         """Of all rows of a leaf and a part of them."""
         tree = KDTree(_in_units(leaf, Z))
         apart = np.asarray(tree.query(_in_units(leaf, some), 2)[0])[:, 1]
-        return cls(leaf, tree, float(np.quantile(apart, 1 - TREE.unlikely)))
+        return cls(leaf, tree, float(np.quantile(apart, 1 - FIT.exceptions)))
 
     def holds(self, Z: Float[np.ndarray, "n D"], noise: float) -> Bool[np.ndarray, " n"]:
         """Which rows, on a leaf with some noise, are not farther out than the rows of this one end."""

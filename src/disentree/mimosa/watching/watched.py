@@ -19,7 +19,7 @@ from disentree.mimosa.coordinates.columns import Columns
 from disentree.mimosa.coordinates.reach import Reach
 from disentree.mimosa.coordinates.representation import Representation, as_rows
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
-from disentree.mimosa.density.structureless import Background, fits_nowhere
+from disentree.mimosa.density.structureless import Background, background_of, fits_nowhere
 from disentree.mimosa.explain.names import leaf_name
 from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.protocol import Rows
@@ -29,6 +29,7 @@ from disentree.mimosa.search.search import Outcome, improved
 from disentree.mimosa.search.structure import Known
 from disentree.mimosa.watching.drift import Drift, Told, drift_of
 from disentree.mimosa.watching.update import Kept, Update, new_kinds
+from disentree.rows import sampled
 from disentree.utils.threads import threads
 
 
@@ -37,15 +38,15 @@ class Watched:
 
     hierarchy_: Any
     candidate_: Candidate
-    embedding_: Float[np.ndarray, "n D"]
-    features_: Float[np.ndarray, "n f"] | None
+    embedding_: Float[np.ndarray, "m D"]
+    features_: Float[np.ndarray, "m f"] | None
+    sample_: Int[np.ndarray, " m"] | None
     labels_: Int[np.ndarray, " n"]
     reach_: Reach
     representation_: Representation
     description_length_: float
     table_: Any
     steering_: Any
-    drawn_: Any
     names_: list[str] | None
     candidates_: list[dict[str, Any]]
     saved_bits_: float
@@ -183,7 +184,7 @@ class Watched:
             return "the tree is a product of choices"
         if self._rows is None and self.names_ is not None:
             return "a model of sparse rows that was loaded has none of them"
-        if self.drawn_ is not None:
+        if self.sample_ is not None:
             return "the tree was looked for in some of the rows"
         return "" if self.steering_ is None else "the tree was cut, merged or split"
 
@@ -243,11 +244,11 @@ class Watched:
     def _training(self) -> Told:
         """What is known of training rows."""
         some = thinned(np.arange(len(self.embedding_)), FIT.landmarks)
-        paths, Z = self.labels_[some], self.embedding_[some]
+        paths, Z = sampled(self.labels_, self.sample_)[some], self.embedding_[some]
         if self.table_ is None:
             return Told(paths, self._bits(Z), self._nowhere(Z))
         assert self.features_ is not None
-        labels = self.labels_ if self.steering_ is None else self.steering_.labels
+        labels = sampled(self.labels_ if self.steering_ is None else self.steering_.labels, self.sample_)
         rows = self.table_.frame(self.features_[some], self._found_hierarchy, labels[some])
         return Told(paths, self._placed(rows)[1], self._nowhere(Z))
 
@@ -265,4 +266,8 @@ class Watched:
 
     def _nowhere(self, Z: Float[np.ndarray, "n D"]) -> Bool[np.ndarray, " n"]:
         """Which rows fit no leaf."""
-        return fits_nowhere(self.candidate_, self.embedding_, Z)
+        broad, out = background_of(self.embedding_, len(self.labels_)), np.empty(len(Z), bool)
+        for start in range(0, len(Z), FIT.landmarks):
+            some = Z[start : start + FIT.landmarks]
+            out[start : start + len(some)] = fits_nowhere(self.candidate_.log_density(some), broad, some)
+        return out

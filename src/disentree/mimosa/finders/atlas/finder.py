@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from scipy.spatial import KDTree
 
 from disentree.geometry.neighbors import intrinsic_dimension
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
 from disentree.mimosa.density.chart import Errors
@@ -53,7 +54,7 @@ def find(
     tried: dict[float, tuple[float, ChartCandidate | None]] = {}
 
     def settled(rows: np.ndarray, candidate: ChartCandidate, rounds: int) -> ChartCandidate:
-        return settle(rows, candidate, errors, rng, max(20, int(0.7 * FINDERS.least_share * len(rows))), rounds)
+        return settle(rows, candidate, errors, rng, max(20, int(0.7 * FIT.least_share * len(rows))), rounds)
 
     def joined(candidate: ChartCandidate, rounds: int) -> ChartCandidate:
         # with rows on their likeliest leaves, borders are clean
@@ -133,7 +134,7 @@ def leaves_at(
     Y = np.ascontiguousarray(Z[:, wide] / tolerance)
     labels, dims = link(Y, *find_charts(Y, rng, budget), rng, budget)
     left = labels < 0
-    many = left.mean() > ATLAS.negligible and left.sum() >= max(20, FINDERS.least_share * len(Z))
+    many = left.mean() > ATLAS.negligible and left.sum() >= max(20, FIT.least_share * len(Z))
     # Rows that fill fewer dimensions are no cloud: a part of a leaf that no chart was laid on.
     if dims and many and intrinsic_dimension(Y[left]) >= FINDERS.most * wide.sum():
         # full as far as the data is wider than the tolerance: the other directions are noise across it

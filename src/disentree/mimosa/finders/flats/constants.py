@@ -22,13 +22,8 @@ class FlatsConstants:
     nearby: int = 15
     achieved: float = 0.8  # components achieve at least this fraction of an estimated saving
     mostly: float = 0.3  # share of rows on exact subspaces, for data that is exact at all
-    # A row beside the core rows of a sheet continues it if it is less than half as far off it as from them (of
-    # ships without a jet nine in ten are, beside those with one; of moons and stars one in forty), and is not
-    # farther from them than half as far again as they are from each other.
-    beside: float = 0.5
     # Flats in noise; lengths in units of the noise.
     max_explained: float = 0.2  # of the variance across a flat, by the position along it; above, it is curved
-    left_over: float = 0.02  # fraction of points on no flat from which on they are a component of full dimension
 
 
 FLATS = FlatsConstants()

@@ -236,7 +236,7 @@ def settle(
     labels = np.full(n, -1)
     for c, flat in enumerate(flats):  # lowest dimension first
         labels[(labels < 0) & (flat.distances(Y) <= reach(n_dims - flat.dimension) + 1)] = c
-    if (labels < 0).mean() >= FLATS.left_over:
+    if (labels < 0).mean() >= FIT.exceptions:
         labels[labels < 0] = len(flats)
         flats = [*flats, AffineSubspace.fit(Y, n_dims)]
     dims = np.array([flat.dimension for flat in flats])

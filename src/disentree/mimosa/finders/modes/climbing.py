@@ -18,7 +18,6 @@ from scipy.spatial import KDTree
 
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.constants import DENSITY
-from disentree.mimosa.finders.modes.constants import MODES
 
 
 class Neighborhoods:
@@ -48,7 +47,7 @@ def find_modes(
     Z, n, near = around.Z, len(around.Z), DENSITY.near
     if n < 2 * k or k <= near:
         return np.zeros(n, int)
-    distances, neighbors = around.nearest(min(max(k, MODES.linked), n - 1))
+    distances, neighbors = around.nearest(min(max(k, FIT.fewest), n - 1))
     reach = np.maximum(distances[:, : k + 1], np.finfo(float).tiny)
     # in d dimensions the log of the ratio of the distances to the k-th and to a nearer neighbor has the mean 1 / d
     dimension = min(1 / max(float(np.log(reach[:, k:] / reach[:, 1:k]).mean()), 1e-9), Z.shape[1])

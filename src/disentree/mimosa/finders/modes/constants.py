@@ -10,14 +10,10 @@ class ModesConstants:
     """Of the finder of clusters."""
 
     # ---- modes
-    linked: int = 30  # neighbors across a gap, at least: on a curve all of fewer are on one side by chance
     # neighbors that a density is taken from, in roots of the number of rows: replication tells which
     scales: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0)
 
     # ---- growing a mixture
-    # principal components that a mixture is looked for in, at most: in more, few odd rows decide splits (digits:
-    # 20 gives ARI .77, 50 gives .18); free covariances are fitted to twice as many columns with normal margins
-    leading: int = 20
     fewest: int = 8  # rows of a piece, and for each axis, at least: a mean and a variance need some
     # Growth pauses at so many pieces, and goes on if most of them are leaves: pieces of a curved leaf, which have
     # no valleys between them, are no reason for more pieces.
@@ -39,9 +35,6 @@ class ModesConstants:
     # The same among columns with normal margins: a cloud is not uniform along any of them, and free covariances
     # bend around what is skewed, so that valleys are shallower there by chance, and fewer deviations will do.
     normal_valley: tuple[float, float] = (0.7, 2.3)
-    # two peaks may be one if the density between them is at least this part of the lower; whole groups of pieces
-    # are asked only below it
-    saddle: float = 0.5
 
     # ---- different manifolds
     # A piece is a point in another if all its standard deviations are smaller by the square of this factor, and

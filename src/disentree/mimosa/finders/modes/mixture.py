@@ -15,6 +15,7 @@ from jaxtyping import Float
 from threadpoolctl import threadpool_limits
 
 from disentree.mimosa.coordinates.columns import Columns
+from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.gaussians import Mixture, expectation_maximization, maximized
 from disentree.mimosa.density.margins import Margins
@@ -57,9 +58,9 @@ def find(
             return out
         if len(out[0].mixture) > 1:
             out.append(with_margins(Z, own, alone.margins, out[0]))
-        if MODES.leading >= D:
+        if COORDINATES.most_linear >= D:
             out.append(in_margins("margins-mixture", Z, own, alone.margins, rng, "pooled", part=part))
-        if 2 * MODES.leading >= D:
+        if 2 * COORDINATES.most_linear >= D:
             out.append(in_margins("margins-gmm", Z, own, alone.margins, rng, "full", part=part))
         return out
 
@@ -100,7 +101,7 @@ def is_shattered(found: MixtureCandidate) -> bool:
 def in_components(name, Z, floor, rng, families, most=None, merged=True, part=1.0) -> MixtureCandidate:
     """A mixture of the leading principal components, of so many pieces at most."""
     n, D = Z.shape
-    q = max(1, min(D, MODES.leading, n // MODES.fewest))
+    q = max(1, min(D, COORDINATES.most_linear, n // MODES.fewest))
     rest = np.maximum(np.sqrt((Z[:, q:] ** 2).mean(axis=0) * (n / max(n - 1, 1))), floor[q:])
     return fitted(name, Z, Space(q, rest), floor[:q], rng, families, most, merged, part)
 

@@ -11,9 +11,7 @@ class SwitchesConstants:
 
     # ---- hyperplanes
     starts: int = 600  # hyperplanes through random rows that the search begins with
-    widest: float = (
-        0.3  # scatter around a hyperplane, in deviations of the data, from which it is halved, down to rounding
-    )
+    widest: float = 0.3  # scatter around a hyperplane, in deviations, from which it is halved down to rounding
     # deviations of the scatter, within which rows are that those on a hyperplane are compared with; how many times
     # denser these are
     shoulder: float = 8.0
@@ -22,7 +20,6 @@ class SwitchesConstants:
     some: float = 0.05  # share of the rows that an equation holds in, at least
 
     # ---- equations
-    same: float = 0.9  # of the rows of two equations in common, if they are one
     apart: float = 0.3  # sine of the angle between directions that are not the same
     # least singular value of the directions of all equations, and eigenvalue of the correlations of variables
     independent: float = 0.02

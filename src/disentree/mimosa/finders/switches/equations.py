@@ -99,7 +99,7 @@ def _distinct(
 
 def _is_known(held: Bool[np.ndarray, " n"], others: list[Bool[np.ndarray, " n"]]) -> bool:
     """Whether others hold the same rows (by Jaccard's index)."""
-    return any((held & other).sum() >= SWITCHES.same * max((held | other).sum(), 1) for other in others)
+    return any((held & other).sum() >= FIT.core * max((held | other).sum(), 1) for other in others)
 
 
 def _deeper(
@@ -163,7 +163,7 @@ def _parts(Y: Float[np.ndarray, "n D"], whole: Equation, rng: np.random.Generato
         scale = np.linalg.norm(normal)
         offset = v[:-1] @ (whole.offset / lengths) + v[-1]
         part = _whole_equation(Y, np.append(normal, offset) / scale, scatter / scale)
-        if part is not None and SWITCHES.same * part.share > whole.share:
+        if part is not None and FIT.core * part.share > whole.share:
             yield part
 
 
@@ -171,7 +171,7 @@ def _wider(
     held: Bool[np.ndarray, " n"], found: list[Equation], rows: list[Bool[np.ndarray, " n"]]
 ) -> list[Equation]:
     """The equations that hold wherever some rows are."""
-    fewest = SWITCHES.same * held.sum()
+    fewest = FIT.core * held.sum()
     return [e for e, other in zip(found, rows, strict=True) if (held & other).sum() >= fewest]
 
 
@@ -189,7 +189,7 @@ def _whole_equation(Y: Float[np.ndarray, "n D"], w: Float[np.ndarray, " D1"], sc
         own = Y[held] @ rest
         more = thinnest_hyperplane(own, scatter)
         inside = np.abs(own @ more[:-1] + more[-1]) <= FIT.sure * scatter
-        if inside.mean() < SWITCHES.same:
+        if inside.mean() < FIT.core:
             break
         normals = np.column_stack([normals, rest @ more[:-1]])
         held[np.flatnonzero(held)[~inside]] = False

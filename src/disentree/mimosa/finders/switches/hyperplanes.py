@@ -9,7 +9,6 @@ from scipy.spatial import KDTree
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.density.constants import DENSITY
-from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.switches.constants import SWITCHES
 
 
@@ -85,6 +84,6 @@ def gains(
     slope = SWITCHES.steepest * ring / ((2 * shoulder) ** size - shoulder**size)
     falling = beside > slope * further + 3 * np.sqrt(beside)
     denser = inside / np.maximum(beside * reach**size / ring, 0.5)
-    enough = (inside >= max(fewest, SWITCHES.some * n)) & (n - near >= FINDERS.least_share * n)
+    enough = (inside >= max(fewest, SWITCHES.some * n)) & (n - near >= FIT.least_share * n)
     gain = inside * np.log2(np.maximum(denser, 1))
     return np.where(enough & ~falling & (denser >= SWITCHES.shoulder), gain, -np.inf), inside / n
