@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -25,14 +26,14 @@ from disentree.mimosa.explain.names import leaf_name
 from disentree.mimosa.explain.reasons import explain_tree, with_lost
 from disentree.mimosa.explain.sentences import lost_sentences
 from disentree.mimosa.explain.telling import telling_frame
-from disentree.mimosa.inputs import as_observations
+from disentree.mimosa.inputs import as_observations, is_frame, with_gaps
 from disentree.mimosa.saving.folder import save_mimosa
 from disentree.mimosa.saving.loading import load_mimosa
 from disentree.mimosa.stability.stability import Stability
 from disentree.mimosa.summary.summary import Summary, summarize
 from disentree.mimosa.tree.component import Component
 from disentree.mimosa.tree.lost_enclosures import lost_enclosures, lost_variables
-from disentree.rows import sampled
+from disentree.rows import opened, sampled
 
 if TYPE_CHECKING:
     import networkx
@@ -123,9 +124,13 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
     def _summary(self, labels: Int[np.ndarray, " n"]) -> Summary:
         """The summary of the tree with these rows on its branches."""
         stability = None if self.stability_ is None else self.stability_.to_dict()
-        counts = self.representation_.stabilizer.words
-        notes = (*self._lost_in_words(), *([counts] if counts else []))
-        return summarize(self.hierarchy_, labels, stability=stability, notes=notes, **self._evidence())
+        notes, counts = tuple(self._lost_in_words()), self.representation_.stabilizer.words
+        told = (*([counts] if counts else []), *self._afterwards())
+        return summarize(self.hierarchy_, labels, stability=stability, notes=notes, told=told, **self._evidence())
+
+    def _afterwards(self) -> list[str]:
+        """What was done to the tree after the search, and what could not be."""
+        return []
 
     def _evidence(self) -> dict[str, Any]:
         """What `summarize` is to know beside the tree and its rows."""
@@ -344,6 +349,17 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         if n != len(self.labels_):
             raise ValueError(f"X must be the {len(self.labels_)} rows that it was fitted to, got {n}")
         return rows
+
+    def _with_rows(self, X: Any) -> Any:
+        """With the rows that it was fitted to, where they are given: a model that was loaded has none."""
+        if X is None:
+            return self
+        out: Any = copy.copy(self)
+        X, names = with_gaps(opened(X)), getattr(self, "feature_names_in_", None)
+        if is_frame(X) and getattr(self, "table_", None) is None and names is not None:
+            X = X.loc[:, [str(name) in names for name in X.columns]]
+        out._rows = self._rows_or(X)
+        return out
 
     @property
     def _workers(self) -> int:

@@ -40,7 +40,7 @@ from disentree.mimosa.search.judge import log2_density
 from disentree.mimosa.search.structure import Settings
 from disentree.mimosa.stability.resampled import Resampled
 from disentree.mimosa.stability.stability import Stability
-from disentree.mimosa.steering.asked import check_partial_labels, rows_drawn, with_labels
+from disentree.mimosa.steering.asked import check_partial_labels, rows_drawn, steered_in_words, with_labels
 from disentree.mimosa.steering.steered import Steered
 from disentree.mimosa.summary.wording import runner_up
 from disentree.mimosa.tree.codes import LeafMaps
@@ -364,6 +364,9 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         if self.table_ is None:
             return self._check(X, fitting=False)
         return self.table_.numbers(self.table_.codec.read(self._tabular(X)))
+
+    def _afterwards(self) -> list[str]:
+        return [*steered_in_words(self.steering_), *self.told_]
 
     def _evidence(self) -> dict[str, Any]:
         return {

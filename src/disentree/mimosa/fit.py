@@ -223,12 +223,14 @@ def fit(
         own_cells: Any = cells
         features = None if table is None else table.codec.features(own_cells)
     fitted = embedding if features is None else features
+    same: list[list[int]] = []
     partly: list[list[int]] = []
     if settings.placement != "down":
         with step("placement"):
             core = hierarchy if table is None else table.core
             leaves = own if table is None else likeliest(candidate, embedding)[0]
-            same, partly = find_same(core, embedding, leaves)
+            if representation.kind == "linear":  # what variables do to images is told when there is a decoder
+                same, partly = find_same(core, embedding, leaves, representation.inverse_transform)
             if same:
                 place = moved(hierarchy, same)
                 hierarchy, partly = place.after, [place.columns(columns) for columns in partly]

@@ -212,6 +212,11 @@ def check_leaves(n_leaves: Any) -> None:
         raise ValueError(f"n_leaves must be a whole number, 1 or more, got {n_leaves!r}")
 
 
+def is_path(path: Any, count: int) -> bool:
+    """Whether it is one of so many paths."""
+    return _is_whole(path) and 0 <= path < count
+
+
 def check_between(estimator: Any, name: str, low: float, high: float = np.inf) -> None:
     """Raise a ValueError unless a parameter is a number from `low` to `high`."""
     value = getattr(estimator, name)

@@ -57,6 +57,10 @@ class TableModel:
     tied_evidence: list[Float[np.ndarray, "2 _"]] = field(default_factory=list)
     existence: Existence | None = None  # None if the tree was given
     usual_cells: UsualCells | None = None
+    # Of a tree whose leaves were merged or split since: the one that was found, and those of its paths that are
+    # on each path.
+    found: Hierarchy | None = None
+    origins: list[list[int]] = field(default_factory=list)
 
     def with_tied(self, tied: Mapping[int, Float[np.ndarray, "2 _"]]) -> TableModel:
         """With things on the leaves that have them."""
@@ -122,17 +126,17 @@ class TableModel:
     ) -> tuple[Int[np.ndarray, " paths"], Int[np.ndarray, "paths b"], Bool[np.ndarray, "paths s"]]:
         """For each path its leaf of the core, the option of each branch (-1 where the branch is not open), and
         which things exist."""
-        leaf_of = {frozenset(path.choices): path.index for path in self.core.paths}
-        below = hierarchy.variables[self.core.n_variables + self.more :]
-        columns = [v.index for v in below if v.kind == "categorical"]
-        where = dict(zip(columns, _places(self.branches), strict=True))
+        core, whole = _numbered(self.core), _numbered(hierarchy)  # wherever their other variables are
+        leaf_of = {frozenset((core[c], k) for c, k in path.choices): path.index for path in self.core.paths}
+        where = dict(zip(range(len(core), len(whole)), _places(self.branches), strict=True))
         of_path = np.zeros(len(hierarchy.paths), np.int64)
         options = np.full((len(hierarchy.paths), len(self.branches)), -1)
         for path in hierarchy.paths:
-            of_path[path.index] = leaf_of[frozenset(c for c in path.choices if c[0] < self.core.n_variables)]
-            for column, option in path.choices:
-                if column in where:
-                    options[path.index, where[column]] = option
+            choices = [(whole[column], option) for column, option in path.choices]
+            of_path[path.index] = leaf_of[frozenset(one for one in choices if one[0] < len(core))]
+            for number, option in choices:
+                if number in where:
+                    options[path.index, where[number]] = option
         exists = np.zeros((len(hierarchy.paths), len(self.presence.switches)), bool)
         for b, branch in enumerate(self.branches):
             on = np.flatnonzero(options[:, b] >= 0)
@@ -145,6 +149,9 @@ class TableModel:
         """Which things do not exist on each path."""
         if not self.branches and not self.tied:  # also of a tree that was given, which has other leaves
             return np.ones((len(hierarchy.paths), len(self.presence.switches)), bool)
+        if self.found is not None and len(hierarchy.paths) == len(self.origins) and hierarchy != self.found:
+            absent = ~self._routes(self.found)[2]
+            return np.stack([absent[own].all(axis=0) for own in self.origins])
         return ~self._routes(hierarchy)[2]
 
     def frame(self, features: Float[np.ndarray, "n f"], hierarchy: Hierarchy, paths: Int[np.ndarray, " n"]) -> Any:
@@ -184,6 +191,12 @@ def _clear(
         numbers[rows, column] = sign
     else:
         categories[rows, column - p] = -1 if np.isnan(sign) else int(sign)
+
+
+def _numbered(hierarchy: Hierarchy) -> dict[int, int]:
+    """The categoricals of a tree by their columns, in order."""
+    columns = [v.index for v in hierarchy.variables if v.kind == "categorical"]
+    return {column: number for number, column in enumerate(columns)}
 
 
 def _places(branches: Sequence[Branch]) -> list[int]:

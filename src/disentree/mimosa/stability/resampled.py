@@ -25,6 +25,7 @@ class Resampled:
     embedding_: Any
     table_: Any
     sample_: Any
+    steering_: Any
     timings_: dict[str, float]
     silent_: list[str]
     stability_: Stability | None
@@ -54,7 +55,8 @@ class Resampled:
 
         Each resample is a random half of the rows (four fifths of fewer than 1,000) and another seed. That takes
         about as long as so many fits; without it, `levels_` and `summary` say how far parts of the rows brought
-        leaves back in the search. `summary` shows the result, `stability_`. Ctrl-C ends with what was finished.
+        leaves back in the search. `summary` shows the result, `stability_`. Ctrl-C ends with what was finished. If
+        leaves were merged or split, what is found in the parts is cut to as many leaves.
 
         Parameters
         ----------
@@ -95,5 +97,6 @@ class Resampled:
             fraction=fraction,
             checkpoint=checkpoint,
             seconds=sum(self.timings_.values()),
+            n_leaves=None if self.steering_ is None else len(self.hierarchy_.paths),
         )
         return self.stability_

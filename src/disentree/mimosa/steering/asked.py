@@ -11,6 +11,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from sklearn.utils.validation import _check_sample_weight
 
+from disentree.mimosa.tree.steering import Steering
+
 
 def rows_drawn(
     n: int, sample_weight: Any = None, within: Any = None, random_state: int | None = 0
@@ -103,6 +105,15 @@ def with_labels(model: Any, labels: Int[np.ndarray, " n"]) -> Any:
             break
     model.told_ = told
     return model
+
+
+def steered_in_words(steering: Steering | None) -> list[str]:
+    """What was done to a tree since it was found, if anything."""
+    if steering is None:
+        return []
+    n, now = len(steering.found.paths), len(steering.tree.paths)
+    done = [word for word, some in (("merged", steering.merges), ("split", steering.splits)) if some]
+    return [f"The search found {n} leaves, of which some were {' and '.join(done)}: now {now}."]
 
 
 def _labels_of(model: Any, labels: Int[np.ndarray, " n"]) -> list[list[int]]:

@@ -21,7 +21,7 @@ from disentree.mimosa.constants import FIT
 from disentree.mimosa.explain.names import leaf_name
 from disentree.mimosa.explain.reasons import tree_names
 from disentree.mimosa.fit import in_order
-from disentree.mimosa.inputs import check_leaves, is_frame, with_gaps
+from disentree.mimosa.inputs import check_leaves, is_frame, is_path, with_gaps
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.tree.component import Component, components_of
 from disentree.mimosa.tree.levels import Levels
@@ -52,6 +52,7 @@ class Steered:
     _rows_or: Any
     _fitted_rows: Any
     _rows: Any
+    _with_rows: Any
 
     @abstractmethod
     def _found_proba(self, X: Any) -> Float[np.ndarray, "n found"]:
@@ -119,8 +120,9 @@ class Steered:
         -------
         list of dict
             The coarsest first: `n_leaves`; `bits`, which one Gaussian for each leaf saves over one for all rows,
-            per row that was held out; and `support`, how far parts of the rows that are searched by themselves
-            bring the least certain leaf back (Jaccard overlap; None where the tree was not asked for that).
+            per row that was held out; `support`, how far parts of the rows that are searched by themselves
+            bring the least certain leaf back (Jaccard overlap; None where the tree was not asked for that); and
+            `paths`, for each leaf of the level the paths of this tree that are merged into it.
 
         Examples
         --------
@@ -131,6 +133,18 @@ class Steered:
         [1, 2]
         """
         return self._levels.table
+
+    @property
+    def level_names_(self) -> list[list[str]]:
+        """The names that the leaves have where the tree is cut at each of `levels_`.
+
+        Returns
+        -------
+        list of list of str
+            The coarsest first, in the order of `paths` there.
+        """
+        cuts = (self._steering.cut(self._levels, level["n_leaves"]) for level in self.levels_)
+        return [[leaf_name(tree, path.index) for path in tree.paths] for tree in map(self._named, cuts)]
 
     @property
     def divisions_(self) -> list[dict[str, Any]]:
@@ -156,12 +170,14 @@ class Steered:
         """
         return self._levels.linkage()
 
-    def cut(self, n_leaves: int) -> Any:
+    def cut(self, n_leaves: int, *, X: Any = None) -> Any:
         """The tree with at most so many leaves: the finest of `levels_` that has no more.
 
         Parameters
         ----------
         n_leaves : int
+        X : as for `fit`, default=None
+            The rows that it was fitted to, if it was loaded from a folder: branches are then named by columns.
 
         Returns
         -------
@@ -179,14 +195,10 @@ class Steered:
         """
         check_is_fitted(self)
         check_leaves(n_leaves)
-        steering = self._steering
-        for step in self._levels.steps:
-            if len(steering.tree.paths) <= n_leaves:
-                break
-            steering = steering.merging(*step.pairs[0])
-        return self._steered(steering, self.split_models_)
+        own = self._with_rows(X)
+        return own._steered(own._steering.cut(own._levels, n_leaves), own.split_models_)
 
-    def merge(self, paths: Sequence[int]) -> Any:
+    def merge(self, paths: Sequence[int], *, X: Any = None) -> Any:
         """The tree with some leaves as one.
 
         Parameters
@@ -194,15 +206,18 @@ class Steered:
         paths : list of int
             Indices into `hierarchy_.paths`. Of leaves that are combinations of independent choices, two may differ
             in one of them, whose options are then merged.
+        X : as for `fit`, default=None
+            As in `cut`.
 
         Returns
         -------
         MIMOSA
             Another fitted estimator, on which all methods work.
+
         """
         check_is_fitted(self)
         count, some = len(self.hierarchy_.paths), list(dict.fromkeys(paths))
-        if len(some) < 2 or not all(_is_path(path, count) for path in some):
+        if len(some) < 2 or not all(is_path(path, count) for path in some):
             raise ValueError(f"paths must be two or more different paths of 0 to {count - 1}, got {list(paths)}")
         steering = self._steering
         first, *others = (int(np.flatnonzero(steering.path_of == path)[0]) for path in some)
@@ -213,9 +228,9 @@ class Steered:
         while (before := steering.without_split()) is not None:
             steering = before
             models.pop()
-        return self._steered(steering, models)
+        return self._with_rows(X)._steered(steering, models)
 
-    def split(self, path: int) -> Any:
+    def split(self, path: int, *, X: Any = None) -> Any:
         """The tree with one leaf in several: in the two that were merged into it, or else in those that are found
         when its rows are fitted by themselves.
 
@@ -223,6 +238,9 @@ class Steered:
         ----------
         path : int
             Index into `hierarchy_.paths`.
+        X : as for `fit`, default=None
+            The rows that it was fitted to, without which a model that was loaded from a folder cannot look inside
+            a leaf.
 
         Returns
         -------
@@ -230,18 +248,18 @@ class Steered:
             Another fitted estimator, on which all methods work. `merge` undoes it.
         """
         check_is_fitted(self)
-        if not _is_path(path, count := len(self.hierarchy_.paths)):
+        if not is_path(path, count := len(self.hierarchy_.paths)):
             raise ValueError(f"path must be a path of 0 to {count - 1}, got {path!r}")
-        path = int(path)
+        path, model = int(path), self._with_rows(X)
         before = self._steering.unmerging(path)
         if before is not None:
-            return self._steered(before, self.split_models_)
+            return model._steered(before, self.split_models_)
         name, own = leaf_name(self.hierarchy_, path), self.labels_ == path
-        fresh, rows, codec, times = self._alone(own, name)
+        fresh, rows, codec, times = model._alone(own, name)
         inside = fresh.fit(rows, codec=codec, sample_weight=times)
         if len(inside.hierarchy_.paths) < 2:
             raise ValueError(f"nothing was found inside {name} ({int(own.sum())} rows): it is one leaf")
-        return self._with_parts(path, inside)
+        return model._with_parts(path, inside)
 
     def _with_parts(self, path: int, inside: Any) -> Any:
         """With a leaf in those of an estimator that was fitted to its rows."""
@@ -298,7 +316,9 @@ class Steered:
     def _alone(self, own: Bool[np.ndarray, " n"], name: str) -> tuple[Any, Any, Any, Any]:
         """Another estimator, not fitted, some of the rows, what their columns are, and how often each counts."""
         if self._rows is None:
-            raise ValueError(f"a model that was loaded has no rows, and cannot look inside {name}: fit it again")
+            raise ValueError(
+                f"a model that was loaded has no rows: give X, those that it was fitted to, to look inside {name}"
+            )
         if own.sum() < 2:
             raise ValueError(f"{name} has {int(own.sum())} rows: nothing can be found inside")
         estimator: Any = self
@@ -354,26 +374,25 @@ class Steered:
         dimensions = [path.dimension for path in tree.paths]
         parents = [own[0] if own else None for own in enclosed]
         out.labels_, out.core_labels_ = labels, core
-        out.hierarchy_, out.plain_hierarchy_ = steering.named_tree, tree
+        out.hierarchy_ = out.plain_hierarchy_ = tree
         out.components_ = components_of(
             self.embedding_, labels, core, dimensions, parents, enclosed, sample=self.sample_
         )
+        if self.table_ is not None:
+            out.table_ = replace(self.table_, found=steering.found, origins=[] if is_found else steering.origins)
         out.matches_, out.stability_ = steering.matches if is_found else [], None
         out._rows = self._rows
         out._completed()
-        if is_found:
-            out.hierarchy_ = steering.named
-        elif is_frame(rows := sampled(self._rows, self.sample_)):
-            codec = None if out.table_ is None else out.table_.codec
-            Z = out.embedding_ if out.features_ is None else out.features_
-            encode, own = out._maps.encode, out.sample_labels_
-            names = tree_names(rows, tree, own, codec, lambda some: encode(Z[some], own[some]))
-            out.hierarchy_ = with_names(tree, names)
-        if self.given_names_ is not None:
-            out.hierarchy_ = kept_names(tree, out.hierarchy_, self.given_names_)
+        Z, own = out._fitted_rows, out.sample_labels_
+        out.hierarchy_ = self._named(steering, lambda some: out._maps.encode(Z[some], own[some]))
         return out
 
-
-def _is_path(path: Any, count: int) -> bool:
-    whole = isinstance(path, int | np.integer) and not isinstance(path, bool)
-    return bool(whole and 0 <= path < count)
+    def _named(self, steering: Steering, encode: Any = None) -> Hierarchy:
+        """A tree with names: its own, or by the columns of the rows; of variables by what their codes move."""
+        tree, named = steering.tree, steering.named_tree
+        rows = None if self._rows is None else sampled(self._rows, self.sample_)
+        if (steering.splits or steering.merges) and is_frame(rows):
+            codec = None if self.table_ is None else self.table_.codec
+            labels = sampled(steering.paths(steering.labels), self.sample_)
+            named = with_names(tree, tree_names(rows, tree, labels, codec, encode))
+        return named if self.given_names_ is None else kept_names(tree, named, self.given_names_)

@@ -16,7 +16,7 @@ def text(found: Contents, full: bool = False) -> str:
     """The sentences, the tree and the footnote. Unless it is to be `full`, the tree fits on a screen, and what it
     cannot show is not told."""
     told = [_wrapped(sentence) for sentence in sentences(found)]
-    notes = [_wrapped(note) for note in (*(found.notes if full else ()), footnote(found)) if note]
+    notes = [_wrapped(note) for note in _notes(found, full)]
     return "\n".join([*told, "", *tree_lines(found, full), *([""] if notes else []), *notes])
 
 
@@ -24,9 +24,13 @@ def markdown(found: Contents, full: bool = False) -> str:
     """The same in paragraphs. No name in it ends the block of the tree, or is markup."""
     tree = "\n".join(tree_lines(found, full)).replace("`", "'")
     told = sentences(found)
-    notes = [note for note in (*(found.notes if full else ()), footnote(found)) if note]
-    before, after = ([_plain(sentence) for sentence in some] for some in (told, notes))
+    before, after = ([_plain(sentence) for sentence in some] for some in (told, _notes(found, full)))
     return "\n\n".join([*before, f"```\n{tree}\n```", *after])
+
+
+def _notes(found: Contents, full: bool) -> list[str]:
+    """What stands below the tree."""
+    return [note for note in (*found.told, *(found.notes if full else ()), footnote(found)) if note]
 
 
 def _plain(sentence: str) -> str:

@@ -221,7 +221,8 @@ class Levels:
     def _level(self, leaves: Sequence[Leaves]) -> dict[str, Any]:
         together = frozenset().union(*leaves)
         saved = self._held_out([together]) - self._held_out(leaves) if len(leaves) > 1 else 0.0
-        return {"n_leaves": len(leaves), "bits": float(saved), "support": self._support(leaves)}
+        about = {"n_leaves": len(leaves), "bits": float(saved), "support": self._support(leaves)}
+        return {**about, "paths": [sorted(own) for own in leaves]}
 
     def _support(self, leaves: Sequence[Leaves]) -> float | None:
         """How far parts of the rows bring the least certain leaf back."""
