@@ -22,6 +22,7 @@ from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate, likeliest, posteriors_of
 from disentree.mimosa.density.structureless import Background, background_of, fits_nowhere
 from disentree.mimosa.explain.reasons import tree_names
+from disentree.mimosa.explain.telling import telling_frame
 from disentree.mimosa.inputs import is_frame, numbered, numbers_in, with_columns, with_gaps
 from disentree.mimosa.mixed.fit import fit_table
 from disentree.mimosa.mixed.model import TableModel
@@ -183,10 +184,12 @@ def fit(
     codec: Codec | None = None,
     frame: Any = None,
     rest: Rest | None = None,
+    names: list[str] | None = None,
 ) -> Fit:
     """The tree of rows that have been checked: an array of numbers or images, or a data frame and the codec of its
     columns if some are of other kinds or have empty cells. The columns of `frame` give the branches their
-    names. If these rows are a sample of the `rest`, all of that are labeled block by block."""
+    names; of a sparse matrix those of its columns, `names`, that tell leaves. If these rows are a sample of the
+    `rest`, all of that are labeled block by block."""
     step = Steps(settings.verbose)
     seeds = np.random.SeedSequence(random_state).spawn(4)
     table: TableModel | None = None
@@ -204,7 +207,7 @@ def fit(
     with step("assignment"):
         # Many rows would say the same.
         some = thinned(np.arange(len(embedding)), FIT.landmarks)
-        rows: Any = cells[some] if isinstance(cells, np.ndarray) else cells.take(some)
+        rows: Any = X[some] if table is None else cells.take(some)
         reach = Reach.of(representation, rows if table is None else table.numbers(rows), embedding[some])
         bits = placed(candidate, table, hierarchy, reach, representation, rows)[1]
         # Held-out bits where they are all: an array has no other columns than numbers.
@@ -249,11 +252,14 @@ def fit(
         known = {column for columns in matches for column in columns}
         matches += [columns for columns in partly if not known.intersection(columns)]
     named = hierarchy
-    if frame is not None:
+    if frame is not None or names is not None:
         with step("names"):
-            maps = LeafMaps(fitted, hierarchy, own, matches)
-            names = tree_names(frame, hierarchy, own, codec, lambda some: maps.encode(fitted[some], own[some]))
-            named = with_names(hierarchy, names)
+            maps, shown = LeafMaps(fitted, hierarchy, own, matches), np.arange(len(fitted))
+            if frame is None:
+                frame, shown = telling_frame(X, own, names)
+            own, fitted = own[shown], fitted[shown]
+            told = tree_names(frame, hierarchy, own, codec, lambda some: maps.encode(fitted[some], own[some]))
+            named = with_names(hierarchy, told)
     return Fit(
         hierarchy=named,
         plain_hierarchy=hierarchy,
