@@ -11,7 +11,9 @@ import typer
 from disentree.cli.options import (
     BENCHMARK_OPTIONS,
     FILE_OPTIONS,
+    Address,
     Device,
+    FileEngine,
     Full,
     Leaves,
     NJobs,
@@ -76,6 +78,8 @@ def run(
     ] = None,
     full: Full = False,
     force: StartOver = False,
+    engine: FileEngine = "local",
+    address: Address = None,
     report: Annotated[bool, typer.Option(help="Draw figures and write report.html.")] = True,
     data_options: dict[str, Any],
 ) -> None:
@@ -134,6 +138,8 @@ def run(
             until="report" if report else "stability" if resamples else "reasons",
             device=device,
             n_jobs=n_jobs,
+            engine=engine,
+            address=address,
             verbose=log.isEnabledFor(logging.INFO),
         )
     except (UserError, ValueError):  # data that cannot be used: the folder would hold nothing
