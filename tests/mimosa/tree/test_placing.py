@@ -41,6 +41,16 @@ def test_few_rows(number):
     assert metrics.placement_error(ds.hierarchy, h.move_up(above).after) == 0
 
 
+@pytest.mark.parametrize("number", [4, 9, 11])
+def test_curved_branches(number):
+    """By the variables of curved leaves, of which principal directions are mixtures."""
+    ds = load_dataset(f"branches-{number}-curved", n_samples=4000, seed=1)
+    h = down(ds)
+    above, partly = same_variables(h, ds.X, ds.paths, np.random.default_rng(0), lambda Y: Y)
+    assert metrics.placement_error(ds.hierarchy, h.move_up(above).after) == 0
+    assert [len(columns) for columns in partly] == [2] * (number == 9)
+
+
 def test_chance_and_sureness():
     """Directions that differ by their errors are one variable; by much more than that, two."""
     rng = np.random.default_rng(0)
