@@ -108,7 +108,8 @@ def _moved_on_leaves(
         rows = np.flatnonzero(paths == path)
         share = weight[rows].sum() / weight[paths >= 0].sum()
         for size, name in _moved(columns.take(rows), columns, z[rows]):
-            sizes[name] += share * size if size >= least else 0.0
+            if size >= least:
+                sizes[name] += share * size
     return sorted(
         ((size, name) for name, size in sizes.items() if size), key=lambda one: (-round(one[0], 6), one[1])
     )
