@@ -137,6 +137,9 @@ class Far:
         future.set_result(sent(*given))
         return future
 
+    def close(self, kill):
+        pass
+
 
 @pytest.mark.parametrize("form", ["parquet", "npy", "csv"])
 def test_a_cluster_gives_the_same_though_processes_are_killed(form, tmp_path, right):
