@@ -279,7 +279,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         fitted, (X, rest) = X, searched(X, most, self.random_state)
         frame, given = None, fitted if isinstance(fitted, np.ndarray) else X
         if is_frame(X):
-            codec = codec_of(X, rest) if codec is None else codec
+            codec = codec_of(X, rest, codec)
             X, codec = without_columns(X, codec, column_weights)
             X, codec = columns_in_use(X, codec)
             frame = X

@@ -120,9 +120,11 @@ def searched(X: Any, most: int | None, random_state: int | None) -> tuple[Any, R
     return numbered(rows) if survey.empty.any() else rows, Rest(blocks, sample, survey)
 
 
-def codec_of(sample: Any, rest: Rest | None) -> Codec:
-    """What the columns of a data frame are, which may be a sample."""
-    schema = infer_schema(sample)
+def codec_of(sample: Any, rest: Rest | None, codec: Codec | None = None) -> Codec:
+    """What the columns of a data frame are, which may be a sample; `codec` is what is known of them."""
+    if codec is not None and (rest is None or not codec.schema.is_plain):
+        return codec
+    schema = infer_schema(sample) if codec is None else codec.schema
     return Codec(schema if rest is None else rest.survey.of_all(schema, sample)).measured(sample)
 
 
@@ -146,17 +148,23 @@ class Assign:
         self, cells: Any, Z: Float[np.ndarray, "n D"]
     ) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"], int]:
         """Of rows in the coordinates, and the cells of a table."""
-        labels, certain, nowhere = np.empty(len(Z), np.int64), np.empty(len(Z)), 0
+        labels, nowhere = np.empty((2, len(Z)), np.int64), 0
         for start in range(0, len(Z), FIT.landmarks):
             block = slice(start, start + FIT.landmarks)
             joint = self.candidate.log_joint(Z[block])
-            nowhere += int(fits_nowhere(np.asarray(logsumexp(joint, axis=1)), self.broad, Z[block]).sum())
-            if self.table is None:
-                posteriors = posteriors_of(joint, self.candidate.shares)
-            else:
-                posteriors = self.table.placed(self.candidate, self.hierarchy, cells.take(block), Z[block])[0]
-            labels[block], certain[block] = posteriors.argmax(axis=1), posteriors.max(axis=1)
-        return labels, np.where(certain >= FIT.core, labels, -1), nowhere
+            top = joint.max(axis=1)
+            none = ~np.isfinite(top)  # so far from all leaves that every density is zero
+            joint[none], top[none] = np.log(np.maximum(self.candidate.shares, 1e-300)), 0.0
+            shares = np.exp(joint - top[:, None])
+            whole = shares.sum(axis=1)
+            log_density = np.where(none, -np.inf, np.log(whole) + top)
+            nowhere += int(fits_nowhere(log_density, self.broad, Z[block]).sum())
+            if self.table is not None:
+                shares = self.table.placed(self.candidate, self.hierarchy, cells.take(block), Z[block])[0]
+                whole = np.ones(len(shares))
+            labels[:, block] = shares.argmax(axis=1)
+            labels[1, block][shares.max(axis=1) < FIT.core * whole] = -1
+        return labels[0], labels[1], nowhere
 
 
 def in_order(blocks: Blocks, assign: Callable[[Any, int], Any]) -> tuple[np.ndarray, np.ndarray, int]:
