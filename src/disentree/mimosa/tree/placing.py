@@ -63,8 +63,11 @@ class Frame:
             return 1 / self.n_rows
         fourth, sixth = self.moments[[i, j]].T
         told = np.where(np.abs(fourth) > BY_CHANCE * np.sqrt(24 / self.n_rows), np.abs(fourth), 0.0).sum()
-        spread = float((sixth - (fourth + 3) ** 2).sum() + fourth[1] ** 2)
-        return min(1.0, spread / max(told**2, 1e-300) / self.n_rows)
+        if not told:
+            return 1.0
+        # no less than of any numbers with these fourth moments: sixth ones are those from before a turn
+        spread = float(np.maximum(sixth - (fourth + 3) ** 2, 0.0).sum() + fourth[1] ** 2)
+        return min(1.0, spread / told**2 / self.n_rows)
 
     def turned(self, at: int, to: Float[np.ndarray, " r"]) -> Frame:
         """With one direction turned toward another within the leaf, and then fixed; those not fixed make room."""
@@ -132,11 +135,12 @@ def joined(a: Same, b: Same) -> tuple[float, Same]:
     values, axes = np.maximum(values, NEGLIGIBLE), across @ vectors
     off, either = np.square(difference @ axes), values + 2 / r  # of directions that are drawn at random
     saved = 0.5 * float((np.log(either / values) + off / either).sum()) + _student(off / values)
-    weight = a.errors @ (axes / values) @ axes.T
-    keep = np.eye(r) - weight
-    direction = a.direction - weight @ difference
+    of_a, of_b = (axes.T @ errors @ axes for errors in (a.errors, b.errors))  # those of lengths do not count
+    weight = of_a / values
+    keep = np.eye(r - 1) - weight
+    direction = a.direction - axes @ weight @ (difference @ axes)
+    combined = axes @ (keep @ of_a @ keep.T + weight @ of_b @ weight.T) @ axes.T
     both = a.columns + b.columns, a.options | b.options
-    combined = keep @ a.errors @ keep.T + weight @ b.errors @ weight.T
     return saved, Same(*both, direction / np.linalg.norm(direction), combined)
 
 
