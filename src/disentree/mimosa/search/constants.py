@@ -13,7 +13,7 @@ class SearchConstants:
     # whether columns depend on each other by more than margins and correlations tell
     drawn: int = 2000  # rows that are compared with drawn ones
     draws: int = 12
-    compared: int = 2  # draws that rows, and each draw, are compared with
+    compared: int = 2  # draws that each draw is compared with
     nearest: int = 3  # neighbors: thin structure shows in the nearest, groups in more of them
     drawn_doubt: float = 3.0  # deviations among draws that rows must exceed
     found: float = 0.5  # overlap with what a part of the rows brings back, above which a leaf is found again
