@@ -106,20 +106,21 @@ def _by_modes(
 ) -> list[Division]:
     """By modes at each scale, in the units of the rows and with all columns of the same deviation."""
 
-    def modes(Y: Float[np.ndarray, "m q"], scale: float, own: Rows) -> Int[np.ndarray, " m"]:
-        k = max(MODES.near + 1, round(scale * np.sqrt(len(Y))))
-        return find_modes(Y, k, rows.n_jobs, own.weights, own.rigor)
+    def modes(
+        Y: Float[np.ndarray, "m q"], scale: float, weights: Float[np.ndarray, " m"] | None
+    ) -> Int[np.ndarray, " m"]:
+        return find_modes(Y, max(MODES.near + 1, round(scale * np.sqrt(len(Y)))), rows.n_jobs, weights)
 
     def again(Y: Float[np.ndarray, "n q"], scale: float, part: int) -> Int[np.ndarray, " n"]:
         some = Y[parts[part]]
-        found = modes(some, scale, rows.some(parts[part]))
-        return found[np.asarray(KDTree(some).query(Y, workers=rows.n_jobs)[1])]
+        weights = None if rows.weights is None else rows.weights[parts[part]]
+        return modes(some, scale, weights)[np.asarray(KDTree(some).query(Y, workers=rows.n_jobs)[1])]
 
     out = []
     for own in _units(Z, rows):
         Y = Z @ own
         for scale in scales:
-            labels = modes(Y, scale, rows)
+            labels = modes(Y, scale, rows.weights)
             if labels.any():
                 out.append(Division("modes", labels, partial(again, Y, scale), own))
     return out
