@@ -66,13 +66,13 @@ def explored(runs):
 
 @contextmanager
 def serving(explored, host="127.0.0.1", token=None, **limits):
-    """The address of a server that runs in a thread. `limits` are those of `limited_connections`, and
-    `body_seconds`."""
+    """The address of a server that runs in a thread. `limits` are those of `limited_connections`,
+    `body_seconds`, and a `steerer`."""
     from disentree.explorer.connections import limited_connections
     from disentree.explorer.server import address_of, listen, make_app, make_server
 
     sock = listen(host, 0)
-    app = make_app(explored, host, token)
+    app = make_app(explored, host, token, limits.pop("steerer", None))
     app.body_seconds = limits.pop("body_seconds", app.body_seconds)
     server = make_server(app)
     if limits:

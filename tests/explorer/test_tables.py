@@ -11,9 +11,10 @@ from disentree import COFHAE
 from disentree.explorer import Page, explore, from_run
 from disentree.explorer.loading import from_model
 from disentree.explorer.rows import shares
+from disentree.explorer.steering import Steerer
 from disentree.hierarchy import Hierarchy
 
-from .conftest import make_run, quick_model, settled, until
+from .conftest import make_run, quick_model, serving, settled, until
 
 EVIL = "</script><b>x</b>"
 CODE = "explorer.panels[0].tree.code(explorer.panels[0].values)"
@@ -312,3 +313,63 @@ def test_the_model_of_a_run_takes_the_table_as_it_is(run, homes):
     assert both
     np.testing.assert_allclose(homes.X[both], mine.X[[at[homes.rows[i]] for i in both]], atol=1e-6)
     assert Page(mine).html.startswith("<!doctype html>")
+
+
+COUNT = "document.querySelector('.count').textContent"
+
+
+def test_levels_by_a_slider_in_a_file(homes, browse, exported):
+    page = browse(exported(Page(homes)))
+    n = len(homes.steering["levels"][-1])
+    assert page.evaluate(COUNT) == f"{n} of {n}"
+    names = page.locator(".groups .name").all_inner_texts()
+    assert len(names) == n > 1
+    page.locator(".level input").fill("0")
+    assert page.evaluate(COUNT) == f"1 of {n}"
+    assert page.locator(".groups .name").all_inner_texts() == ["all rows"]
+    assert page.evaluate("explorer.panels[0].scatter.color.select.value") == "level"
+    assert page.locator(".levels code").inner_text() == homes.steering["command"]
+    assert page.locator(".levels .steer").count() == 0
+
+
+def test_the_map_is_colored_by_what_matters_most(homes):
+    [order] = homes.divisions
+    columns = [v.index for v in homes.models[0].hierarchy_.variables if v.kind == "categorical"]
+    assert sorted(order) == columns
+
+
+class Steps(Steerer):
+    """Takes the place of what changes a run: remembers what it was asked for."""
+
+    def __init__(self, run):
+        super().__init__(run, "cpu")
+        self.asked = []
+
+    def begin(self, request, done):
+        self.asked.append(request)
+        self.problem = "nothing was found inside" if "split" in (request["step"] or {}) else None
+
+
+def test_steering_in_a_page_that_is_served(run, homes, browse):
+    steps = Steps(run)
+    with serving(homes, steerer=steps) as address:
+        page = browse(address)
+        merge, split = (page.locator(".steer button", has_text=name) for name in ("Merge", "Split"))
+        assert merge.is_disabled()
+        assert page.locator(".steer button", has_text="Undo").is_disabled()
+        boxes = page.locator(".groups input")
+        boxes.nth(0).check()
+        split.click()
+        until(page, "document.getElementById('message').textContent.startsWith('nothing was found inside')")
+        assert not split.is_disabled()
+        boxes.nth(1).check()
+        with page.expect_navigation():  # the page is loaded again
+            merge.click()
+        settled(page)
+        page.locator(".rename input").fill("a garage")
+        with page.expect_navigation():
+            page.locator(".rename button").click()
+        settled(page)
+    assert steps.asked[0] == {"after": 0, "step": {"split": homes.steering["levels"][-1][0]["paths"][0]}}
+    assert sorted(steps.asked[1]["step"]["merge"]) == [0, 1]
+    assert steps.asked[2]["step"] == {"rename": {homes.steering["names"][0][0]: "a garage"}}

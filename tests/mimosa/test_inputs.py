@@ -35,7 +35,7 @@ def test_an_array_with_gaps_is_as_a_frame_with_them(tmp_path):
     m.save(tmp_path)
     again = MIMOSA.load(tmp_path)
     np.testing.assert_array_equal(again.predict(X), m.labels_)
-    assert list(again.place(X[:2]).columns) == ["path", "leaf", "probability", "strange"]
+    assert list(again.place(X[:2]).columns) == ["path", "leaf", "probability", "strange", "fits"]
 
 
 def test_infinity_is_no_gap():
@@ -71,10 +71,15 @@ def test_what_a_database_answers():
     connection.close()
 
 
-def test_a_path_is_no_rows(tmp_path):
-    for path in ("penguins.csv", tmp_path / "penguins.csv"):
-        with pytest.raises(ValueError, match=r"X is a path .*penguins.csv.*load_file"):
-            MIMOSA().fit(path)
+def test_a_path_is_read(tmp_path):
+    table = load_dataset("penguins").X
+    table.to_csv(tmp_path / "penguins.csv", index=False)
+    whole = MIMOSA(random_state=0).fit(table)
+    m = MIMOSA(random_state=0).fit(tmp_path / "penguins.csv")
+    np.testing.assert_array_equal(m.labels_, whole.labels_)
+    np.testing.assert_array_equal(whole.predict(str(tmp_path / "penguins.csv")), whole.labels_)
+    with pytest.raises(ValueError, match=r"there is no file .*other\.csv"):
+        MIMOSA().fit(tmp_path / "other.csv")
 
 
 def test_a_category_that_is_new_is_told():

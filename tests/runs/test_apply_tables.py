@@ -254,3 +254,19 @@ def test_what_cannot_be_kept(colored_run, colored, tmp_path, monkeypatch, words,
     result = invoke("apply", colored_run.folder, *words)
     assert (result.exit_code, is_one_sentence(result)) == (2, True)
     assert sentence in result.stderr
+
+
+def test_drift_of_a_file_is_told(table_run, frame, tmp_path):
+    frame.to_csv(tmp_path / "same.csv", index=False)
+    result = invoke("drift", table_run.folder, tmp_path / "same.csv")
+    assert (result.exit_code, result.stdout) == (0, "Nothing changed beyond chance in 400 new rows.\n")
+    (frame + 9).to_csv(tmp_path / "moved.csv", index=False)
+    result = invoke("drift", table_run.folder, tmp_path / "moved.csv")
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (
+        0,
+        "Changed beyond chance in 400 new rows (in 5% of all cases without a change something is):",
+    )
+    frame.drop(columns="b").to_csv(tmp_path / "less.csv", index=False)
+    result = invoke("drift", table_run.folder, tmp_path / "less.csv")
+    assert is_one_sentence(result)
+    assert "has no column 'b'" in result.stderr

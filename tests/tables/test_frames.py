@@ -94,15 +94,6 @@ def test_records_sparse_columns_and_durations():
     assert np.isnan(as_pandas(np.array([["NaT", 3]], "timedelta64[D]"))).tolist() == [[True, False]]
 
 
-def test_frames_of_dask_are_refused_in_a_sentence():
-    dataframe = pytest.importorskip("dask.dataframe", reason="needs dask: the extra dask of disentree")
-    frame = dataframe.from_pandas(pd.DataFrame(rows(), columns=list("abc")), npartitions=2)
-    with pytest.raises(
-        ValueError, match=r"X is a data frame of Dask, whose rows are not in memory: give X\.compute"
-    ):
-        MIMOSA(n_jobs=1).fit(frame)
-
-
 def test_whole_numbers_that_floats_cannot_tell_apart_are_told():
     near = 2**63 - 1 - np.arange(0, 240, 2)
     column = Codec.fit(pd.DataFrame({"a": rows()[:, 0], "big": near})).schema.columns[1]

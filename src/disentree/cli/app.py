@@ -30,7 +30,7 @@ from disentree.utils.extras import needing
 from disentree.utils.interrupts import plain_interrupts
 from disentree.utils.memory import keep_freed_memory
 
-COMMANDS = ("check", "run", "mimosa", "apply", "explore", "report", "score", "datasets", "study")
+COMMANDS = ("check", "run", "mimosa", "apply", "drift", "explore", "steer", "report", "score", "datasets", "study")
 
 RESUMED = ("run", "study")  # what these have done so far is not lost when they are stopped
 

@@ -33,13 +33,19 @@ def explore(
         raise UserError(f"--export writes a page: its name must end in .html, got {export}")
     if export is not None:
         refuse("is for a server, and --export starts none", "host", "port", "browser")
-    explored = from_run(Run.open(run), None if compare is None else Run.open(compare), device)
+    opened = Run.open(run)
+    explored = from_run(opened, None if compare is None else Run.open(compare), device)
     if export is not None:
         page = Page(explored)
         page.save(export)
         print(f"page: {export} ({len(page.html) / 1e6:.1f} MB)")
         return
 
-    from disentree.explorer.server import serve
+    import matplotlib
 
-    serve(explored, host, port, browser=browser)
+    from disentree.explorer.server import serve
+    from disentree.explorer.steering import Steerer
+
+    matplotlib.use("Agg")  # reports are drawn again
+    steerer = Steerer(opened, device) if explored.steering is not None else None
+    serve(explored, host, port, browser=browser, steerer=steerer)

@@ -27,11 +27,11 @@ from disentree.cofhae.preprocessor import Preprocessor
 from disentree.cofhae.saving import load_model, save_model
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.code_statistics import code_statistics
+from disentree.rows.dask_parts import is_dask, lazily
 from disentree.tables.frames import as_pandas
 from disentree.training.batches import StreamedBatches, TensorBatches, batches_of
 from disentree.training.data import ArraySource, BlockSource, Source, as_numeric, is_blocks, sample_rows
 from disentree.training.networks import CONVOLUTIONAL, build_decoder, build_encoder, check_shape
-from disentree.utils.dask import is_dask, over_blocks
 
 
 def paper_training(images: bool) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "autoencoder_")
         if is_dask(X):
-            return over_blocks(X, self.transform, self.hierarchy_.n_variables, np.float64)
+            return lazily(X, self.transform, self.hierarchy_.n_variables, np.float64)
         return self._codes(X, None)
 
     def _codes(self, X: Any, paths: Int[np.ndarray, " n"] | None) -> Float[np.ndarray, "n v"]:

@@ -97,7 +97,7 @@ def _moves(columns: Columns, ends: Columns) -> list[tuple[float, dict[str, Any]]
         x, (low, high) = columns.numbers[:, j], ends.numbers[:, j]
         spread = float(np.nanstd(x)) if (~np.isnan(x)).any() else 0.0
         size = abs(high - low) / spread if spread > 0 else 0.0
-        if np.isfinite(size) and size >= EXPLAIN.moved:
+        if np.isfinite(size) and size >= EXPLAIN.small_share:
             values = [
                 columns.show(j, v) if j in columns.dates else float(f"{v:.{constants.SHOWN_DIGITS}g}")
                 for v in (low, high)
@@ -113,7 +113,7 @@ def _moves(columns: Columns, ends: Columns) -> list[tuple[float, dict[str, Any]]
 
 def _sentence(moves: list[tuple[float, dict[str, Any]]]) -> str:
     if not moves:
-        return f"moves no column by more than {100 * EXPLAIN.moved:.0f} % of its standard deviation: noise"
+        return f"moves no column by more than {100 * EXPLAIN.small_share:.0f} % of its standard deviation: noise"
     told = [move for size, move in moves if size >= constants.NAMED_MOVE * moves[0][0]][: constants.NAMED_COLUMNS]
     texts = [f"{move['column']} from {_shown(move['from'])} to {_shown(move['to'])}" for move in told]
     left = len(moves) - len(told)

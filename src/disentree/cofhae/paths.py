@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.cofhae.base import AutoencoderEstimator
+from disentree.rows.dask_parts import is_dask
 from disentree.training.data import blocks_of, is_blocks
-from disentree.utils.dask import is_dask
 
 
 class PathEstimator(AutoencoderEstimator):

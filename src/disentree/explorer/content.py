@@ -55,6 +55,8 @@ class Explored:
         The columns of a table, as `disentree.explorer.tables` gives them.
     found : tuple of tuple of str
         What was found in each model's tree, in three sentences; none if nothing is known.
+    divisions : tuple of tuple of int
+        The columns of each model's categoricals, the one that matters most first; none if that is not known.
     findings : tuple of Findings
         Names, reasons and support of each model's tree; none if nothing is known.
     shares : tuple of dict or None
@@ -63,6 +65,8 @@ class Explored:
         Where rows lie in two dimensions, and the leaves of each model's tree that they are on.
     presence : tuple of dict or None
         What exists on which branch of each model's tree.
+    steering : dict or None
+        Coarser trees than that of the only model, and what a user may do to it, as `steering_of` gives it.
     """
 
     title: str
@@ -82,10 +86,12 @@ class Explored:
     commands: tuple[str, ...] = ()
     columns: tuple[dict[str, Any], ...] = ()
     found: tuple[tuple[str, ...], ...] = ()
+    divisions: tuple[tuple[int, ...], ...] = ()
     findings: tuple[Findings, ...] = ()
     shares: tuple[dict[str, Any] | None, ...] = ()
     maps: tuple[RowMap | None, ...] = ()
     presence: tuple[dict[str, Any] | None, ...] = ()
+    steering: dict[str, Any] | None = None
 
     def codes(self) -> list[Float[np.ndarray, "n v"]]:
         """The codes of the rows, by each model.
@@ -116,6 +122,7 @@ class Explored:
         return {
             "version": __version__,
             "title": self.title,
+            "steering": self.steering,
             "data": {"kind": self.kind, "shape": list(self.shape), **self._units(), **self._range()},
             "rows": {
                 "what": self.what_rows,
@@ -133,6 +140,7 @@ class Explored:
                     "map": map_to_json(found, model.hierarchy_) if self.maps and (found := self.maps[i]) else None,
                     "presence": self.presence[i] if self.presence else None,
                     "found": list(self.found[i]) if self.found else [],
+                    "divisions": list(self.divisions[i]) if self.divisions else [],
                     "codes": [[None if np.isnan(v) else float(f"{v:.9g}") for v in row] for row in own],
                 }
                 for i, (model, name, note, statistics, own) in enumerate(zip(

@@ -21,8 +21,8 @@ from disentree.explorer.loading import from_model
 from disentree.utils.files import atomic_path
 
 MODULES = (
-    "main.js", "panel.js", "controls.js", "map.js", "scatter.js", "stage.js", "barlist.js", "strips.js",
-    "movers.js", "mydata.js", "table.js", "draw.js", "state.js", "tree.js", "model.js", "runtime.js",
+    "main.js", "panel.js", "controls.js", "map.js", "scatter.js", "groups.js", "stage.js", "barlist.js",
+    "strips.js", "movers.js", "mydata.js", "table.js", "draw.js", "state.js", "tree.js", "model.js", "runtime.js",
 )  # fmt: skip
 _ROWS_TO_CHECK = 64
 

@@ -13,9 +13,11 @@ from jaxtyping import Float, Int, Num
 from disentree.errors import UserError
 from disentree.explorer.content import Explored
 from disentree.explorer.rows import shares
+from disentree.explorer.steering import steering_of
 from disentree.explorer.tables import columns_of_codec, columns_of_numbers, presence, with_signs
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.code_statistics import code_statistics
+from disentree.mimosa.summary.summary import Summary
 from disentree.runs.models import find_model
 from disentree.runs.report.findings import read_findings
 from disentree.runs.report.row_map import make_map, read_map
@@ -88,12 +90,15 @@ def from_run(run: Run, other: Run | None = None, device: str = "auto") -> Explor
         "notes",
         "commands",
         "found",
+        "divisions",
         "findings",
         "shares",
         "maps",
         "presence",
     )
-    return replace(first, names=names, **{name: getattr(first, name) + getattr(second, name) for name in both})
+    return replace(
+        first, names=names, steering=None, **{name: getattr(first, name) + getattr(second, name) for name in both}
+    )
 
 
 def _about_rows(run: Run, hierarchy: Hierarchy) -> dict[str, Any]:
@@ -112,14 +117,27 @@ def _about_rows(run: Run, hierarchy: Hierarchy) -> dict[str, Any]:
         if codec is not None and codec.feature_names == names:
             columns = columns_of_codec(codec)
     found = read_map(run, len(hierarchy.paths)) if known else None
+    is_ours = known and run.config.structure == "mimosa"
+    summary = found_by(run.structure, findings, run.paths) if known else None
     return {
+        "steering": steering_of(run, hierarchy, findings, run.paths) if is_ours else None,
         "columns": tuple(with_signs(columns, found)),
         "findings": (findings,),
-        "found": (tuple(found_by(run.structure, findings, run.paths).sentences) if known else (),),
+        "found": (() if summary is None else tuple(summary.sentences),),
+        "divisions": (() if summary is None else _by_weight(hierarchy, summary),),
         "shares": (shares(hierarchy, run.paths) if known else None,),
         "maps": (found,),
         "presence": (None if table is None else presence(table, hierarchy),),
     }
+
+
+def _by_weight(hierarchy: Hierarchy, summary: Summary) -> tuple[int, ...]:
+    """The columns of the categoricals, the one that matters most first; none if that is not known."""
+    columns = [v.index for v in hierarchy.variables if v.kind == "categorical"]
+    weights = [division.weight for _, division in summary.divisions()]
+    if not any(weights):
+        return ()
+    return tuple(column for _, column in sorted(zip(weights, columns, strict=True), key=lambda one: -one[0]))
 
 
 def from_model(

@@ -21,6 +21,8 @@ from disentree.explorer.connections import limited_connections
 from disentree.explorer.content import Explored
 from disentree.explorer.export import MODULES, asset
 from disentree.explorer.guard import BadRequest, Guard, is_loopback
+from disentree.explorer.loading import from_run
+from disentree.explorer.steering import Steerer
 from disentree.utils.extras import needing
 
 log = logging.getLogger(__name__)
@@ -29,21 +31,29 @@ SMALL_BODY = 1 << 16  # bytes; larger ones are parsed in a thread
 
 
 class App:
-    """The ASGI application: five addresses, each with its method.
+    """The ASGI application: a few addresses, each with its method.
 
     A framework would take as long for a request as all the rest does (`benchmarks/explorer_load.py`).
     """
 
-    def __init__(self, explored: Explored) -> None:
-        self.api = Api(explored)
+    def __init__(self, explored: Explored, steerer: Steerer | None = None) -> None:
         self._parser = Worker()
-        content = json.dumps(explored.to_json(), ensure_ascii=False, allow_nan=False).encode()
-        self._files = {"/": (asset("index.html").encode(), "text/html; charset=utf-8"),
-                       "/content.json": (content, "application/json")}  # fmt: skip
+        self._files = {"/": (asset("index.html").encode(), "text/html; charset=utf-8")}
+        self._steerer = steerer
+        self.show(explored)
         for name in (*MODULES, "style.css"):
             kind = "text/css" if name.endswith(".css") else "text/javascript"
             self._files[f"/assets/{name}"] = asset(name).encode(), f"{kind}; charset=utf-8"
         self._calls = {"/api/decode": self._decode, "/api/encode": self._encode}
+        if steerer is not None:
+            self._calls |= {"/api/steer": self._steer, "/api/steered": self._steered}
+
+    def show(self, explored: Explored) -> None:
+        """Answer for these models from now on."""
+        self.api = Api(explored)
+        about = {**explored.to_json(), "served": self._steerer is not None}
+        content = json.dumps(about, ensure_ascii=False, allow_nan=False).encode()
+        self._files["/content.json"] = content, "application/json"
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         try:
@@ -80,14 +90,27 @@ class App:
     async def _encode(self, request: Any) -> tuple[bytes, dict[str, str]]:
         return _json(await self.api.encode(request))
 
+    async def _steer(self, request: Any) -> tuple[bytes, dict[str, str]]:
+        """Begin to change the tree of the run; the page then asks `_steered` whether that is done."""
+        steerer = self._steerer
+        assert steerer is not None
+        steerer.begin(request, lambda run: self.show(from_run(run, device=steerer.device)))
+        return _json({})
+
+    async def _steered(self, request: Any) -> tuple[bytes, dict[str, str]]:
+        assert self._steerer is not None
+        return _json({"busy": self._steerer.is_busy, "problem": self._steerer.problem})
+
 
 def _json(value: Any) -> tuple[bytes, dict[str, str]]:
     return json.dumps(value).encode(), {"content-type": "application/json"}
 
 
-def make_app(explored: Explored, host: str = "127.0.0.1", token: str | None = None) -> Guard:
+def make_app(
+    explored: Explored, host: str = "127.0.0.1", token: str | None = None, steerer: Steerer | None = None
+) -> Guard:
     """The application and the guard in front of it; with a token, the first part of every path must be this."""
-    app = App(explored)
+    app = App(explored, steerer)
     return Guard(app, host, app.api.most_bytes, token)
 
 
@@ -157,7 +180,14 @@ def make_server(app: Guard) -> Any:
     return Server(config)
 
 
-def serve(explored: Explored, host: str = "127.0.0.1", port: int = 8765, *, browser: bool = True) -> None:
+def serve(
+    explored: Explored,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    *,
+    browser: bool = True,
+    steerer: Steerer | None = None,
+) -> None:
     """Serve the page until Ctrl-C, on a free port if this one is taken.
 
     Beyond this machine's loopback the address carries a token, without which nothing is answered.
@@ -166,7 +196,7 @@ def serve(explored: Explored, host: str = "127.0.0.1", port: int = 8765, *, brow
         import uvicorn  # noqa: F401
 
     token = None if is_loopback(host) else secrets.token_urlsafe(16)
-    app = make_app(explored, host, token)
+    app = make_app(explored, host, token, steerer)
     sock = listen(host, port)
     if sock.getsockname()[1] != port and port:
         log.warning("port %d is taken: another one is used", port)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -23,14 +24,14 @@ from disentree.mimosa.explain.factors import factors_of
 from disentree.mimosa.explain.names import leaf_name
 from disentree.mimosa.explain.reasons import explain_tree, with_lost
 from disentree.mimosa.explain.sentences import lost_sentences
-from disentree.mimosa.inputs import as_observations
+from disentree.mimosa.inputs import as_observations, is_frame, with_gaps
 from disentree.mimosa.saving.folder import save_mimosa
 from disentree.mimosa.saving.loading import load_mimosa
 from disentree.mimosa.stability.stability import Stability
-from disentree.mimosa.steering.asked import taken
 from disentree.mimosa.summary.summary import Summary, summarize
 from disentree.mimosa.tree.component import Component
 from disentree.mimosa.tree.lost_enclosures import lost_enclosures, lost_variables
+from disentree.rows import opened, sampled
 
 if TYPE_CHECKING:
     import networkx
@@ -48,9 +49,9 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
     core_labels_: Int[np.ndarray, " n"]
     components_: list[Component]
     description_length_: float
-    embedding_: Float[np.ndarray, "n D"]
+    embedding_: Float[np.ndarray, "m D"]
+    sample_: Int[np.ndarray, " m"] | None = None  # the rows that these are; None for all
     representation_: Representation
-    local_dimensions_: Int[np.ndarray, " m"]
     timings_: dict[str, float]
     shape_: tuple[int, ...]  # of a row
     stability_: Stability | None = None
@@ -71,6 +72,16 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         """`fit` and return `labels_`."""
         fit: Any = self.fit
         return fit(X, **kwargs).labels_
+
+    @property
+    def sample_labels_(self) -> Int[np.ndarray, " m"]:
+        """The labels of the rows that the tree was found in, those of `embedding_`.
+
+        Returns
+        -------
+        array of shape (m,)
+        """
+        return self.labels_ if self.sample_ is None else self.labels_[self.sample_]
 
     # ---------------------------------------------------------------- reading the result
 
@@ -112,7 +123,12 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         """The summary of the tree with these rows on its branches."""
         stability = None if self.stability_ is None else self.stability_.to_dict()
         notes = tuple(self._lost_in_words())
-        return summarize(self.hierarchy_, labels, stability=stability, notes=notes, **self._evidence())
+        told = tuple(self._afterwards())
+        return summarize(self.hierarchy_, labels, stability=stability, notes=notes, told=told, **self._evidence())
+
+    def _afterwards(self) -> list[str]:
+        """What was done to the tree after the search, and what could not be."""
+        return []
 
     def _evidence(self) -> dict[str, Any]:
         """What `summarize` is to know beside the tree and its rows."""
@@ -195,11 +211,10 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
             raise ValueError(f"reasons are told in terms of columns, and images have none: {advice}")
         if X is not None and (getattr(X, "ndim", 2) == 1 or len(X) == 1):
             raise ValueError("reasons compare rows, and X is one row: `why` says why it is on its leaf")
-        labels = self.labels_ if X is None else self.predict(X)
-        drawn = getattr(self, "drawn_", None) if X is None else None
-        X = self._rows_or(None) if X is None else X
-        if drawn is not None:
-            X, labels = taken(X, drawn), labels[drawn]
+        if X is None:
+            X, labels = sampled(self._rows_or(None), self.sample_), self.sample_labels_
+        else:
+            labels = self.predict(X)
         table = getattr(self, "table_", None)
         found = explain_tree(X, self.hierarchy_, labels, codec=None if table is None else table.codec)
         found = with_lost(found, self.hierarchy_, self.lost_, self.matches_)
@@ -328,6 +343,17 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         if len(rows) != len(self.labels_):
             raise ValueError(f"X must be the {len(self.labels_)} rows that it was fitted to, got {len(rows)}")
         return rows
+
+    def _with_rows(self, X: Any) -> Any:
+        """With the rows that it was fitted to, where they are given: a model that was loaded has none."""
+        if X is None:
+            return self
+        out: Any = copy.copy(self)
+        X, names = with_gaps(opened(X)), getattr(self, "feature_names_in_", None)
+        if is_frame(X) and getattr(self, "table_", None) is None and names is not None:
+            X = X.loc[:, [str(name) in names for name in X.columns]]
+        out._rows = self._rows_or(X)
+        return out
 
     @property
     def _workers(self) -> int:

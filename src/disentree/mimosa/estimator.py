@@ -19,7 +19,7 @@ from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.explain.compared.comparing import Comparing
 from disentree.mimosa.explain.placing import Placing
-from disentree.mimosa.fit import Fit, fit, placed
+from disentree.mimosa.fit import Fit, codec_of, fit, placed, searched
 from disentree.mimosa.inputs import (
     check_common_settings,
     check_leaves,
@@ -30,7 +30,6 @@ from disentree.mimosa.inputs import (
     numbered,
     remember_columns,
     weights_of,
-    with_gaps,
     without_columns,
 )
 from disentree.mimosa.mixed.model import TableModel
@@ -39,10 +38,12 @@ from disentree.mimosa.search.judge import log2_density
 from disentree.mimosa.search.structure import Settings
 from disentree.mimosa.stability.resampled import Resampled
 from disentree.mimosa.stability.stability import Stability
-from disentree.mimosa.steering.asked import check_partial_labels, rows_drawn, taken, with_labels
+from disentree.mimosa.steering.asked import check_partial_labels, rows_drawn, steered_in_words, with_labels
 from disentree.mimosa.steering.steered import Steered
 from disentree.mimosa.summary.wording import runner_up
 from disentree.mimosa.tree.codes import LeafMaps
+from disentree.mimosa.watching.watched import Watched
+from disentree.rows import Blocks, opened, taken
 from disentree.tables import Codec
 from disentree.tables.frames import as_pandas
 from disentree.utils.threads import threads
@@ -50,7 +51,7 @@ from disentree.utils.threads import threads
 SAVED_APART = ("hierarchy", "plain_hierarchy", "components", "representation")  # of the fields of a fit
 
 
-class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resampled):
+class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimator, Resampled):
     """Find the tree of manifolds in a data set.
 
     Several finders propose decompositions into leaves: mixtures of Gaussians, an atlas of charts for flat or
@@ -104,8 +105,11 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
         The standard error of `saved_bits_`.
     candidate_ : Candidate
         The chosen decomposition, as a density over `embedding_`.
-    embedding_ : array of shape (n, D)
-        The initial representation of the training rows.
+    embedding_ : array of shape (m, D)
+        The initial representation of the rows that the tree was found in: all, or those of `sample_`.
+    sample_ : array of shape (m,) or None
+        The rows that the tree was found in, as often as they count; None for all. Of more than 200,000 rows a
+        sample, and those of rare kinds.
     representation_ : Representation
         Takes new rows there.
     table_ : TableModel or None
@@ -178,7 +182,7 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
 
     _saved = (
         *(f"{one.name}_" for one in fields(Fit) if one.name not in SAVED_APART),
-        *("local_dimensions_", "stability_", "steering_", "given_names_", "drawn_", "told_"),
+        *("stability_", "steering_", "given_names_", "told_", "kept_"),
     )
     candidate_: Candidate
     candidates_: list[dict[str, Any]]
@@ -187,8 +191,9 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
     reach_: Reach  # of the training rows
     usual_bits_: float  # of a training row
     strange_from_: float  # the outlier score that one training row in a thousand exceeds
+    nowhere_: int = 0  # training rows that fit no leaf; not in the first files
     table_: TableModel | None
-    features_: Float[np.ndarray, "n f"] | None  # of the rows of a table, for the maps of its leaves
+    features_: Float[np.ndarray, "m f"] | None  # of the rows of a table, for the maps of its leaves
     stability_: Stability | None
     given_names_: dict[str, Any] | None
     told_: list[str]
@@ -213,10 +218,11 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
 
         Parameters
         ----------
-        X : array of shape (n, p), images of shape (n, h, w) or (n, h, w, c), or data frame
+        X : array of shape (n, p), images of shape (n, h, w) or (n, h, w, c), data frame, Dask collection, or path
             An array may have empty cells, NaN. A data frame, of pandas or polars, or what an SQLite cursor or a
             DuckDB query holds, may have them too, and columns of numbers, whole numbers, truth values, text,
-            categories and dates.
+            categories and dates. A path is that of a table or an .npy, of a folder of tables, or a pattern such
+            as "parts/*.parquet"; files and Dask arrays and data frames are read a block at a time.
         y : None, default=None
             Ignored.
         codec : Codec, default=None
@@ -238,56 +244,57 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
         -------
         self
         """
-        X = as_pandas(X)
+        X = opened(X)
         if isinstance(within, int | str) and not isinstance(within, bool):
             check_is_fitted(self)
             within = self.labels_ == self._path_of(within)
         if all(one is None for one in (sample_weight, partial_labels, within)):
             return self._fit_once(X, codec, column_weights=column_weights)
-        X = X if is_frame(X) or hasattr(X, "shape") else np.asarray(X)
-        n = X.shape[0]
-        drawn = rows_drawn(n, sample_weight, within, self.random_state)
+        X = X if isinstance(X, Blocks) or hasattr(X, "shape") else np.asarray(X)
+        n = len(X) if isinstance(X, Blocks) else X.shape[0]
+        rows = rows_drawn(n, sample_weight, within, self.random_state)
         labels = None if partial_labels is None else check_partial_labels(partial_labels, n)
-        self._fit_once(X if drawn is None else taken(X, drawn), codec, column_weights=column_weights)
-        if drawn is not None:
-            self._take_all(X, drawn, within is not None)
+        self._fit_once(X if rows is None else taken(X, rows), codec, column_weights=column_weights)
+        if rows is not None:
+            self._take_all(X, rows, within is not None)
         if labels is not None:
             self.__dict__.update(with_labels(self, labels).__dict__)
         return self
 
-    def _fit_once(self, X: Any, codec: Codec | None, labels: Any = None, column_weights: Any = None) -> MIMOSA:
-        """Fit rows that all count once, with leaves by labels if there are some."""
+    def _fit_once(self, X: Any, codec: Codec | None, column_weights: Any = None, **known: Any) -> MIMOSA:
+        """Fit rows that all count once. Fields of `Settings` are what is known about them: labels, or leaves."""
         self._check_settings()
-        frame, given = None, X
-        if is_frame(X := with_gaps(X)):
-            X, codec = without_columns(X, Codec.fit(X) if codec is None else codec, column_weights)
+        most = None if known or self.representation == "autoencoder" else self.max_landmarks or 1
+        fitted, (X, rest) = X, searched(X, most, self.random_state)
+        frame, given = None, fitted if isinstance(fitted, np.ndarray) else X
+        if is_frame(X):
+            codec = codec_of(X, rest) if codec is None else codec
+            X, codec = without_columns(X, codec, column_weights)
             X, codec = columns_in_use(X, codec)
             frame = X
+            rest = None if rest is None else rest.with_columns(list(frame.columns))
         is_table = frame is not None and codec is not None and not codec.schema.is_plain
         rows = remember_columns(self, frame, given) if is_table else self._check(X)
         weights = None if column_weights is None else weights_of(column_weights, rows, codec if is_table else None)
-        settings = replace(self._settings, column_weights=weights, labels=labels)
+        settings = replace(self._settings, column_weights=weights, **known)
         with threads(self._workers):
-            found = fit(rows, settings, self.random_state, codec, frame)
+            found = fit(rows, settings, self.random_state, codec, frame, rest)
         for field in fields(found):
             setattr(self, f"{field.name}_", getattr(found, field.name))
-        self.local_dimensions_ = found.local_dimensions
-        self.stability_, self.steering_, self.split_models_, self._rows = None, None, (), X
-        self.given_names_, self.drawn_, self.told_ = None, None, []
+        self.stability_, self.steering_, self.split_models_ = None, None, ()
+        self._rows = X if rest is None else fitted
+        self.given_names_, self.told_, self.kept_ = None, [], None
         self.__dict__.pop("_levels", None)
         if self.n_leaves is not None and self.n_leaves < len(self.hierarchy_.paths):
             self.__dict__.update(self._completed().cut(self.n_leaves).__dict__)
         return self._completed()
 
     def _completed(self) -> MIMOSA:
-        fitted, labels = self._fitted_rows, self.labels_
-        if self.drawn_ is not None:
-            fitted, labels = fitted[self.drawn_], labels[self.drawn_]
-        self._maps = LeafMaps(fitted, self.hierarchy_, labels, self.matches_)
+        self._maps = LeafMaps(self._fitted_rows, self.hierarchy_, self.sample_labels_, self.matches_)
         return self
 
     @property
-    def _fitted_rows(self) -> Float[np.ndarray, "n f"]:
+    def _fitted_rows(self) -> Float[np.ndarray, "m f"]:
         return self.embedding_ if self.features_ is None else self.features_
 
     @property
@@ -307,26 +314,11 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
         own = self._found_hierarchy, self.reach_, self.representation_
         return placed(self.candidate_, table, *own, rows)
 
-    def transform(self, X: Any) -> Float[np.ndarray, "n v"]:
-        """Codes of rows within the leaves: on the likeliest path of each, by an affine map of its leaf.
-
-        Parameters
-        ----------
-        X : as for `fit`
-
-        Returns
-        -------
-        array of shape (n, n_variables)
-            Codes for `hierarchy_`, NaN where a variable is not active. Continuous variables have mean 0 and
-            deviation 1 over the training rows, but for those that share zero and unit with one on another branch
-            (`matches_`). `COFHAE` learns curved maps where those are better.
-        """
-        X = self._tabular(X)
-        paths = self.predict(X)
+    def _features(self, X: Any) -> Float[np.ndarray, "n f"]:
+        """What maps of leaves take: the embedding, or the features of a table."""
         if self.table_ is None:
-            return self._maps.encode(self._transform(X), paths)
-        codec = self.table_.codec
-        return self._maps.encode(codec.features(codec.read(X)), paths)
+            return self._transform(X)
+        return self.table_.codec.features(self.table_.codec.read(self._tabular(X)))
 
     def score(self, X: Any, y: Any = None) -> float:
         """How well the model describes rows: minus the bits per row, in the units of X. `GridSearchCV` can choose
@@ -353,11 +345,17 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
         return as_pandas(X) if self.table_ is None else numbered(as_pandas(X))
 
     def _transform(self, X: Any) -> Float[np.ndarray, "n D"]:
+        return self.representation_.transform(self._numbers(X))
+
+    def _numbers(self, X: Any) -> Any:
+        """What the representation takes of rows."""
         check_is_fitted(self)
-        if self.table_ is not None:
-            cells = self.table_.codec.read(self._tabular(X))
-            return self.representation_.transform(self.table_.numbers(cells))
-        return self.representation_.transform(self._check(X, fitting=False))
+        if self.table_ is None:
+            return self._check(X, fitting=False)
+        return self.table_.numbers(self.table_.codec.read(self._tabular(X)))
+
+    def _afterwards(self) -> list[str]:
+        return [*steered_in_words(self.steering_), *self.told_]
 
     def _evidence(self) -> dict[str, Any]:
         return {
@@ -365,6 +363,7 @@ class MIMOSA(Steered, Placing, Comparing, TransformerMixin, TreeEstimator, Resam
             "saved": float(self.saved_bits_),
             "doubt": float(self.saved_bits_doubt_),
             "runner_up": runner_up(self.candidates_),
+            "nowhere": self.nowhere_,
         }
 
     # ---------------------------------------------------------------- the steps

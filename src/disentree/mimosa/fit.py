@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,10 +15,14 @@ from disentree.geometry.neighbors import thinned
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.renaming import with_names
 from disentree.mimosa.constants import FIT
+from disentree.mimosa.coordinates.choosing import drawn
+from disentree.mimosa.coordinates.columns import Columns
 from disentree.mimosa.coordinates.reach import Reach
 from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate, likeliest, posteriors_of
+from disentree.mimosa.density.structureless import Background, background_of, fits_nowhere
 from disentree.mimosa.explain.reasons import tree_names
+from disentree.mimosa.inputs import is_frame, numbered, numbers_in, with_columns, with_gaps
 from disentree.mimosa.mixed.fit import fit_table
 from disentree.mimosa.mixed.model import TableModel
 from disentree.mimosa.search.steps import Steps
@@ -25,7 +31,8 @@ from disentree.mimosa.tree.codes import LeafMaps, find_matches, find_same
 from disentree.mimosa.tree.component import Component, components_of
 from disentree.mimosa.tree.lost_enclosures import lost_enclosures
 from disentree.mimosa.tree.placing import moved
-from disentree.tables import Codec
+from disentree.rows import Blocks, Survey, concatenated
+from disentree.tables import Codec, infer_schema
 
 
 def placed(
@@ -58,6 +65,7 @@ class Fit:
     plain_hierarchy: Hierarchy  # the same with the names that it has before reasons are looked for
     labels: Int[np.ndarray, " n"]
     core_labels: Int[np.ndarray, " n"]
+    sample: Int[np.ndarray, " m"] | None  # the rows that it was found in; None for all
     components: list[Component]
     matches: list[list[int]]
     candidate: Candidate
@@ -66,84 +74,182 @@ class Fit:
     saved_bits: float
     saved_bits_doubt: float
     representation: Representation
-    embedding: Float[np.ndarray, "n D"]
+    embedding: Float[np.ndarray, "m D"]  # of the sample
+    floor: Float[np.ndarray, " D"]  # the precision of each coordinate
+    columns: Columns | None  # the way back from them
     reach: Reach  # of the training rows
     usual_bits: float  # that a row takes, by which others are strange
     strange_from: float  # the bits above that one training row in a thousand takes
+    nowhere: int  # rows that fit no leaf
     table: TableModel | None
-    features: Float[np.ndarray, "n f"] | None  # of the rows of a table, for the maps of its leaves
+    features: Float[np.ndarray, "m f"] | None  # of the sample of a table, for the maps of its leaves
     again: list[Int[np.ndarray, "k _"]]  # how parts of the rows bring each leaf back, if that was asked
     silent: list[str]  # finders that proposed nothing
     interrupted: bool
     timings: dict[str, float]
 
-    @property
-    def local_dimensions(self) -> Int[np.ndarray, " n"]:
-        """The dimension of the leaf of each row."""
-        return np.array([path.dimension for path in self.hierarchy.paths])[self.labels]
+
+@dataclass(frozen=True)
+class Rest:
+    """All rows, of which a sample is searched."""
+
+    blocks: Blocks  # with the columns that are in use
+    sample: Int[np.ndarray, " m"]  # numbers of the rows that are searched, in ascending order
+    survey: Survey
+
+    def with_columns(self, names: Sequence[Any]) -> Rest:
+        """With some of the columns."""
+        return replace(self, blocks=self.blocks.then(partial(with_columns, names)))
+
+    def prepared(self, table: bool) -> Blocks:
+        """As the search takes them: data frames of a table, else arrays of numbers."""
+        return self.blocks if table else self.blocks.then(numbers_in)
+
+
+def searched(X: Any, most: int | None, random_state: int | None) -> tuple[Any, Rest | None]:
+    """The rows to search: all, or a sample of more than `most` rows of a table, if they are many, with the rest.
+    All if `most` is None, and of images."""
+    is_numbers = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"
+    is_flat = X.is_flat if isinstance(X, Blocks) else is_frame(X) or is_numbers
+    n, most = len(X) if is_flat and most is not None else 0, max(10 * FIT.landmarks, most or 0)
+    if n <= most:
+        return with_gaps(X.all() if isinstance(X, Blocks) else X), None
+    sample, blocks = drawn(n, most, np.random.SeedSequence(random_state).spawn(4)[1]), Blocks.of(X)
+    survey, rows = Survey.of(blocks, sample)
+    return numbered(rows) if survey.empty.any() else rows, Rest(blocks, sample, survey)
+
+
+def codec_of(sample: Any, rest: Rest | None) -> Codec:
+    """What the columns of a data frame are, which may be a sample."""
+    schema = infer_schema(sample)
+    return Codec(schema if rest is None else rest.survey.of_all(schema, sample)).measured(sample)
+
+
+@dataclass(frozen=True)
+class Assign:
+    """The likeliest path of rows, the same where it is nearly certain and else -1, and how many rows fit none."""
+
+    candidate: Candidate
+    table: TableModel | None
+    hierarchy: Hierarchy
+    representation: Representation
+    broad: Background
+
+    def __call__(self, rows: Any, start: int = 0) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"], int]:
+        """Of a block of rows."""
+        cells = rows if self.table is None else self.table.codec.read(rows)
+        numbers = rows if self.table is None else self.table.numbers(cells)
+        return self.of(cells, self.representation.transform(numbers))
+
+    def of(
+        self, cells: Any, Z: Float[np.ndarray, "n D"]
+    ) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"], int]:
+        """Of rows in the coordinates, and the cells of a table."""
+        labels, certain, nowhere = np.empty(len(Z), np.int64), np.empty(len(Z)), 0
+        for start in range(0, len(Z), FIT.landmarks):
+            block = slice(start, start + FIT.landmarks)
+            joint = self.candidate.log_joint(Z[block])
+            nowhere += int(fits_nowhere(np.asarray(logsumexp(joint, axis=1)), self.broad, Z[block]).sum())
+            if self.table is None:
+                posteriors = posteriors_of(joint, self.candidate.shares)
+            else:
+                posteriors = self.table.placed(self.candidate, self.hierarchy, cells.take(block), Z[block])[0]
+            labels[block], certain[block] = posteriors.argmax(axis=1), posteriors.max(axis=1)
+        return labels, np.where(certain >= FIT.core, labels, -1), nowhere
+
+
+def in_order(blocks: Blocks, assign: Callable[[Any, int], Any]) -> tuple[np.ndarray, np.ndarray, int]:
+    """Labels of all rows, and of those in a core, as small integers, and how many rows fit no leaf."""
+    both, start, nowhere = np.empty((2, len(blocks)), np.int32), 0, 0
+    for labels, core, strays in blocks.map(assign):
+        both[:, start : start + len(labels)] = labels, core
+        start += len(labels)
+        nowhere += strays
+    return both[0], both[1], nowhere
 
 
 def fit(
-    X: Any, settings: Settings, random_state: int | None = 0, codec: Codec | None = None, frame: Any = None
+    X: Any,
+    settings: Settings,
+    random_state: int | None = 0,
+    codec: Codec | None = None,
+    frame: Any = None,
+    rest: Rest | None = None,
 ) -> Fit:
     """The tree of rows that have been checked: an array of numbers or images, or a data frame and the codec of its
     columns if some are of other kinds or have empty cells. The columns of `frame` give the branches their
-    names."""
+    names. If these rows are a sample of the `rest`, all of that are labeled block by block."""
     step = Steps(settings.verbose)
     seeds = np.random.SeedSequence(random_state).spawn(4)
+    table: TableModel | None = None
+    cells: Any = X  # or those of a table
+    everything = None if rest is None else rest.prepared(codec is not None and not codec.schema.is_plain)
     if codec is None or codec.schema.is_plain:
-        found, table, features, cells = find_structure(X, settings, seeds, step), None, None, X
-        hierarchy, candidate = found.arrangement.hierarchy, found.arrangement.candidate
-        with step("assignment"):
-            labels, certain = likeliest(candidate, found.embedding)
+        found = find_structure(X, settings, seeds, step, everything=everything)
     else:
-        found, table, cells = fit_table(X, codec, settings, seeds, step)
-        hierarchy, candidate, codec = found.arrangement.hierarchy, found.arrangement.candidate, table.codec
-        with step("assignment"):
-            posteriors = table.placed(candidate, hierarchy, cells, found.embedding)[0]
-            features = codec.features(cells)
-            labels, certain = posteriors.argmax(axis=1), posteriors.max(axis=1)
-    tree, outcome = found.arrangement, found.outcome
-    core_labels = np.where(certain >= FIT.core, labels, -1)
+        found, table, cells = fit_table(X, codec, settings, seeds, step, everything)
+        codec = table.codec
+    tree, outcome, embedding = found.arrangement, found.outcome, found.embedding
+    hierarchy, candidate, representation = tree.hierarchy, tree.candidate, found.coordinates.representation
+    broad = background_of(embedding, len(embedding) if rest is None else len(rest.blocks))
+    assign, sample = Assign(candidate, table, hierarchy, representation, broad), None
     with step("assignment"):
         # Many rows would say the same.
-        some = thinned(np.arange(len(labels)), FIT.landmarks)
+        some = thinned(np.arange(len(embedding)), FIT.landmarks)
         rows: Any = cells[some] if isinstance(cells, np.ndarray) else cells.take(some)
-        representation = found.coordinates.representation
-        reach = Reach.of(representation, rows if table is None else table.numbers(rows), found.embedding[some])
+        reach = Reach.of(representation, rows if table is None else table.numbers(rows), embedding[some])
         bits = placed(candidate, table, hierarchy, reach, representation, rows)[1]
         # Held-out bits where they are all: an array has no other columns than numbers.
         usual_bits = outcome.description_length if table is None and not len(reach.off) else float(bits.mean())
         strange_from = float(np.quantile(bits, 0.999) - usual_bits)
+        if rest is None or everything is None:
+            labels, core_labels, nowhere = assign.of(cells, embedding)
+            own = labels
+        else:
+            labels, core_labels, nowhere = in_order(everything, assign)
+            sample = rest.sample
+            if found.rare is not None:  # the sample has few of these rows
+                added = np.setdiff1d(found.rare, sample)
+                more = rest.blocks.take(added)
+                numbers = numbers_in(more) if table is None else table.numbers(table.codec.read(more))
+                cells = cells if table is None else table.codec.read(concatenated([X, more]))
+                embedding = np.concatenate([embedding, representation.transform(numbers)])
+                frame = None if frame is None else concatenated([frame, more])
+                sample = np.concatenate([sample, added])
+            own = labels[sample]
+        own_cells: Any = cells
+        features = None if table is None else table.codec.features(own_cells)
+    fitted = embedding if features is None else features
     partly: list[list[int]] = []
     if settings.placement != "down":
         with step("placement"):
             core = hierarchy if table is None else table.core
-            leaves = labels if table is None else likeliest(candidate, found.embedding)[0]
-            same, partly = find_same(core, found.embedding, leaves)
+            leaves = own if table is None else likeliest(candidate, embedding)[0]
+            same, partly = find_same(core, embedding, leaves)
             if same:
                 place = moved(hierarchy, same)
                 hierarchy, partly = place.after, [place.columns(columns) for columns in partly]
                 table = None if table is None else replace(table, core=moved(table.core, same).after)
     with step("assignment"):
         dimensions = [path.dimension for path in hierarchy.paths]
-        components = components_of(found.embedding, labels, core_labels, dimensions, tree.parents, tree.enclosed)
+        both = labels, core_labels
+        components = components_of(embedding, *both, dimensions, tree.parents, tree.enclosed, sample=sample)
         lost = lost_enclosures(hierarchy, tree.enclosed)
-        matches = find_matches(hierarchy, lost, found.embedding if features is None else features, labels)
+        matches = find_matches(hierarchy, lost, fitted, own)
         known = {column for columns in matches for column in columns}
         matches += [columns for columns in partly if not known.intersection(columns)]
     named = hierarchy
     if frame is not None:
         with step("names"):
-            rows = found.embedding if features is None else features
-            maps = LeafMaps(rows, hierarchy, labels, matches)
-            names = tree_names(frame, hierarchy, labels, codec, lambda some: maps.encode(rows[some], labels[some]))
+            maps = LeafMaps(fitted, hierarchy, own, matches)
+            names = tree_names(frame, hierarchy, own, codec, lambda some: maps.encode(fitted[some], own[some]))
             named = with_names(hierarchy, names)
     return Fit(
         hierarchy=named,
         plain_hierarchy=hierarchy,
         labels=labels,
         core_labels=core_labels,
+        sample=sample,
         components=components,
         matches=matches,
         candidate=candidate,
@@ -152,10 +258,13 @@ def fit(
         saved_bits=outcome.saved_bits,
         saved_bits_doubt=outcome.doubt,
         representation=representation,
-        embedding=found.embedding,
+        embedding=embedding,
+        floor=found.coordinates.floor,
+        columns=found.coordinates.columns,
         reach=reach,
         usual_bits=usual_bits,
         strange_from=strange_from,
+        nowhere=nowhere,
         table=table,
         features=features,
         again=_by_paths(found),

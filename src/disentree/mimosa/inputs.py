@@ -36,6 +36,23 @@ def numbered(X: Any) -> Any:
     return pd.DataFrame(np.asarray(X))
 
 
+def numbers_in(rows: Any) -> Float[np.ndarray, "n p"]:
+    """A block of an array, or of a data frame of numbers, as an array."""
+    return rows if isinstance(rows, np.ndarray) else rows.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def with_columns(names: Sequence[Any], rows: Any) -> Any:
+    """A block of rows with some of its columns; those of an array are numbered."""
+    return numbered(rows)[list(names)]
+
+
+def named(X: Float[np.ndarray, "n p"], names: Sequence[Any]) -> Any:
+    """An array as a data frame with names of columns."""
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=pd.Index(names))
+
+
 def is_numbered(frame: Any) -> bool:
     """Whether the columns of a data frame are 0, 1, 2, ..., as those of an array."""
     return list(frame.columns) == list(range(len(frame.columns)))
@@ -171,6 +188,11 @@ def check_leaves(n_leaves: Any) -> None:
     """Raise a ValueError unless it is a number of leaves."""
     if not _is_whole(n_leaves) or n_leaves < 1:
         raise ValueError(f"n_leaves must be a whole number, 1 or more, got {n_leaves!r}")
+
+
+def is_path(path: Any, count: int) -> bool:
+    """Whether it is one of so many paths."""
+    return _is_whole(path) and 0 <= path < count
 
 
 def check_between(estimator: Any, name: str, low: float, high: float = np.inf) -> None:

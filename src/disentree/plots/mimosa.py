@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from disentree.hierarchy.drawing import BOX_HEIGHT, draw_hierarchy, leaves, place
 from disentree.plots.cells import COLORS
+from disentree.rows import sampled
 
 if TYPE_CHECKING:
     from disentree.mimosa.base import TreeEstimator
@@ -72,7 +73,7 @@ def draw_mimosa(m: TreeEstimator, true_paths: ArrayLike | None = None, *, max_po
     kind: Any = "3d" if view.shape[1] == 3 else None
 
     ax = left.add_subplot(projection=kind)
-    shown = None if true_paths is None else _matched(np.asarray(true_paths), m)
+    shown = None if true_paths is None else sampled(_matched(np.asarray(true_paths), m), m.sample_)
     draw_embedding(view, shown, ax=ax, max_points=max_points, n_colors=len(m.components_))
     left.suptitle(f"Initial representation, {m.embedding_.shape[1]}-D", fontsize=11)
 
@@ -85,7 +86,7 @@ def draw_mimosa(m: TreeEstimator, true_paths: ArrayLike | None = None, *, max_po
 
     for i, group in enumerate(groups):
         ax = middle.add_subplot(1, len(groups), i + 1, projection=kind)
-        labels = m.core_labels_
+        labels = sampled(m.core_labels_, m.sample_)
         rows = np.ones(len(labels), dtype=bool)
         if len(groups) > 1:
             rows = np.isin(labels, [c for c, found in enumerate(m.components_) if found.dimension in group])
@@ -159,7 +160,7 @@ def draw_embedding(
         m: Any = embedding
         Z = m.embedding_
         if labels is None:
-            labels = m.core_labels_
+            labels = sampled(m.core_labels_, m.sample_)
             names = names or [f"{c.dimension}-D, {c.size} points" for c in m.components_]
     else:
         Z = np.asarray(embedding, dtype=np.float64)
@@ -300,7 +301,8 @@ def draw_local_dimensions(m: TreeEstimator, *, ax: Axes | None = None) -> Axes:
     """
     if ax is None:
         ax = plt.subplots(figsize=(4.6, 3.2), layout="constrained")[1]
-    dims = np.asarray(m.local_dimensions_)
+    own: Any = m
+    dims = np.asarray(own.local_dimensions_)
     top = m.embedding_.shape[1]
     counts = np.bincount(dims, minlength=top + 1)
     found = np.zeros(top + 1)

@@ -197,6 +197,32 @@ def apply_run(
     return Applied(n_rows, time.perf_counter() - began, out_files(out), dict(reasons), strange)
 
 
+def drift_run(run: Run, source: str | os.PathLike[str], level: float = 0.05, device: str = "auto") -> Any:
+    """What changed in the rows of a file, as `MIMOSA.drift` tells it of those that the run's tree was found in.
+
+    Parameters
+    ----------
+    run : Run
+        A run whose model is trained.
+    source : str or path
+        New rows: a file as for `apply_run`.
+    level : float, default=0.05
+        How often anything may be told to have changed where nothing did.
+    device : {"auto", "cpu", "cuda", "mps"}, default="auto"
+        Where the model computes.
+
+    Returns
+    -------
+    Drift
+    """
+    check_stages(run, "data", "model")
+    model, source = _model_of(run, device), Path(source)
+    if not hasattr(getattr(model, "mimosa_", None), "drift"):
+        raise UserError(f"{run.folder} has no tree that MIMOSA found: drift is told of its leaves")
+    parts = [model.preprocessor_.to_searched(block.rows) for block in read_blocks(source, run.about_data, ())]
+    return model.mimosa_.drift(together(parts), level=level)
+
+
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """On busy cores, threads of small networks take ten times as long."""
@@ -227,6 +253,15 @@ def _apply_in_order(
             reasons += found.reasons
             log.debug("%s rows done", f"{n_rows:,}")
     return n_rows, reasons
+
+
+def together(parts: Sequence[Any]) -> Any:
+    """Blocks of rows one below the other."""
+    if not hasattr(parts[0], "iloc"):
+        return np.concatenate(parts)
+    import pandas as pd
+
+    return pd.concat(parts, ignore_index=True)
 
 
 def _names(run: Run, hierarchy: Hierarchy) -> tuple[list[str], list[str]]:

@@ -3,6 +3,8 @@
     config.json        what was asked for, the command that repeats it, versions
     stages.json        which stages are finished, and how long each took
     data.json          what the data is and what was done to it
+    steering.json      what was done to the tree after it was found: cut, merged, split, renamed
+    found/             the MIMOSA before that was done
     hierarchy.json     the tree
     labels.npz         which rows were trained on and held out, and the path of each
     structure.json     how the tree was found, for people
@@ -48,9 +50,12 @@ from disentree.runs.data import load_data, split_rows
 from disentree.runs.files.folder import Folder
 from disentree.runs.files.json_files import read_events, read_sealed
 from disentree.runs.files.schemas import (
+    STEERING,
     DataDescription,
     Metrics,
     StageRecord,
+    SteeringFile,
+    Step,
     StructureDescription,
     problem_of_arrays,
 )
@@ -186,6 +191,12 @@ class Run(Folder):
     def structure(self) -> dict[str, Any]:
         """What ``structure.json`` says about how the tree was found."""
         return self.read_checked("structure.json", StructureDescription)
+
+    @property
+    def steps(self) -> list[Step]:
+        """What users did to the tree after it was found, in order."""
+        about = Folder.read_optional(self, STEERING, SteeringFile) or {"steps": []}
+        return SteeringFile.model_validate(about).steps
 
     @property
     def move(self) -> Move | None:
@@ -328,6 +339,8 @@ class Run(Folder):
                     found.pop(event["stage"], None)
                 elif event["event"] == "changed":
                     found = {name: record for name, record in found.items() if name not in AFTER_A_CHANGE}
+                elif event["event"] == "steered":
+                    found = {name: record for name, record in found.items() if name == "data"}
                 elif event["event"] == "done" and "files" in event:
                     found[event["stage"]] = {key: event.get(key) for key in ("seconds", "cpu_seconds", "files")}
         stages = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +21,7 @@ from disentree.errors import UserError
 from disentree.mimosa.saving.model_card import CARD, MIMOSA_FOLDER
 from disentree.plots.saving import FORMATS
 from disentree.runs.files.integrity import check_no_links, problem_of_file, record_files
-from disentree.runs.files.schemas import EXPLANATION, LEAVES, MAP, NAMES, STABILITY
+from disentree.runs.files.schemas import EXPLANATION, LEAVES, MAP, NAMES, STABILITY, STEERING, Step
 from disentree.runs.report.report import write_report
 from disentree.runs.run import LOCK, Run
 from disentree.runs.steps.data import prepare_data
@@ -30,7 +30,14 @@ from disentree.runs.steps.options import StageOptions
 from disentree.runs.steps.reasons import explain_run
 from disentree.runs.steps.scores import score_run
 from disentree.runs.steps.stability import measure_stability
-from disentree.runs.steps.structure import ABOUT, MIMOSA_FILES, RESAMPLES, STRUCTURE_FILES, find_structure
+from disentree.runs.steps.structure import (
+    ABOUT,
+    FOUND_FOLDER,
+    MIMOSA_FILES,
+    RESAMPLES,
+    STRUCTURE_FILES,
+    find_structure,
+)
 from disentree.runs.steps.training import CHECKPOINTS, seconds_in_checkpoint, train_model
 from disentree.utils.files import locked, remove_temporaries
 from disentree.utils.interrupts import plain_interrupts
@@ -38,7 +45,7 @@ from disentree.utils.versions import build_versions, describe_build
 
 log = logging.getLogger(__name__)
 
-SUBFOLDERS = ("figures", "checkpoint", MIMOSA_FOLDER)
+SUBFOLDERS = ("figures", "checkpoint", MIMOSA_FOLDER, FOUND_FOLDER)
 
 
 @dataclass(frozen=True)
@@ -103,6 +110,7 @@ WRITTEN = (
     *CHECKPOINTS,
     CARD,
     f"{MIMOSA_FOLDER}/{CARD}",
+    STEERING,
     NAMES,
     RESAMPLES,
     "stages.json",
@@ -259,6 +267,13 @@ def check_stages(run: Run, *names: str) -> None:
 def check_scored(run: Run) -> None:
     """Refuse a run without a trained and scored model, or with damaged files."""
     check_stages(run, *STAGE_NAMES[: STAGE_NAMES.index("scores") + 1])
+
+
+def redo_structure(run: Run, steps: Sequence[Step], options: StageOptions) -> None:
+    """Do the stage that finds the tree again, with what users do to the tree since."""
+    redo_from(run, "structure")
+    run.write_json(STEERING, {"steps": [step.model_dump(exclude_none=True) for step in steps]})
+    _do(run, STAGES[STAGE_NAMES.index("structure")], options)
 
 
 def redo_from(run: Run, name: str) -> None:

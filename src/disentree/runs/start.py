@@ -8,11 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from disentree.errors import UserError
+from disentree.mimosa.saving.model_card import MIMOSA_FOLDER
 from disentree.plots.saving import FORMATS
 from disentree.runs.config import RunConfig, check_model, check_settings
 from disentree.runs.files.json_files import read_events, read_sealed
 from disentree.runs.run import FORMAT, LOCK, Run
 from disentree.runs.stages import SUBFOLDERS, WRITTEN, redo_from
+from disentree.runs.steps.structure import FOUND_FOLDER, remove_mimosa
 from disentree.utils.files import locked, remove_temporaries
 from disentree.utils.versions import build_versions
 
@@ -75,7 +77,7 @@ def start_run(config: RunConfig, folder: str | os.PathLike[str], *, force: bool 
                 return run
             if not run.config.differences(same):
                 redo_from(run, "stability")
-                return _with_resamples(run, config.resamples)
+                return with_resamples(run, config.resamples)
             if run.stages:  # else nothing was done that could be lost
                 held = f"{folder} holds a run with {'; '.join(differences)}"
                 raise UserError(f"{held}: choose another folder, or --force to start over")
@@ -95,7 +97,7 @@ def _create(config: RunConfig, folder: Path) -> Run:
     return _write(Run(folder, config, about), "created")
 
 
-def _with_resamples(run: Run, resamples: int | None) -> Run:
+def with_resamples(run: Run, resamples: int | None) -> Run:
     """Write another number of resamples to the settings."""
     config = run.config.model_copy(update={"resamples": resamples})
     about = {**run.about, "config": config.model_dump(), "command": config.command(run.folder)}
@@ -157,6 +159,9 @@ def _clear(folder: Path) -> None:
             remove_temporaries(inside)
             for picture in (path for suffix in FORMATS for path in inside.glob(f"*.{suffix}")):
                 picture.unlink()
+    for name in (MIMOSA_FOLDER, FOUND_FOLDER):
+        if not (folder / name).is_symlink():
+            remove_mimosa(folder / name)
     remove_temporaries(folder)
     for name in WRITTEN:  # config.json last: until then it is still a run
         if not (folder / name).is_dir():

@@ -156,9 +156,9 @@ def _of_text(values: Any, about: dict[str, Any]) -> Column:
     return _categorical("category", values, about)
 
 
-def infinity_in(name: str, numbers: Float[np.ndarray, " n"]) -> str:
-    """What is said about a column with infinite cells."""
-    rows = np.flatnonzero(np.isinf(numbers))
+def infinity_in(name: str, numbers: Float[np.ndarray, " n"], start: int = 0) -> str:
+    """What is said about a column with infinite cells; `start` is the number of its first row."""
+    rows = start + np.flatnonzero(np.isinf(numbers))
     where = f"in row {rows[0]}" if len(rows) == 1 else f"in {len(rows):,} rows, the first is row {rows[0]}"
     return (
         f"column {name!r} contains infinity {where}, counted from 0: make such cells numbers, or leave them empty"

@@ -35,21 +35,26 @@ def threads(n: int) -> Iterator[None]:
         _most.reset(before)
 
 
+def count() -> int:
+    """How many threads loops have here."""
+    from numba.core import config
+
+    settings: Any = config
+    there = int(settings.NUMBA_NUM_THREADS)
+    return min(_most.get() or there, there)
+
+
 def over_rows(kernel: Callable[..., None], n: int, *arguments: Any) -> None:
     """Call ``kernel(start, stop, *arguments)`` for parts of n rows, which together are all of them.
 
     The kernel is compiled with ``nogil=True``, and writes to the rows `start` to `stop` of arrays that it is
     given, to no others: then the number of threads changes nothing.
     """
-    from numba.core import config
-
-    settings: Any = config
-    there = int(settings.NUMBA_NUM_THREADS)
-    count = min(_most.get() or there, there)
-    if count == 1 or n < FEWEST_ROWS:
+    most = count()
+    if most == 1 or n < FEWEST_ROWS:
         kernel(0, n, *arguments)
         return
-    edges = [n * part // (PARTS * count) for part in range(PARTS * count + 1)]
-    with ThreadPoolExecutor(count) as pool:
+    edges = [n * part // (PARTS * most) for part in range(PARTS * most + 1)]
+    with ThreadPoolExecutor(most) as pool:
         for done in [pool.submit(kernel, a, b, *arguments) for a, b in pairwise(edges)]:
             done.result()

@@ -30,7 +30,7 @@ def model(frame):
 
 def test_rows_are_placed_beside_their_index(frame, model):
     found = model.place(frame)
-    assert list(found.columns) == ["path", "leaf", "probability", "strange"]
+    assert list(found.columns) == ["path", "leaf", "probability", "strange", "fits"]
     assert found.index.equals(frame.index)
     np.testing.assert_array_equal(found["path"], model.labels_)
     np.testing.assert_array_equal(found["probability"], model.predict_proba(frame).max(axis=1))

@@ -7,11 +7,11 @@ import pytest
 from disentree import MIMOSA
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.mixed.branches import choices, grafted, make_branches, product_hierarchy
-from disentree.mimosa.mixed.constants import MIXED
 from disentree.mimosa.mixed.fit import Columns, _names, read_columns
 from disentree.mimosa.mixed.nesting import Switch, choose_switches, n_paths, rivals
 from disentree.mimosa.mixed.presence import Presence
 from disentree.mimosa.mixed.presence_bits import presence_bits
+from disentree.mimosa.tree.constants import TREE
 from disentree.tables import Cells, Codec, Column, Schema, infer_schema
 
 N = 900
@@ -104,7 +104,7 @@ def test_choices_by_hand():
     e = np.arange(n) % 3 == 0  # goes with all
     actives = [d, a, e, c, b]
     switches = [Switch([i], [np.nan], share=float(rows.mean())) for i, rows in enumerate(actives)]
-    chosen = choose_switches(switches, actives, MIXED.most_paths)
+    chosen = choose_switches(switches, actives, TREE.most_paths)
     by_column = {s.columns[0]: s for s in chosen}
     assert by_column[1].choice == by_column[3].choice == by_column[4].choice == 0
     assert by_column[0].choice == by_column[2].choice == -1
@@ -118,7 +118,7 @@ def test_few_rows_say_nothing_of_rare_things():
     rows = np.arange(200)
     actives = [rows < 20, (rows >= 20) & (rows < 40)]
     switches = [Switch([i], [np.nan], share=0.1) for i in range(2)]
-    assert [s.choice for s in choose_switches(switches, actives, MIXED.most_paths)] == [-1, -1]
+    assert [s.choice for s in choose_switches(switches, actives, TREE.most_paths)] == [-1, -1]
 
 
 def test_which_of_two_things_exists_is_said_once():

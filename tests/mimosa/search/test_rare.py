@@ -10,6 +10,7 @@ from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.structureless import fit_gaussian
 from disentree.mimosa.finders.protocol import Rows
 from disentree.mimosa.search.rare import find_rare
+from disentree.rows import Blocks
 
 FLOOR = np.full(4, 1e-9)
 
@@ -21,7 +22,8 @@ def one_cloud(Z):
 def rare_in(Z, seed=0):
     seen = Z[np.random.default_rng(seed).choice(len(Z), 2000, replace=False)]
     rows = Rows(seen, FLOOR, n_jobs=1)
-    return find_rare(one_cloud(seen), rows, Z, lambda own: one_cloud(own.Z), np.random.default_rng(seed))
+    everything, rng = Blocks.of(Z, step=3000), np.random.default_rng(seed)
+    return find_rare(one_cloud(seen), rows, Z, everything, lambda own: one_cloud(own.Z), rng)
 
 
 def cloud_and_line(seed, n=20_000, rare=100):

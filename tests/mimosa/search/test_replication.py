@@ -16,7 +16,7 @@ from disentree.mimosa.tree.parts import brought_overlap, found_again, parts_of, 
 
 
 def groups_of(labels, others, k):
-    return coarsened([shared_rows(labels, other, k) for other in others])
+    return coarsened([shared_rows(labels, other, k) for other in others], k)
 
 
 @pytest.mark.parametrize(("n", "count", "share"), [(300, 5, 0.8), (999, 5, 0.8), (1200, 3, 2 / 3), (5000, 2, 0.5)])

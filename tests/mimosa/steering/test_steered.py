@@ -1,12 +1,16 @@
 """Levels, cut, merge, split and names of a fitted tree; covers `tree/levels.py`, `tree/steering.py` and
 `hierarchy/merging.py`."""
 
+from dataclasses import fields
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from disentree import MIMOSA
 from disentree.datasets import load_dataset
+from disentree.mimosa.fit import Fit
 
 TABLES = {
     "penguins": {},  # a table with empty cells
@@ -127,3 +131,46 @@ def test_names_stay_where_the_tree_is_steered(tmp_path):
             m.rename({wrong: "x"})
     with pytest.raises(ValueError, match="all rows are one leaf"):
         m.cut(1).rename({0: "x"})
+
+
+def test_a_loaded_model_takes_its_rows(divided, tmp_path):
+    X, m, _ = divided
+    m.save(tmp_path / "one")
+    loaded = MIMOSA.load(tmp_path / "one")
+    with pytest.raises(ValueError, match="that was loaded has no rows: give X"):
+        loaded.split(0)
+    with pytest.raises(ValueError, match="nothing was found inside all rows"):
+        loaded.split(0, X=X)
+    with pytest.raises(ValueError, match="X must be the 300 rows that it was fitted to, got 200"):
+        loaded.split(0, X=X[:200])
+    frame = load_dataset("penguins").X
+    named = MIMOSA(random_state=0).fit(frame)
+    named.save(tmp_path / "penguins")
+    loaded = MIMOSA.load(tmp_path / "penguins")
+    assert loaded.cut(2, X=frame).hierarchy_.to_dict() == named.cut(2).hierarchy_.to_dict()
+    assert loaded.merge([0, 1], X=frame).leaf_names_.tolist() == named.merge([0, 1]).leaf_names_.tolist()
+    assert [len(names) for names in named.level_names_] == [1, 2, 3]
+    assert named.level_names_[1] == named.cut(2).leaf_names_.tolist()
+    told = named.cut(2).summary()
+    assert "The search found 3 leaves, of which some were merged: now 2." in told
+    named.told_ = ["label 1 stays on 2 leaves"]
+    assert "label 1 stays on 2 leaves" in named.summary()
+
+
+def test_resamples_of_a_steered_tree_are_cut_to_as_many_leaves(monkeypatch):
+    X = load_dataset("blobs", n_samples=600, seed=0).X
+    m = MIMOSA(random_state=0, n_jobs=1).fit(X)
+    fitted = {field.name: getattr(m, f"{field.name}_") for field in fields(Fit)}
+
+    def again(rows, settings, random_state, codec):  # what was found, in some of the rows
+        own = np.sort(np.random.default_rng([600, random_state]).choice(600, len(rows), replace=False))
+        parts = ("labels", "core_labels", "embedding")
+        return SimpleNamespace(**{**fitted, **{name: fitted[name][own] for name in parts}})
+
+    monkeypatch.setattr("disentree.mimosa.stability.resampling.fit", again)
+    n = len(m.hierarchy_.paths)
+    assert m.stability(2).n_components == {n: 2}
+    found = m.cut(2).stability(2)
+    assert found.n_components == {2: 2}
+    assert found.support.tolist() == [1.0, 1.0]
+    assert found.tree == 1.0

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import LeafCandidate
-from disentree.mimosa.finders.flats.constants import FLATS
 from disentree.mimosa.finders.flats.sheets import SheetLeaf
 from disentree.mimosa.tree.enclosure import enclosures, limits_of
 
@@ -43,6 +43,6 @@ def test_own_rows_are_in_reach_whatever_the_units():
     candidate, Z, labels = sheet_and_line(lambda t: bowl(t, 0 * t))
     leaf, rows = candidate.components[1], Z[labels == 1][:500]
     off, apart = limits_of(leaf, rows)
-    assert off == FLATS.beside
+    assert off == FIT.half
     larger = SheetLeaf(100 * leaf.points, leaf.bases, True, 0.1)
     assert limits_of(larger, 100 * rows) == pytest.approx([off, 100 * apart], rel=1e-6)

@@ -201,7 +201,7 @@ def test_a_combination_may_be_missing_among_leaves():
 
 
 def test_curved_leaves_are_factored():
-    ds = load_dataset("product-2-curved", n_samples=4000, seed=0)
+    ds = load_dataset("product-2-curved", n_samples=2500, seed=0)
     m = MIMOSA(random_state=0).fit(ds.X)
     assert ds.hierarchy is not None
     assert h_error(m.hierarchy_, ds.hierarchy) == 0

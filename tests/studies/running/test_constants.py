@@ -26,8 +26,8 @@ from disentree.studies.running.results import Results
 
 def test_names_are_those_of_rooms_and_fields():
     known = numeric_constants()
-    assert known["finders.modes near"] == MODES.near
-    assert "density folds" in known
+    assert known["finders.modes steps"] == MODES.steps
+    assert "density knots" in known
     assert all(len(name.split(" ")) == 2 for name in known)
 
 
@@ -62,17 +62,17 @@ def test_a_changed_constant_reaches_its_use_and_comes_back():
 
 
 def test_constants_come_back_after_an_exception():
-    changes = {"finders.modes fewest": 2.0, "finders.modes worth": 0.5}
-    before = MODES.fewest, MODES.worth
+    changes = {"finders.modes fewest": 2.0, "finders.modes thin": 0.5}
+    before = MODES.fewest, MODES.thin
 
     def fail():
         with changed_constants(changes):
-            assert (MODES.fewest, MODES.worth) == (2 * before[0], before[1] / 2)
+            assert (MODES.fewest, MODES.thin) == (2 * before[0], before[1] / 2)
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         fail()
-    assert (MODES.fewest, MODES.worth) == before
+    assert (MODES.fewest, MODES.thin) == before
     with (
         pytest.raises(AttributeError, match="no_such"),
         changed_constants(changes | {"finders.modes no_such": 2.0}),

@@ -5,8 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from disentree.datasets import load_dataset
+from disentree.mimosa.tree.codes import find_same
 from disentree.studies import get_study
-from disentree.studies.running.labeling import agreement, label_rows
+from disentree.studies.running.constants import replaced
+from disentree.studies.running.labeling import _by_cosine, agreement, label_rows
 from disentree.studies.running.rivals import RIVALS, cluster
 from disentree.studies.running.task import make_task
 
@@ -52,3 +55,27 @@ def test_data_of_the_study_is_made_with_seeds_that_nothing_was_developed_on():
     assert options.seeds == (2000, 2001)
     methods = {one.method for one in get_study("structure").plan(options)}
     assert methods == {"mimosa", *RIVALS}
+
+
+def test_the_generator_as_decoder():
+    """Shared variables of curved branches are moved up; by a cosine that all pairs have, too many are."""
+    values, seconds = label_rows(task("generator", "branches-4-curved"))
+    assert values["placement_error"] == 0 < values["placement_error, down"]
+    assert values["r4"] > 0.97 > values["r4, down"]
+    assert 0 <= seconds < 1
+
+
+def test_a_cosine_in_place_of_the_description_length():
+    """Of 0 it moves whatever it can, of 1 nothing; and the description length is back in the end."""
+    ds = load_dataset("branches-8", n_samples=600, seed=1)
+    down = ds.hierarchy.pushed_down()
+
+    def moved():
+        return sum(map(len, find_same(down, ds.X, ds.paths)[0]))
+
+    usual = moved()
+    with replaced("mimosa.tree.placing", "joined", _by_cosine(0.0)):
+        assert moved() > usual > 0
+    with replaced("mimosa.tree.placing", "joined", _by_cosine(1.0)):
+        assert moved() == 0
+    assert moved() == usual

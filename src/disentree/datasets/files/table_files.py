@@ -34,17 +34,21 @@ class Table:
     notes: tuple[str, ...] = ()  # one sentence for everything in the file that is ignored or doubtful
     style: CsvStyle | None = None  # how a text file is written
     whole: Any = None  # its rows, if the file was read already
+    groups: tuple[int, ...] = ()  # rows of each row group of a .parquet
+    numeric: tuple[bool, ...] = ()  # which columns of a .parquet hold numbers
 
-    def frames(self, step: int | None = None, as_text: Collection[str] = ()) -> Iterator[Any]:
-        """Its rows as data frames of `step` rows, or all in one; columns of a .csv in `as_text` are read as text,
-        whatever their values look like."""
+    def frames(
+        self, step: int | None = None, as_text: Collection[str] = (), group: int | None = None
+    ) -> Iterator[Any]:
+        """Its rows, or those of a row group, as data frames of `step` rows, or all in one; columns of a .csv in
+        `as_text` are read as text, whatever their values look like."""
         with _problems_of(self.path):
             if self.whole is not None:
                 yield from self._whole_frames(step)
             elif self.style is not None:
                 yield from self._csv_frames(step, as_text)
             else:
-                yield from self._parquet_frames(step)
+                yield from self._parquet_frames(step, group)
 
     def _whole_frames(self, step: int | None) -> Iterator[Any]:
         n = len(self.whole)
@@ -69,7 +73,7 @@ class Table:
                 frame.columns = list(self.columns)
                 yield frame
 
-    def _parquet_frames(self, step: int | None) -> Iterator[Any]:
+    def _parquet_frames(self, step: int | None, group: int | None) -> Iterator[Any]:
         from pyarrow import Table as ArrowTable
         from pyarrow import parquet
 
@@ -77,7 +81,8 @@ class Table:
             if step is None:
                 yield file.read(columns=list(self.columns)).to_pandas(ignore_metadata=True)
                 return
-            for batch in file.iter_batches(batch_size=step, columns=list(self.columns)):
+            groups = None if group is None else [group]
+            for batch in file.iter_batches(batch_size=step, row_groups=groups, columns=list(self.columns)):
                 yield ArrowTable.from_batches([batch]).to_pandas(ignore_metadata=True)
 
 
@@ -108,8 +113,11 @@ def _open_parquet(path: Path) -> Table:
     with needing(str(path)):
         from pyarrow import parquet
 
+    from pyarrow import types
+
     with parquet.ParquetFile(path) as file:
         schema = file.schema_arrow
+        groups = tuple(file.metadata.row_group(k).num_rows for k in range(file.num_row_groups))
         check_width(len(schema.names), path)
         described = schema.pandas_metadata or {}
         stored = [name for name in described.get("index_columns", []) if isinstance(name, str)]
@@ -117,7 +125,9 @@ def _open_parquet(path: Path) -> Table:
         columns = tuple(name for name in schema.names if name not in index)
     _check_names(columns, path)
     notes = (f"left out {columns_in_words(index)}: the index of the data frame",) if index else ()
-    return Table(path, columns, notes)
+    kinds = (schema.field(name).type for name in columns)
+    numeric = tuple(types.is_integer(kind) or types.is_floating(kind) for kind in kinds)
+    return Table(path, columns, notes, groups=groups, numeric=numeric)
 
 
 def _open_csv(path: Path, skip_rows: int | None) -> Table:

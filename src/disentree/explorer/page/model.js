@@ -28,7 +28,7 @@ class RemoteModel {
   }
 }
 
-async function post(url, value) {
+export async function post(url, value) {
   const headers = { "content-type": "application/json" };
   let answer;
   try {

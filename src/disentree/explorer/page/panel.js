@@ -2,6 +2,7 @@
 
 import { Controls } from "./controls.js";
 import { colorOf, element } from "./draw.js";
+import { Groups } from "./groups.js";
 import { TreeMap } from "./map.js";
 import { makeModel } from "./model.js";
 import { Scatter } from "./scatter.js";
@@ -25,6 +26,9 @@ export class Panel {
     this.stage = new Stage(this);
     this.strips = new Strips(this);
     this.map = this.tree.categoricals.length ? new TreeMap(this) : null;
+    const { steering, served } = page.content;
+    const isSteered = steering && (served || steering.levels.length > 1);
+    this.groups = isSteered ? new Groups(this, steering, Boolean(served)) : null;
     this.scatter = about.map ? new Scatter(this, about.map) : null;
     const isTable = Boolean(this.painter.table); // the pictures of others come first
     this.element = element(
@@ -53,6 +57,7 @@ export class Panel {
             ),
           ]
         : []),
+      ...(this.groups ? [this.groups.element] : []),
       ...(this.scatter && isTable ? [this.scatter.element] : []),
       this.stage.pinned,
       element(
@@ -120,7 +125,7 @@ export class Panel {
 
   showPath() {
     const color = this.color();
-    for (const part of [this.controls, this.stage, this.strips, this.map, this.scatter]) part?.showPath(color);
+    for (const part of [this.controls, this.stage, this.strips, this.map, this.groups, this.scatter]) part?.showPath(color);
   }
 
   // Decode what is set now, and then the strips; while that goes on only the latest change counts.

@@ -33,10 +33,12 @@ export class Scatter {
     const many = categoricals.length > 1;
     const splits = many ? categoricals.map((c) => [`c${c}`, `split: ${this.#splitName(c)}`]) : [];
     const largest = (c) => Math.max(...panel.tree.shares[c]);
-    const even = categoricals.toSorted((a, b) => largest(a) - largest(b))[0]; // says most about the rows
-    const first = many && found.leaves.length > MOST_IN_LEGEND ? `c${even}` : "leaf";
+    const even = categoricals.toSorted((a, b) => largest(a) - largest(b))[0];
+    const important = panel.about.divisions[0] ?? (found.leaves.length > MOST_IN_LEGEND ? even : null);
+    const first = many && important !== null ? `c${important}` : "leaf";
     const leaf = ["leaf", many ? "leaf of the tree" : "group"];
-    const all = variables.length && categoricals.length ? [leaf, ...splits] : [["leaf", "nothing"]];
+    const level = panel.groups ? [["level", "groups of the slider"]] : [];
+    const all = variables.length && categoricals.length ? [leaf, ...level, ...splits] : [["leaf", "nothing"]];
     this.color = this.#choice("color by", all, this.columns, () => true, first);
     const directions = found.explained.map((e, k) => [`d${k}`, `main direction ${k + 1} (${Math.round(100 * e)}%)`]);
     const isNumber = ({ levels }) => !levels;
@@ -108,8 +110,19 @@ export class Scatter {
       const c = Number(value.slice(1));
       const k = this.panel.tree.isActive(this.panel.values, c) ? this.panel.values[c] : null;
       lit = (i) => this.#option(c, i) === k;
+    } else if (value === "level") {
+      const { groups } = this.panel;
+      const now = this.leaf < 0 ? -1 : groups.groupOf(this.map.leaves[this.leaf]);
+      const own = this.map.leaves.map((choices) => groups.groupOf(choices) === now);
+      lit = (i) => own[this.map.paths[i]] ?? false;
     }
     return this.map.leaves.length > 1 && this.map.rows.some((_, i) => lit(i)) ? lit : () => true;
+  }
+
+  // Color by the groups of the slider, which was moved.
+  showLevel() {
+    this.color.select.value = "level";
+    this.draw();
   }
 
   showPath() {
@@ -184,6 +197,13 @@ export class Scatter {
       const isMany = named.length > MOST_IN_LEGEND;
       this.#legend(isMany && this.leaf >= 0 ? [named[this.leaf]] : named.length > 1 ? named : [], named.length);
       return (i) => (this.map.paths[i] < 0 ? gray : colors[this.map.paths[i]]);
+    }
+    if (value === "level") {
+      const { groups } = this.panel;
+      const group = this.map.leaves.map((choices) => groups.groupOf(choices));
+      const colors = groups.groups.map((one) => groups.color(one));
+      this.#legend([]); // the list of groups is one
+      return (i) => (this.map.paths[i] < 0 ? gray : colors[group[this.map.paths[i]]]);
     }
     if (value.startsWith("c")) {
       const c = Number(value.slice(1));

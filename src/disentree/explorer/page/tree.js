@@ -2,7 +2,7 @@
 // A code is an array with a place for every variable: numbers, option indices, null where a variable is not active.
 
 export class Tree {
-  constructor({ variables, statistics, shares = null, presence = null }) {
+  constructor({ variables, statistics, shares = null, presence = null, divisions = [] }) {
     this.variables = variables;
     this.statistics = statistics;
     this.presence = presence;
@@ -18,7 +18,9 @@ export class Tree {
     });
     this.counts = new Map();
     this.paths = new Map(statistics.paths.map((p) => [p.choices.map((k) => k ?? "-").join(), p]));
-    this.common = paths.reduce((best, p) => (p.n_rows > (best?.n_rows ?? -1) ? p : best), null);
+    const most = this.categoricals.indexOf(divisions[0] ?? -1); // the division that matters most is open at first
+    const open = most < 0 ? paths : paths.filter((p) => p.choices[most] !== null);
+    this.common = open.reduce((best, p) => (p.n_rows > (best?.n_rows ?? -1) ? p : best), null);
     this.rowsOf = new Map(paths.map((p) => [p.choices.map((k) => k ?? "-").join(), p.n_rows]));
     this.shares = variables.map((v) => v.options.map(() => 0));
     for (const path of paths) {

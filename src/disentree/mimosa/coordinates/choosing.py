@@ -141,8 +141,11 @@ def table_coordinates(
 
 def some_of(n: int, most: int, seed: np.random.SeedSequence) -> slice | Int[np.ndarray, " m"]:
     """Rows that coordinates are chosen by: all, or so many at random."""
-    if n <= most:
-        return slice(None)
+    return slice(None) if n <= most else drawn(n, most, seed)
+
+
+def drawn(n: int, most: int, seed: np.random.SeedSequence) -> Int[np.ndarray, " m"]:
+    """So many of n rows at random, in their order."""
     return np.sort(np.random.default_rng(seed).choice(n, most, replace=False, shuffle=False))
 
 

@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float
 from scipy.special import ndtri
 from scipy.stats import chi2, norm, normaltest
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.constants import COORDINATES
 
 
@@ -19,7 +20,7 @@ def noise_columns(X: Float[np.ndarray, "n p"]) -> Bool[np.ndarray, " p"]:
     """Which columns are pure noise; none if no others depend on each other."""
     n, p = X.shape
     none = np.zeros(p, bool)
-    if not 3 <= p <= COORDINATES.most or n < COORDINATES.telling:
+    if not 3 <= p <= COORDINATES.most or n < FIT.sample:
         return none
     middle = np.median(X, axis=0)
     deviation = np.median(np.abs(X - middle), axis=0) / norm.ppf(0.75)

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import logsumexp
 
-from disentree.mimosa.density.constants import DENSITY
+from disentree.mimosa.constants import FIT
 
 
 @runtime_checkable
@@ -177,6 +177,7 @@ class LeafCandidate:
     is_exact: bool = False
     makes_needless: Sequence[str] = ()
     needless_bits: float = 0.0
+    tolerance: float = 0.0  # by which charts were linked, to find it again; 0 where there is none
 
     product = None
 
@@ -187,8 +188,8 @@ class LeafCandidate:
     def log_joint(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n k"]:
         shares = np.log(np.maximum(self.shares, 1e-300))
         out = np.empty((len(Z), len(self.components)))
-        for start in range(0, len(Z), DENSITY.rows_at_a_time):
-            some = Z[start : start + DENSITY.rows_at_a_time]
+        for start in range(0, len(Z), FIT.landmarks):
+            some = Z[start : start + FIT.landmarks]
             for k, leaf in enumerate(self.components):
                 out[start : start + len(some), k] = shares[k] + leaf.log_density(some)
         return out
@@ -214,8 +215,8 @@ def likeliest(
 ) -> tuple[Int[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     """The likeliest leaf of each row, and its probability."""
     labels, certain = np.empty(len(Z), np.int64), np.empty(len(Z))
-    for start in range(0, len(Z), DENSITY.rows_at_a_time):
-        block = slice(start, start + DENSITY.rows_at_a_time)
+    for start in range(0, len(Z), FIT.landmarks):
+        block = slice(start, start + FIT.landmarks)
         posteriors = candidate.posteriors(Z[block])
         labels[block], certain[block] = posteriors.argmax(axis=1), posteriors.max(axis=1)
     return labels, certain

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 import numpy as np
 from jaxtyping import Float, Int
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.chart import Errors, fit_chart
 from disentree.mimosa.density.constants import DENSITY
@@ -111,7 +112,7 @@ def refit(
     Z: Points, d: int, errors: Errors, rng: np.random.Generator, share: float, n_siblings: int, trim: float
 ) -> Tile:
     """A chart fitted to the rows it explains; a leaf of few charts gets a finer density along each."""
-    some = Z if len(Z) <= DENSITY.fit_rows else Z[rng.choice(len(Z), DENSITY.fit_rows, replace=False)]
+    some = Z if len(Z) <= FIT.many else Z[rng.choice(len(Z), FIT.many, replace=False)]
     chart = fit_chart(some, d, errors, trim=trim)
     along = Along.fit(chart.split(some)[0], n_tiles_along(len(some), d, n_siblings), rng)
     return Tile(chart, along, float(np.log(max(share, 1e-12))))

@@ -9,17 +9,15 @@ from dataclasses import dataclass
 class DensityConstants:
     """Of Gaussians, of columns with normal margins, and of leaves that charts tile."""
 
-    rows_at_a_time: int = 20_000  # that densities are computed of: a bound on memory
     # a direction is wide if its variance is so many times that of residual ones, which differ less
     gap: float = 10.0
 
     # normal margins
     knots: tuple[int, ...] = (0, 3, 6, 12, 24)  # tried for each column; none is a straight line (normal as it is)
-    folds: int = 4  # that the number of knots is chosen by
-    choosing: int = 4000  # rows that it is chosen on
     score_floor: float = 1e-3  # standard deviation of normal scores in any direction, at least
 
-    votes: int = 5  # nearest rows that tell which part of a density a row is in
+    # nearest rows that tell which part of a density a row is in, and that rows climb along to a mode
+    near: int = 5
 
     # charts
     # A quadratic needs so many rows per coefficient, with fewer the chart is flat; a hyperplane as many per axis.
@@ -28,8 +26,7 @@ class DensityConstants:
     background: float = 0.005  # share of the background
     # of rows, round by round: at first many rows near a meeting are on the wrong leaf
     trims: tuple[float, ...] = (0.05, 0.02, 0.01)
-    settled: float = 0.002  # share of rows that change leaf when that may end
-    fit_rows: int = 2400  # rows that a chart is fitted to, at most: more do not change it
+    settled: float = 0.002  # share of rows that change leaf when rounds may end
     rows_per_tile: int = 25  # rows behind each tile of the density along a chart
     max_tiles: int = 24
     # Times the covariance within a cell, of which the likeliest is taken: Gaussians as narrow as their cells leave

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtr, ndtri
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.logs import LOG_2PI
 
@@ -103,15 +104,15 @@ def log_margin(x, m: MonotoneMap) -> Float[np.ndarray, " n"]:
 def chosen_map(x: Float[np.ndarray, " n"], precision: float) -> MonotoneMap:
     """The map with the number of knots that describes held-out rows best; a straight line unless another
     clearly does."""
-    some = x[:: max(1, len(x) // DENSITY.choosing)]
+    some = x[:: max(1, len(x) // FIT.most)]
     n = len(some)
-    fold = np.arange(n) % DENSITY.folds
+    fold = np.arange(n) % FIT.folds
     each = {}
     for knots in DENSITY.knots:
         if knots * 8 > n:
             continue
         each[knots] = np.empty(n)
-        for f in range(DENSITY.folds):
+        for f in range(FIT.folds):
             m = monotone_map(some[fold != f], knots, precision)
             each[knots][fold == f] = log_margin(some[fold == f], m)
     best = 0

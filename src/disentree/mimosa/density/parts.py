@@ -29,7 +29,7 @@ class Parts:
 
     def share(self, Z: Float[np.ndarray, "n D"], part: int) -> Float[np.ndarray, " n"]:
         """The probability of a part, for each row: one row of all votes for every part."""
-        k = min(DENSITY.votes, len(self.rows))
+        k = min(DENSITY.near, len(self.rows))
         nearest = np.asarray(self._tree.query(Z @ self.axes, k)[1]).reshape(len(Z), k)
         one = 1 / len(self.rows)
         return ((self.labels[nearest] == part).sum(axis=1) + one / (self.labels.max() + 1)) / (k + one)

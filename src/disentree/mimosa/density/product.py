@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.special import logsumexp
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Product, Undirected, posteriors_of
-from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.logs import LOG_2PI
 from disentree.mimosa.density.margins import Margins
 
@@ -97,7 +97,7 @@ class ProductCandidate:
 
     def log_joint(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n k"]:
         shares = np.log(np.maximum(self.shares, 1e-300))
-        step = DENSITY.rows_at_a_time
+        step = FIT.landmarks
         blocks = [Z[start : start + step] for start in range(0, max(len(Z), 1), step)]
         return np.concatenate([shares + self.space.log_densities(b, self.cells) for b in blocks])
 

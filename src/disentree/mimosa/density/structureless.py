@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from scipy.special import gammaln
 
 from disentree.mimosa.coordinates.columns import Columns
@@ -113,3 +113,17 @@ class Background:
     def mixed(self, log_density: Float[np.ndarray, " n"], Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
         """The log density of a candidate with its share of the background."""
         return np.logaddexp(np.log1p(-self.share) + log_density, np.log(self.share) + self.log_density(Z))
+
+
+def fits_nowhere(
+    log_density: Float[np.ndarray, " n"], broad: Background, Z: Float[np.ndarray, "n D"]
+) -> Bool[np.ndarray, " n"]:
+    """Which rows fit no leaf: the background describes them better than leaves, whose log density is given, do."""
+    return ~(np.log1p(-broad.share) + log_density >= np.log(broad.share) + broad.log_density(Z))
+
+
+def background_of(fitted: Float[np.ndarray, "m D"], n: int) -> Background:
+    """That of n rows, of which some were fitted. Its share is one of them: of as many rows that are on leaves less
+    than one is described better by it by chance."""
+    broad = Background.fit(fitted, np.full(fitted.shape[1], np.finfo(float).tiny))
+    return Background(broad.mean, broad.deviations, 1.0 / (n + 1))

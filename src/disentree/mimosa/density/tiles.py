@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.cluster.vq import kmeans2
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.chart import Chart, fit_chart, rows_needed
 from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.logs import log_sum
@@ -140,7 +141,7 @@ def fit_flat_leaf(
     Z: Float[np.ndarray, "m D"], d: int, precision: Float[np.ndarray, " D"] | float, rng: np.random.Generator
 ) -> Leaf:
     """The density of a leaf on a subspace of dimension d, from its rows."""
-    some = Z if len(Z) <= DENSITY.fit_rows else Z[rng.choice(len(Z), DENSITY.fit_rows, replace=False)]
+    some = Z if len(Z) <= FIT.many else Z[rng.choice(len(Z), FIT.many, replace=False)]
     chart = fit_chart(some, d, precision, degree=1)
     along = Along.fit(chart.split(some)[0], n_tiles_along(len(some), d, 1), rng)
     return Leaf(d, [Tile(chart, along, 0.0)])

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.explain.constants import EXPLAIN
 
 # Words that mean nothing without others, also those of questions in a code book ("WhatWasYourLastLevel").
@@ -55,7 +56,7 @@ def common_name(names: Sequence[str]) -> str:
     >>> common_name(["AgeWhenToldYouHadIt", "WhatWasYourLevel"])
     'AgeWhenToldYouHadIt, WhatWasYourLevel'
     """
-    most, together = max(2, math.ceil(EXPLAIN.mostly * len(names))), ", ".join(names)
+    most, together = max(2, math.ceil(FIT.half * len(names))), ", ".join(names)
     fits = len(together) <= 2 * EXPLAIN.longest_name
     for parts_of in (_runs_of_words, _beginnings):
         counts = Counter(part for name in names for part in parts_of(name))

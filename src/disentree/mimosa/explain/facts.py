@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.explain.columns import Columns
 from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.formatting import category_text, empty_columns, filled_columns, listed, round_between
@@ -94,7 +95,7 @@ def differ(here: Bool[np.ndarray, " a"], elsewhere: Bool[np.ndarray, " b"]) -> b
     shares = [(holds.sum() + 1) / (len(holds) + 2) for holds in (here, elsewhere)]
     variance = sum(p * (1 - p) / (len(holds) + 2) for p, holds in zip(shares, (here, elsewhere), strict=True))
     is_large = here.mean() - elsewhere.mean() >= EXPLAIN.contrast
-    return bool(is_large and shares[0] - shares[1] >= EXPLAIN.standard_errors * np.sqrt(variance))
+    return bool(is_large and shares[0] - shares[1] >= FIT.sure * np.sqrt(variance))
 
 
 def measure(fact: Fact, side: Side) -> Measured | None:
@@ -153,7 +154,7 @@ def emptiness_facts(columns: Columns, here: Int[np.ndarray, " a"], there: Int[np
     out = []
     for kind, low, high in (("empty", share_there, share_here), ("filled", share_here, share_there)):
         found = np.flatnonzero(
-            (high >= 1 - EXPLAIN.exceptions if kind == "empty" else low <= EXPLAIN.exceptions)
+            (high >= 1 - FIT.least_share if kind == "empty" else low <= FIT.least_share)
             & (high - low >= EXPLAIN.contrast)
         )
         if not len(found):
@@ -195,7 +196,7 @@ def threshold_facts(columns: Columns, here: Int[np.ndarray, " a"], there: Int[np
         if abs(higher[best]) < EXPLAIN.contrast:
             continue
         # A round number that is about as good.
-        near = higher * np.sign(higher[best]) < abs(higher[best]) - EXPLAIN.exceptions
+        near = higher * np.sign(higher[best]) < abs(higher[best]) - FIT.least_share
         first = int(np.flatnonzero(near[:best])[-1]) + 1 if near[:best].any() else 0
         last = best + (int(near[best:].argmax()) - 1 if near[best:].any() else len(near) - 1 - best)
         limit = round_between(float(values[cuts[first]]), float(values[cuts[last] + 1]))
@@ -281,11 +282,11 @@ def find_facts(
     single = [*threshold_facts(columns, here, there), *level_facts(columns, here, there)]
     by_value = {fact.columns[0]: fact for fact in value_facts(columns, here)}
     single = [max(by_value.get(f.columns[0], f), f, key=contrast) for f in single if f.columns[0] not in told]
-    least = max([EXPLAIN.contrast, *(EXPLAIN.beside * m.contrast for m in found[:1])])
+    least = max([EXPLAIN.contrast, *(FIT.half * m.contrast for m in found[:1])])
     single = sorted((f for f in single if contrast(f) >= least), key=lambda f: (-contrast(f), f.columns))
     found += [m for fact in single[: 2 * most] if (m := measure(fact, side))]
     found.sort(key=lambda m: -(m.found + EXPLAIN.small_share * m.fact.is_exact))
-    return [m for m in found if m.contrast >= EXPLAIN.beside * found[0].contrast][:most]
+    return [m for m in found if m.contrast >= FIT.half * found[0].contrast][:most]
 
 
 def _best(facts: Sequence[Fact], side: Side) -> list[Measured]:

@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import qr
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.explain.columns import Columns
-from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.formatting import category_text, empty_columns
 from disentree.mimosa.explain.relations import Relation, find_relations
 from disentree.mimosa.explain.sentences import leaf_sentence
@@ -28,7 +28,7 @@ class LeafText:
 def describe_leaf(columns: Columns, rows: Int[np.ndarray, " m"], dimension: int) -> LeafText:
     """The columns that are constant in a leaf of some free directions, those that follow from others, and those
     that vary."""
-    relations, least = find_relations(columns, rows), 1 - EXPLAIN.exceptions
+    relations, least = find_relations(columns, rows), 1 - FIT.least_share
     fixed = [r for r in relations if r.kind == "constant"]
     tied = [r for r in relations if r.kind != "constant"]
     empty = columns.empty[rows].mean(axis=0) >= least if len(rows) else np.ones(len(columns.names), bool)

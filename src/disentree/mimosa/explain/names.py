@@ -11,14 +11,14 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.explain.column_names import shortened, unique
 from disentree.mimosa.explain.columns import Columns
 from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.formatting import share_text
 from disentree.mimosa.explain.rules import Rule
 
-_NUMBERED = r"(branch\d+|stop|\d+)"
-GENERIC = re.compile(rf"{_NUMBERED}( or {_NUMBERED})*")  # options that only have a number
+GENERIC = re.compile(r"(branch\d+|stop|\d+)( or (branch\d+|stop|\d+))*")  # options that only have a number
 _AND_MORE = re.compile(r" and \d+ more$")
 GENERIC_VARIABLE = re.compile(r"[czx]\d+")
 
@@ -76,10 +76,10 @@ def name_variables(
         elsewhere = _varying(columns.take(np.flatnonzero(~active)))
         moved = _moved_on_leaves(columns, codes[:, v.index], np.where(active, paths, -1), weight)
         if v.parent is not None:
-            least = EXPLAIN.beside * moved[0][0] if moved else 0.0
+            least = FIT.half * moved[0][0] if moved else 0.0
             moved = [(size, one) for size, one in moved if one not in elsewhere and size >= least] or moved
         # Those that it moves about as far as the first, with more of them if that name is used.
-        ends = [sum(size >= part * moved[0][0] for size, _ in moved) for part in (EXPLAIN.alike, EXPLAIN.beside)]
+        ends = [sum(size >= part * moved[0][0] for size, _ in moved) for part in (1 - EXPLAIN.contrast, FIT.half)]
         tried = [
             together([column for _, column in moved[:n]], 2 * EXPLAIN.longest_name)
             for n in range(ends[0], ends[1] + 1)
@@ -123,7 +123,7 @@ def _moved(here: Columns, table: Columns, z: Float[np.ndarray, " n"]) -> list[tu
         if 1 < k < len(z):  # the part of the variance that is left, as it would be by chance
             left = (1 - (sums**2 / np.maximum(counts, 1)).sum() / len(z)) * (len(z) - 1) / (len(z) - k)
             out.append((float(np.sqrt(max(0.0, 1 - left) * _variety(counts) / variety)), name))
-    return [(size, name) for size, name in out if size >= EXPLAIN.moved]
+    return [(size, name) for size, name in out if size >= EXPLAIN.small_share]
 
 
 def _varying(columns: Columns) -> set[str]:

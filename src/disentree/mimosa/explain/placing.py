@@ -6,14 +6,16 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.formatting import category_text, listed, number_text, percent
 from disentree.mimosa.explain.names import leaf_name
 from disentree.mimosa.inputs import is_frame, is_numbered
+from disentree.rows import Blocks, concatenated, in_blocks, opened, taken
 from disentree.tables.frames import as_pandas
 
 
@@ -24,6 +26,8 @@ class Placing:
     table_: Any
     usual_bits_: float  # of a training row
     strange_from_: float
+    _maps: Any  # from rows and paths to codes
+    _features: Any
     _rows: Any  # that it was fitted to, None if it was loaded
 
     @abstractmethod
@@ -37,6 +41,14 @@ class Placing:
     @abstractmethod
     def _placed(self, X: Any) -> tuple[Float[np.ndarray, "n found"], Float[np.ndarray, " n"]]:
         """The probability of each path of the tree that was found, and the bits that each row takes."""
+
+    @abstractmethod
+    def _within_reach(self, X: Any) -> Float[np.ndarray, "n D"]:
+        """Rows in coordinates in which densities are numbers."""
+
+    @abstractmethod
+    def _nowhere(self, Z: Float[np.ndarray, "n D"]) -> Bool[np.ndarray, " n"]:
+        """Which rows fit no leaf."""
 
     def outlier_score(self, X: Any) -> Float[np.ndarray, " n"]:
         """How strange new rows are: the bits that each takes more than training rows do on average.
@@ -62,7 +74,29 @@ class Placing:
         >>> bool(m.outlier_score(penguins.head(1).assign(body_mass_g=1e6))[0] > m.strange_from_)
         True
         """
+        return in_blocks(X, self._strangeness, FIT.landmarks)
+
+    def _strangeness(self, X: Any) -> Float[np.ndarray, " n"]:
         return self._placed(X)[1] - self.usual_bits_
+
+    def transform(self, X: Any) -> Float[np.ndarray, "n v"]:
+        """Codes of rows within the leaves: on the likeliest path of each, by an affine map of its leaf.
+
+        Parameters
+        ----------
+        X : as for `fit`
+
+        Returns
+        -------
+        array of shape (n, n_variables)
+            Codes for `hierarchy_`, NaN where a variable is not active. Continuous variables have mean 0 and
+            deviation 1 over the training rows, but for those that share zero and unit with one on another branch
+            (`matches_`). `COFHAE` learns curved maps where those are better.
+        """
+        return in_blocks(X, self._encoded, FIT.landmarks)
+
+    def _encoded(self, X: Any) -> Float[np.ndarray, "n v"]:
+        return self._maps.encode(self._features(X), self.predict(X))
 
     def place(self, X: Any) -> Any:
         """Where rows are in the tree, beside their index.
@@ -75,9 +109,10 @@ class Placing:
         -------
         DataFrame
             A row for each of X: `path` (an index into `hierarchy_.paths`), `leaf` (its name), `probability` (of
-            the path, given that the row is of one of them) and `strange` (whether it is: the bits that the row
-            takes more than training rows do on average). If a row has a category that the model was not fitted
-            on, also `unseen`: which ones, "" for other rows.
+            the path, given that the row is of one of them), `strange` (whether it is: the bits that the row
+            takes more than training rows do on average) and `fits` (False if its numbers fit no leaf: a broad
+            density that stands for one stray row describes them better). If a row has a category that the model
+            was not fitted on, also `unseen`: which ones, "" for other rows.
 
         Examples
         --------
@@ -85,20 +120,27 @@ class Placing:
         >>> from disentree.datasets import load_dataset
         >>> penguins = load_dataset("penguins").X
         >>> list(MIMOSA(random_state=0).fit(penguins).place(penguins.tail(2)).columns)
-        ['path', 'leaf', 'probability', 'strange']
+        ['path', 'leaf', 'probability', 'strange', 'fits']
         """
         import pandas as pd
 
-        X = as_pandas(X)
+        X = opened(X)
+        if isinstance(X, Blocks):
+            told = concatenated(list(X.map(self._placed_block)))
+            return told.fillna({"unseen": ""}) if "unseen" in told else told
         proba = self.predict_proba(X)
         paths = self.predict(X)
         names = np.array([leaf_name(self.hierarchy_, path.index) for path in self.hierarchy_.paths], dtype=object)
         told = {"path": paths, "leaf": names[paths], "probability": proba[np.arange(len(proba)), paths]}
         told["strange"] = self.outlier_score(X)
+        told["fits"] = ~self._nowhere(self._within_reach(X))
         unseen = [] if self.table_ is None or not is_frame(X) else self.table_.codec.unseen(X)
         if any(unseen):
             told["unseen"] = np.array(unseen, dtype=object)
         return pd.DataFrame(told, index=_index_of(X))
+
+    def _placed_block(self, rows: Any, start: int) -> Any:
+        return self.place(rows)
 
     def why(self, X: Any) -> Any:
         """Why rows are on their leaves: the leaf, the runner-up, and the columns that decided between them.
@@ -133,12 +175,13 @@ class Placing:
             raise ValueError(
                 f"reasons are told in terms of columns, and images have none (got shape {np.shape(X)})"
             )
-        frame, others = (_as_frame(rows) for rows in (X, X if self._rows is None else self._rows))
+        rows = X if self._rows is None else self._rows
+        some = np.linspace(0, len(rows) - 1, min(len(rows), EXPLAIN.other_rows)).astype(int)
+        frame, some = _as_frame(X), _as_frame(taken(rows, some))
         if len(self.hierarchy_.paths) < 2:
             return pd.Series(["all rows are one leaf"] * len(frame), index=_index_of(X), dtype=object)
         proba = self.predict_proba(X)
         first, second = np.argsort(-proba, axis=1, kind="stable")[:, :2].T
-        some = others.iloc[np.linspace(0, len(others) - 1, min(len(others), EXPLAIN.other_rows)).astype(int)]
         bits = self._decisive_bits(
             frame, some[list(frame.columns)], first, second, as_array=not is_frame(X) or is_numbered(X)
         )

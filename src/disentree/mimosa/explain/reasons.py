@@ -153,7 +153,7 @@ class _Explainer:
 
     def explanation(self) -> Explanation:
         """What is said about the tree."""
-        splits, most = self.explain_splits(), EXPLAIN.described_leaves
+        splits, most = self.explain_splits(), EXPLAIN.many
         shown = with_names(self.hierarchy, {"options": self.names["options"]})
         leaves = [self._leaf(int(p), shown) for p in np.argsort(-self.counts, kind="stable")[:most]]
         return Explanation(

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.explain.columns import Columns
 from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.formatting import listed, number_text
@@ -55,7 +56,7 @@ def _constants(columns: Columns, rows: Int[np.ndarray, " m"]) -> dict[int, float
     X = columns.numbers[rows]
     middle = np.nanmedian(np.where(np.isnan(X).all(axis=0), 0.0, X), axis=0)
     out = {}
-    for j in np.flatnonzero((np.abs(X - middle) <= 0.5 * columns.steps).mean(axis=0) >= 1 - EXPLAIN.exceptions):
+    for j in np.flatnonzero((np.abs(X - middle) <= 0.5 * columns.steps).mean(axis=0) >= 1 - FIT.least_share):
         values, counts = np.unique(X[:, j], return_counts=True)
         out[int(j)] = float(values[counts.argmax()])
     return out
@@ -85,20 +86,20 @@ def _varying(columns: Columns, rows: Int[np.ndarray, " m"], some: list[int]) -> 
     X = columns.numbers[rows][:, some]
     there = ~np.isnan(X)
     spread = np.where(there.sum(axis=0) > 1, np.nanstd(np.where(there.any(axis=0), X, 0.0), axis=0), 0.0)
-    fine = (there.mean(axis=0) >= 1 - EXPLAIN.exceptions) & (columns.steps[some] <= EXPLAIN.coarse * spread)
+    fine = (there.mean(axis=0) >= 1 - FIT.least_share) & (columns.steps[some] <= (1 - FIT.core) * spread)
     return [j for j, ok in zip(some, fine, strict=True) if ok]
 
 
 def _holds_where_unusual(holds: Bool[np.ndarray, " m"], *values: Float[np.ndarray, " m"]) -> bool:
     """Whether a relation holds in nearly all rows, and where no column has its most frequent value too."""
-    if holds.mean() < 1 - EXPLAIN.exceptions:
+    if holds.mean() < 1 - FIT.least_share:
         return False
     unusual = np.ones(len(holds), bool)
     for x in values:
         found, counts = np.unique(x[~np.isnan(x)], return_counts=True)
         if counts.max() > 1:
             unusual &= x != found[counts.argmax()]
-    return bool(unusual.sum() >= EXPLAIN.fewest_rows and holds[unusual].mean() >= EXPLAIN.nearly_all)
+    return bool(unusual.sum() >= EXPLAIN.fewest_rows and holds[unusual].mean() >= FIT.core)
 
 
 def _equal(columns: Columns, rows: Int[np.ndarray, " m"], some: list[int]) -> list[list[int]]:
@@ -108,7 +109,7 @@ def _equal(columns: Columns, rows: Int[np.ndarray, " m"], some: list[int]) -> li
     group = {j: {j} for j in some}
     for a, j in enumerate(some[:-1]):
         tolerance = 0.5 * (1 + 1e-6) * np.maximum(steps[a], steps[a + 1 :])
-        near = (np.abs(X[:, a + 1 :] - X[:, [a]]) <= tolerance).mean(axis=0) >= EXPLAIN.nearly_all
+        near = (np.abs(X[:, a + 1 :] - X[:, [a]]) <= tolerance).mean(axis=0) >= FIT.core
         for b in np.flatnonzero(near) + a + 1:
             k = some[b]
             if k in group[j]:
@@ -143,7 +144,7 @@ def _ratios(columns: Columns, rows: Int[np.ndarray, " m"], some: list[int]) -> l
     cosines = np.abs((filled / sizes).T @ (filled / sizes))
     out: list[tuple[int, int, float]] = []
     taken: set[int] = set()
-    for a, b in np.argwhere(cosines >= EXPLAIN.nearly_all):
+    for a, b in np.argwhere(cosines >= FIT.core):
         j, k = some[a], some[b]
         known = ~np.isnan(X[:, a] + X[:, b]) & (X[:, a] != 0)
         if a == b or j in taken or k in taken or known.sum() < EXPLAIN.fewest_rows:
@@ -185,7 +186,7 @@ def _ratio(columns: Columns, y: int, x: int, factor: float) -> Relation:
 
 def _sums(columns: Columns, rows: Int[np.ndarray, " m"], some: list[int]) -> list[tuple[int, int, int]]:
     """Total and two parts, where a column is the sum of two others."""
-    some = some[: EXPLAIN.most_listed]
+    some = some[: EXPLAIN.many]
     if len(some) < 3:
         return []
     few = _some(rows)
@@ -205,7 +206,7 @@ def _sums(columns: Columns, rows: Int[np.ndarray, " m"], some: list[int]) -> lis
                 ok = np.abs(x[total] - x[i] - x[j]) <= tolerance
             np.add.at(hits, (np.flatnonzero(ok), total[ok]), 1)
     out = []
-    for pair, t in np.argwhere(hits >= EXPLAIN.nearly_all * len(few)):
+    for pair, t in np.argwhere(hits >= FIT.core * len(few)):
         a, b, c = some[i[pair]], some[j[pair]], some[t]
         if c in (a, b) or any({a, b, c} == {*found} for found in out):
             continue
@@ -228,4 +229,4 @@ def _sum(columns: Columns, total: int, a: int, b: int) -> Relation:
 
 
 def _some(rows: Int[np.ndarray, " m"]) -> Int[np.ndarray, " s"]:
-    return rows[np.linspace(0, len(rows) - 1, min(len(rows), EXPLAIN.first_rows)).astype(int)]
+    return rows[np.linspace(0, len(rows) - 1, min(len(rows), EXPLAIN.many)).astype(int)]

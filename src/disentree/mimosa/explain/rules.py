@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from sklearn.tree import DecisionTreeClassifier
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.reach import unit_of
 from disentree.mimosa.explain.columns import Columns
 from disentree.mimosa.explain.constants import EXPLAIN
@@ -33,7 +34,7 @@ class Rule:
     @property
     def is_exact(self) -> bool:
         """Whether it holds for nearly all of the branch and for nearly nothing else."""
-        return min(self.recall, self.precision) >= EXPLAIN.nearly_exact
+        return min(self.recall, self.precision) >= 1 - FIT.exceptions
 
     @property
     def is_name(self) -> bool:
@@ -87,7 +88,7 @@ def find_rule(columns: Columns, side: Side, facts: Sequence[Fact]) -> Rule | Non
                 candidates.append(_rounded(_simplified(some), questions, X, y, w))
     texts = [_text(columns, questions, one) for one in candidates]
     shares = [shares_of(_holds(one, X), y, w) for one in candidates]
-    exactly = [i for i, both in enumerate(shares) if min(both) >= EXPLAIN.nearly_exact]
+    exactly = [i for i, both in enumerate(shares) if min(both) >= 1 - FIT.exceptions]
     if exactly:
         best = min(
             exactly,
@@ -100,7 +101,7 @@ def find_rule(columns: Columns, side: Side, facts: Sequence[Fact]) -> Rule | Non
         )
     else:
         # More conditions must be worth it.
-        best = max(range(len(texts)), key=lambda i: _f1(*shares[i]) - EXPLAIN.condition * _size(candidates[i]))
+        best = max(range(len(texts)), key=lambda i: _f1(*shares[i]) - FIT.exceptions * _size(candidates[i]))
     rows, y, w = side.held_out
     holds = _holds(candidates[best], np.stack([question.values[rows] for question in questions], axis=1))
     if not differ(holds[y], holds[~y]):
@@ -139,7 +140,7 @@ def _on_empty(table: Columns, questions: Sequence[Question], leaves: Sequence[Se
             beyond = float(((x[~np.isnan(x)] > limit) == above).mean()) if (~np.isnan(x)).any() else 1.0
             if limit < np.nanmin(x, initial=np.inf):
                 out = max(out, 1)
-            elif beyond >= 1 - EXPLAIN.exceptions:
+            elif beyond >= 1 - FIT.least_share:
                 out = 2
     return out
 
@@ -272,7 +273,7 @@ def _rounded(
     w: Float[np.ndarray, " n"],
 ) -> list[list[Condition]]:
     """The same rule with limits of fewer digits, where that makes no difference."""
-    least = _f1(*shares_of(_holds(leaves, X), y, w)) - EXPLAIN.exceptions / 2
+    least = _f1(*shares_of(_holds(leaves, X), y, w)) - FIT.least_share / 2
     for i, leaf in enumerate(leaves):
         for k, (question, above, limit) in enumerate(leaf):
             if questions[question].number is None:

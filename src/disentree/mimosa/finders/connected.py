@@ -6,14 +6,14 @@ import numpy as np
 from jaxtyping import Float
 
 from disentree.geometry.neighbors import thinned
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Candidate
-from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.flats.subspaces import n_connected
 
 
 def connected_leaves(candidate: Candidate, Z: Float[np.ndarray, "n D"]) -> int:
     """The number of leaves, where one whose rows fall apart counts as several: two clouds on one line are no fewer
     for being called a line."""
-    some = Z[thinned(np.arange(len(Z)), FINDERS.looked_at)]
+    some = Z[thinned(np.arange(len(Z)), FIT.most)]
     labels = candidate.posteriors(some).argmax(axis=1)
     return sum(n_connected(some[labels == c]) for c in range(len(candidate.dimensions)))

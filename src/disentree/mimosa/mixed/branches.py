@@ -12,10 +12,11 @@ from jaxtyping import Bool, Int
 
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.tree import Categorical, Continuous, Group
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.explain.column_names import common_name, unique
-from disentree.mimosa.mixed.constants import MIXED
 from disentree.mimosa.mixed.nesting import rivals
 from disentree.mimosa.mixed.presence import Presence
+from disentree.mimosa.tree.constants import TREE
 from disentree.tables import Cells, Column, Schema
 
 
@@ -69,7 +70,7 @@ def _of_things(
     among = present[:, parent] if parent >= 0 else np.ones(len(present), bool)
     none = ~present[among][:, switches].any(axis=1)
     options = [names[s] for s in switches]
-    if none.sum() >= MIXED.fewest_rows:
+    if none.sum() >= TREE.expected:
         exists.append([False] * len(switches))
         options.append("neither" if len(switches) == 2 else "none")
     taken: set[str] = set()
@@ -89,10 +90,10 @@ def _decided(
 ) -> list[int]:
     """The things that exist in all or none of the rows of each value."""
     levels, counts = np.unique(values[values >= 0], return_counts=True)
-    if len(levels) < 2 or counts.min() < MIXED.fewest_rows or (values < 0).mean() > MIXED.exceptions:
+    if len(levels) < 2 or counts.min() < TREE.expected or (values < 0).mean() > FIT.exceptions:
         return []
     rates = np.array([[present[values == k, s].mean() for s in switches] for k in levels]).reshape(len(levels), -1)
-    clear = np.minimum(rates, 1 - rates).max(axis=0) <= MIXED.exceptions
+    clear = np.minimum(rates, 1 - rates).max(axis=0) <= FIT.exceptions
     return [s for s, c in zip(switches, clear, strict=True) if c]
 
 

@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
+from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.mixed.constants import MIXED
 
 
@@ -210,7 +211,7 @@ def _normalized(logits: Float[np.ndarray, "k f"], answers: Answers) -> Float[np.
 
 def fit_classes(answers: Answers, k: int, rng: np.random.Generator) -> Classes:
     """`k` classes by expectation maximization, the best of several starts from random rows."""
-    fits = [_climb(answers, k, rng) for _ in range(MIXED.starts)]
+    fits = [_climb(answers, k, rng) for _ in range(FINDERS.rounds)]
     return max(fits, key=lambda model: float(model.log_likelihood(answers).sum()))
 
 

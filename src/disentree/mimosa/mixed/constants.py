@@ -9,33 +9,17 @@ from dataclasses import dataclass
 class MixedConstants:
     """What exists where, latent classes, and what categories say about leaves."""
 
-    sample: int = 4000  # rows that explanations, dimensions and latent classes are sought in
-
     # which columns are searched as numbers
     most_empty: float = 0.2  # share of cells that are not known, of a column that is searched or of a thing
     few_values: int = 10  # a column with no more different numbers has codes or counts, no measurements
-    fewest_whole: int = 30  # different whole numbers in a column that is searched
-    most_tied: float = 0.1  # share of the rows that have the same number, if it is a whole one, or zero
-    named_rows: int = 100  # whole numbers that all differ, for them to be numbers of the rows
     rows_per_value: int = 20  # in the mean; a column with fewer names persons, models or places
-    ridge: float = 1e-6  # of the variance, so that copies of a column can be imputed too
 
     # presence
-    fewest_rows: int = 5  # with and without a thing, for it to be a branch
-    mostly: float = 0.5  # of cells that are empty, or of the bits that others explain, for that to be the rule
     accident_bits: float = 20.0  # saved by chance, or the surprise at it, by no accident
-    exceptions: float = 0.02  # of rows, to a rule
-    inside: float = 0.1  # exceptions to one thing being nested in another, relative to what chance would give
-    expected: float = 5.0  # exceptions that chance would give, for their absence to mean something
-    most_paths: int = 1024  # of all switches together
-    most_paths_with_leaves: int = 8192  # if there are leaves among the numbers too
-    repeated: float = 0.2  # of the bits of one choice that are left when another is known, if it repeats that
 
     # latent classes and their rivals
     class_numbers: tuple[int, ...] = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 26, 30)  # the last: no groups
     more_tried: int = 2  # of these, when one is no better
-    class_doubt: float = 3.0  # standard errors that they must save: their number was chosen on the same rows
-    starts: int = 4  # of expectation maximization
     steps: int = 100  # of it, and of the fit of traits
     settled: float = 1e-5  # nats per row that a step must gain
     most_parents: int = 2  # of a column in a network of columns

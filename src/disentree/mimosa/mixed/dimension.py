@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.mixed.constants import MIXED
 from disentree.tables import Cells, Codec
 
@@ -47,7 +48,7 @@ def shared_dimension(blocks: Sequence[Float[np.ndarray, "n _"]], rng: np.random.
     if not blocks:
         return 0
     n = len(blocks[0])
-    rows = np.sort(rng.permutation(n)[: MIXED.sample])
+    rows = np.sort(rng.permutation(n)[: FIT.most])
     some = [block[rows] for block in blocks]
     own = _spectrum(np.concatenate(some, axis=1))
     chance = np.max(

@@ -10,15 +10,18 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.structureless import fit_gaussian
 from disentree.mimosa.explain.formatting import either
+from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.mixed.branches import (
     Branch,
     Names,
@@ -34,7 +37,7 @@ from disentree.mimosa.mixed.evidence import fit_evidence, fit_existence, fit_usu
 from disentree.mimosa.mixed.few_valued import FewValued, few_valued
 from disentree.mimosa.mixed.imputation import Imputation, fit_imputation
 from disentree.mimosa.mixed.latent_classes import LatentClasses, find_classes
-from disentree.mimosa.mixed.model import TableModel
+from disentree.mimosa.mixed.model import TableModel, numbers_of
 from disentree.mimosa.mixed.nesting import choose_switches, n_paths
 from disentree.mimosa.mixed.presence import Presence, find_presence, has_zeros
 from disentree.mimosa.mixed.presence_bits import presence_bits
@@ -44,6 +47,8 @@ from disentree.mimosa.search.search import Outcome
 from disentree.mimosa.search.steps import Steps
 from disentree.mimosa.search.structure import Settings, Structure, find_structure
 from disentree.mimosa.tree.arrange import Arrangement, arrange_leaves
+from disentree.mimosa.tree.constants import TREE
+from disentree.rows import Blocks
 from disentree.tables import Cells, Codec
 from disentree.tables.kinds import is_whole
 
@@ -80,21 +85,29 @@ class Columns:
 
 
 def fit_table(
-    frame: Any, codec: Codec, settings: Settings, seeds: Sequence[np.random.SeedSequence], step: Steps
+    frame: Any,
+    codec: Codec,
+    settings: Settings,
+    seeds: Sequence[np.random.SeedSequence],
+    step: Steps,
+    everything: Blocks | None = None,
 ) -> tuple[Structure, TableModel, Cells]:
-    """The structure of a table, how rows get to its paths, and the cells of these rows."""
+    """The structure of a table, how rows get to its paths, and the cells of these rows; rare kinds are looked for
+    in `everything`, if the frame is a sample of that."""
     rng = np.random.default_rng(seeds[3])
     with step("what exists where"):
         columns = read_columns(frame, codec, rng)
     cells = columns.cells
     known = cells.numbers[:, columns.searched]
-    numbers = columns.imputation(known)
+    numbers = numbers_of(columns.searched, columns.imputation, cells)
     # What is imputed would be a manifold of its own.
     complete = np.isfinite(known.sum(axis=1))
-    numbers = numbers if numbers.shape[1] else np.zeros((len(cells), 1))
     weights = settings.column_weights
     own = None if weights is None or not columns.searched else weights[columns.searched]
-    found = find_structure(numbers, replace(settings, column_weights=own), seeds, step, complete)
+    rest = everything
+    if rest is not None:
+        rest = rest.then(columns.codec.read).then(partial(numbers_of, columns.searched, columns.imputation))
+    found = find_structure(numbers, replace(settings, column_weights=own), seeds, step, complete, rest)
     with step("hierarchy"):
         joint = found.arrangement.candidate.log_joint(found.embedding)
         if _has_leaves(found.outcome) and not says_more(columns.present, joint.argmax(axis=1)):
@@ -115,7 +128,7 @@ def fit_table(
         alone, switched = presence_bits(columns.presence, columns.present, cells, columns.codec)
         core = found.arrangement.hierarchy
         if has_leaves or classes is not None:
-            columns = columns.with_fewer_branches(MIXED.most_paths_with_leaves // len(core.paths))
+            columns = columns.with_fewer_branches(TREE.most_trees // len(core.paths))
         tied = tied_switches(columns, core, joint.argmax(axis=1)) if has_leaves else {}
         columns = replace(columns, branches=[b for b in columns.branches if not tied.keys() & set(b.switches)])
         table = _table_model(columns, core, rng, classes, answers)
@@ -159,14 +172,14 @@ def _is_searched(x: Float[np.ndarray, " n"]) -> bool:
         return False
     there = x[~gaps]
     values, counts = np.unique(there, return_counts=True)
-    most_tied = MIXED.most_tied * len(there)
+    most_tied = FINDERS.counted * len(there)
     if len(values) <= MIXED.few_values or (has_zeros(there) and (there == 0).sum() > most_tied):
         return False
     if not is_whole(values):
         return True
-    names_rows = counts.max() == 1 and len(there) >= MIXED.named_rows
+    names_rows = counts.max() == 1 and len(there) >= FIT.enough
     few_ties = counts.max() <= most_tied
-    return bool(len(values) > MIXED.fewest_whole and few_ties and not names_rows)
+    return bool(len(values) > FIT.fewest and few_ties and not names_rows)
 
 
 def tied_switches(
@@ -196,7 +209,7 @@ def says_more(present: Bool[np.ndarray, "n s"], leaves: Int[np.ndarray, " n"]) -
     combinations = np.unique(present, axis=0, return_inverse=True)[1].reshape(-1)
     sizes = np.bincount(combinations)
     left = sum(size * _entropy(leaves[combinations == c]) for c, size in enumerate(sizes)) / len(leaves)
-    return bool(left > MIXED.repeated * whole)
+    return bool(left > TREE.dependent * whole)
 
 
 def _entropy(labels: Int[np.ndarray, " n"]) -> float:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Bool, Float
 
+from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.coordinates.reach import unit_of
-from disentree.mimosa.mixed.constants import MIXED
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def fit_imputation(X: Float[np.ndarray, "n k"], steps: int = 10) -> Imputation:
     X = X * unit
     mean = np.nanmean(X, axis=0) if X.size else np.zeros(X.shape[1])
     variance = np.nanvar(X, axis=0) if X.size else np.zeros(X.shape[1])
-    ridge = np.diag(MIXED.ridge * np.maximum(variance, 1e-300))
+    ridge = np.diag(COORDINATES.exact * np.maximum(variance, 1e-300))
     imputation = Imputation(mean, np.diag(variance) + ridge, unit)
     gaps = np.isnan(X)
     if not gaps.any():

@@ -40,16 +40,16 @@ def find_classes(
     """Classes, the largest first, if they describe rows better than everything without groups. Columns have
     positions among their levels, -1 where a cell is empty."""
     # classes of two columns are not identified
-    if len(columns) < 3 or len(columns[0]) < MIXED.named_rows:
+    if len(columns) < 3 or len(columns[0]) < FIT.enough:
         return None
     answers = Answers.of(columns, n_levels)
-    some = answers.take(np.sort(rng.permutation(len(answers))[: MIXED.sample]))
+    some = answers.take(np.sort(rng.permutation(len(answers))[: FIT.most]))
     parts = rng.permutation(len(some)) % (FIT.folds if len(some) < FIT.few else 2)
     without = _held_out(some, parts, fit_network)
     k, bits = _best_number(some, parts, rng)
     saved, doubt = _saving(without, bits)
     for d in range(1, len(MIXED.traits) + 1):
-        if saved <= MIXED.class_doubt * doubt or k == MIXED.class_numbers[-1]:
+        if saved <= FIT.sure * doubt or k == MIXED.class_numbers[-1]:
             return None
         with_traits = _held_out(some, parts, lambda training, d=d: fit_traits(training, d))
         without = min(without, with_traits, key=np.mean)
@@ -57,7 +57,7 @@ def find_classes(
     # groups in which most rows may as well be in another are none
     model = fit_classes(answers.take(np.sort(rng.permutation(len(answers))[: FIT.landmarks])), k, rng)
     certain = model.posteriors(some).max(axis=1).mean() >= FIT.core
-    return _in_order(model, answers, saved, doubt) if certain and saved > MIXED.class_doubt * doubt else None
+    return _in_order(model, answers, saved, doubt) if certain and saved > FIT.sure * doubt else None
 
 
 def _best_number(

@@ -15,9 +15,9 @@ from jaxtyping import Bool, Float, Int
 from scipy.special import logsumexp
 
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.mixed.branches import Branch, Names, grafted
-from disentree.mimosa.mixed.constants import MIXED
 from disentree.mimosa.mixed.evidence import Existence, UsualCells
 from disentree.mimosa.mixed.few_valued import places_among
 from disentree.mimosa.mixed.imputation import Imputation
@@ -57,6 +57,10 @@ class TableModel:
     tied_evidence: list[Float[np.ndarray, "2 _"]] = field(default_factory=list)
     existence: Existence | None = None  # None if the tree was given
     usual_cells: UsualCells | None = None
+    # Of a tree whose leaves were merged or split since: the one that was found, and those of its paths that are
+    # on each path.
+    found: Hierarchy | None = None
+    origins: list[list[int]] = field(default_factory=list)
 
     def with_tied(self, tied: Mapping[int, Float[np.ndarray, "2 _"]]) -> TableModel:
         """With things on the leaves that have them."""
@@ -69,8 +73,7 @@ class TableModel:
 
     def numbers(self, cells: Cells) -> Float[np.ndarray, "n k"]:
         """The numbers that were searched, without a gap; a column of zeros if there are none."""
-        numbers = self.imputation(cells.numbers[:, self.searched])
-        return numbers if numbers.shape[1] else np.zeros((len(cells), 1))
+        return numbers_of(self.searched, self.imputation, cells)
 
     def log_evidence(self, cells: Cells) -> Float[np.ndarray, "n leaves"]:
         """What the categories of each row say about its leaf of the core."""
@@ -123,17 +126,17 @@ class TableModel:
     ) -> tuple[Int[np.ndarray, " paths"], Int[np.ndarray, "paths b"], Bool[np.ndarray, "paths s"]]:
         """For each path its leaf of the core, the option of each branch (-1 where the branch is not open), and
         which things exist."""
-        leaf_of = {frozenset(path.choices): path.index for path in self.core.paths}
-        below = hierarchy.variables[self.core.n_variables + self.more :]
-        columns = [v.index for v in below if v.kind == "categorical"]
-        where = dict(zip(columns, _places(self.branches), strict=True))
+        core, whole = _numbered(self.core), _numbered(hierarchy)  # wherever their other variables are
+        leaf_of = {frozenset((core[c], k) for c, k in path.choices): path.index for path in self.core.paths}
+        where = dict(zip(range(len(core), len(whole)), _places(self.branches), strict=True))
         of_path = np.zeros(len(hierarchy.paths), np.int64)
         options = np.full((len(hierarchy.paths), len(self.branches)), -1)
         for path in hierarchy.paths:
-            of_path[path.index] = leaf_of[frozenset(c for c in path.choices if c[0] < self.core.n_variables)]
-            for column, option in path.choices:
-                if column in where:
-                    options[path.index, where[column]] = option
+            choices = [(whole[column], option) for column, option in path.choices]
+            of_path[path.index] = leaf_of[frozenset(one for one in choices if one[0] < len(core))]
+            for number, option in choices:
+                if number in where:
+                    options[path.index, where[number]] = option
         exists = np.zeros((len(hierarchy.paths), len(self.presence.switches)), bool)
         for b, branch in enumerate(self.branches):
             on = np.flatnonzero(options[:, b] >= 0)
@@ -146,6 +149,9 @@ class TableModel:
         """Which things do not exist on each path."""
         if not self.branches and not self.tied:  # also of a tree that was given, which has other leaves
             return np.ones((len(hierarchy.paths), len(self.presence.switches)), bool)
+        if self.found is not None and len(hierarchy.paths) == len(self.origins) and hierarchy != self.found:
+            absent = ~self._routes(self.found)[2]
+            return np.stack([absent[own].all(axis=0) for own in self.origins])
         return ~self._routes(hierarchy)[2]
 
     def frame(self, features: Float[np.ndarray, "n f"], hierarchy: Hierarchy, paths: Int[np.ndarray, " n"]) -> Any:
@@ -166,6 +172,12 @@ class TableModel:
         return codec.frame(Cells(numbers, categories))
 
 
+def numbers_of(searched: Sequence[int], imputation: Imputation, cells: Cells) -> Float[np.ndarray, "n k"]:
+    """Some columns of numbers, without a gap; a column of zeros if there are none."""
+    numbers = imputation(cells.numbers[:, searched])
+    return numbers if numbers.shape[1] else np.zeros((len(cells), 1))
+
+
 def _clear(
     numbers: Float[np.ndarray, "n p"],
     categories: Int[np.ndarray, "n q"],
@@ -179,6 +191,12 @@ def _clear(
         numbers[rows, column] = sign
     else:
         categories[rows, column - p] = -1 if np.isnan(sign) else int(sign)
+
+
+def _numbered(hierarchy: Hierarchy) -> dict[int, int]:
+    """The categoricals of a tree by their columns, in order."""
+    columns = [v.index for v in hierarchy.variables if v.kind == "categorical"]
+    return {column: number for number, column in enumerate(columns)}
 
 
 def _places(branches: Sequence[Branch]) -> list[int]:
@@ -202,7 +220,7 @@ def _places(branches: Sequence[Branch]) -> list[int]:
 
 def table_without_branches(frame: Any, codec: Codec) -> TableModel:
     """For a table whose tree is given: empty cells are empty again where a flag says so."""
-    absent = np.array([c.n_empty > MIXED.mostly * len(frame) for c in codec.used], bool)
+    absent = np.array([c.n_empty > FIT.half * len(frame) for c in codec.used], bool)
     codec = codec.with_empty({c.name: "absent" if a else c.empty for c, a in zip(codec.used, absent, strict=True)})
     presence = Presence([], absent, np.zeros(len(absent)))
     nothing = Imputation(np.zeros(0), np.zeros((0, 0)))

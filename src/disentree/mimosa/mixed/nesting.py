@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Bool
 
-from disentree.mimosa.mixed.constants import MIXED
+from disentree.mimosa.constants import FIT
+from disentree.mimosa.tree.constants import TREE
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def _arranged(switches: Sequence[Switch], actives: Sequence[Bool[np.ndarray, " n
         for above in range(place):
             other = actives[order[above]]
             expected = own.mean() * (~other).mean() * len(own)
-            if expected >= MIXED.expected and (own & ~other).sum() <= MIXED.inside * expected:
+            if expected >= TREE.expected and (own & ~other).sum() <= TREE.inside * expected:
                 parent = above  # the last is the rarest
         among = actives[order[parent]] if parent >= 0 else np.ones(len(own), bool)
         out.append(replace(switches[i], parent=parent, choice=-1))
@@ -86,8 +87,8 @@ def _is_instead(one: Bool[np.ndarray, " n"], other: Bool[np.ndarray, " n"]) -> b
     inside each other, since there are many pairs. A row with both would lose one, so there must be few beside
     those of the rarer thing, too."""
     expected = one.mean() * other.mean() * len(one)
-    most = min(MIXED.inside * expected, MIXED.exceptions * min(one.sum(), other.sum()))
-    return bool(expected >= 2 * MIXED.expected and (one & other).sum() <= most)
+    most = min(TREE.inside * expected, FIT.exceptions * min(one.sum(), other.sum()))
+    return bool(expected >= 2 * TREE.expected and (one & other).sum() <= most)
 
 
 def rivals(switches: Sequence[Switch]) -> list[list[int]]:

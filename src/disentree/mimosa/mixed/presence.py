@@ -18,10 +18,12 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from sklearn.tree import DecisionTreeClassifier
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.reach import unit_of
 from disentree.mimosa.mixed.constants import MIXED
 from disentree.mimosa.mixed.nesting import Switch, choose_switches, entropy, rivals
 from disentree.mimosa.mixed.sharing import repeat, share_switches
+from disentree.mimosa.tree.constants import TREE
 from disentree.tables import Cells, Schema
 
 
@@ -83,14 +85,14 @@ def find_presence(
         by_emptiness = [signs[i].column for i in group if np.isnan(signs[i].value)]
         part = 1.0 if len(group) > 1 else explain(active, columns)
         explained[by_emptiness] = part
-        if n - active.sum() < MIXED.fewest_rows:
+        if n - active.sum() < TREE.expected:
             continue
         implied = explain.is_implied(active, columns) or explain.is_implied_by_other(active, columns)
-        by_rule = part >= MIXED.mostly or implied
-        if by_emptiness and not by_rule and active.mean() >= 1 - MIXED.mostly:
+        by_rule = part >= FIT.half or implied
+        if by_emptiness and not by_rule and active.mean() >= 1 - FIT.half:
             continue  # not known, by accident
         absent[by_emptiness] = True
-        if active.sum() < MIXED.fewest_rows or (by_emptiness and not by_rule):
+        if active.sum() < TREE.expected or (by_emptiness and not by_rule):
             continue
         witnesses = _witnesses(cells, schema, active, columns)
         columns += [j for j, _ in witnesses]
@@ -99,7 +101,7 @@ def find_presence(
         about = replace(found_by, share=float(active.mean()), explained=explain(active, columns))
         switches.append(about)
         actives.append(active)
-    found = Presence(choose_switches(switches, actives, MIXED.most_paths), absent, explained)
+    found = Presence(choose_switches(switches, actives, TREE.most_paths), absent, explained)
     present = found.present(cells)
     for group in (group for group in rivals(found.switches) if len(group) > 1):
         # That one is there follows from the others' not being there: once for all of them, it must be said.
@@ -195,7 +197,7 @@ class _Explainer:
     """How much of where a thing exists follows from other columns."""
 
     def __init__(self, cells: Cells, schema: Schema, rng: np.random.Generator):
-        rows = np.sort(rng.permutation(len(cells))[: MIXED.sample])
+        rows = np.sort(rng.permutation(len(cells))[: FIT.most])
         some = cells.take(rows)
         blocks, owner = [some.numbers], list(range(some.numbers.shape[1]))
         for j in range(some.categories.shape[1]):
@@ -212,7 +214,7 @@ class _Explainer:
             for k in range(len(c.levels))
         ]
         filled = [(j, ~empty) for j, empty in enumerate(cells.empty.T) if empty.any()]
-        self.exceptional = [(j, rows) for j, rows in filled if rows.mean() <= MIXED.mostly]
+        self.exceptional = [(j, rows) for j, rows in filled if rows.mean() <= FIT.half]
         kinds += filled
         self.kind_owner = np.array([j for j, _ in kinds], int)
         self.kinds = np.stack([rows for _, rows in kinds]) if kinds else np.zeros((0, len(cells)), bool)
@@ -260,5 +262,5 @@ def _is_inside(some: Bool[np.ndarray, " n"], all_of: Bool[np.ndarray, " n"]) -> 
         return False
     exceptions = int((some & ~all_of).sum())
     surprise = -np.log2(share) * (n_some - exceptions)
-    few = exceptions <= min(MIXED.inside * n_some * (1 - share), MIXED.exceptions * n_some)
+    few = exceptions <= min(TREE.inside * n_some * (1 - share), FIT.exceptions * n_some)
     return bool(few and surprise >= MIXED.accident_bits)

@@ -16,7 +16,9 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.special import entr, gammaln
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.mixed.constants import MIXED
+from disentree.mimosa.tree.constants import TREE
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ def repeat(one: Bool[np.ndarray, " n"], other: Bool[np.ndarray, " n"]) -> bool:
     left = max(
         _left(both, b, a, n) / max(n * _bits(b, n), 1e-9), _left(both, a, b, n) / max(n * _bits(a, n), 1e-9)
     )
-    return bool(both * n > a * b and left <= MIXED.repeated)
+    return bool(both * n > a * b and left <= TREE.dependent)
 
 
 @dataclass
@@ -110,7 +112,7 @@ class _Groups:
         name = np.log2(self.columns.shape[1] + 1)  # of what it is nested in, or of nothing
         nested = _choice(missing, size[None]) + _choice(more, n - size[None])
         nested += np.log2(size[None] + 1) + _integer(more) + name
-        nested[(size[None] <= size[:, None]) | (more > MIXED.inside * missing)] = np.inf
+        nested[(size[None] <= size[:, None]) | (more > TREE.inside * missing)] = np.inf
         alone = _choice(size, n) + np.log2(n + 1) + name
         return np.concatenate([nested, alone[:, None]], axis=1)
 
@@ -136,7 +138,7 @@ class _Groups:
         own, n, size = self.groups[-1].columns, len(self.columns), self.of_masks[-1, -1]
         missing, more = (rows[own, -1] for rows in self._differences())
         left = _left(size - missing, size - missing + more, size, n)
-        says_most = left <= MIXED.mostly * n * _bits(size - missing + more, n)
+        says_most = left <= FIT.half * n * _bits(size - missing + more, n)
         few = (missing <= MIXED.most_empty * size) & (more <= MIXED.most_empty * (n - size))
         return bool((says_most & few).all())
 

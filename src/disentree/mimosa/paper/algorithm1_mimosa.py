@@ -28,7 +28,7 @@ from disentree.mimosa.paper.algorithm7_construct_hierarchy import construct_hier
 from disentree.mimosa.search.steps import Steps
 from disentree.mimosa.tree.building import in_order
 from disentree.mimosa.tree.component import describe
-from disentree.utils.dask import is_dask, over_blocks
+from disentree.rows.dask_parts import is_dask, lazily
 from disentree.utils.extras import needing
 
 
@@ -241,7 +241,7 @@ class PaperMIMOSA(TreeEstimator):
         """
         check_is_fitted(self)
         if is_dask(X):
-            return over_blocks(X, self.predict, None, np.int64)
+            return lazily(X, self.predict, None, np.int64)
         X = self._check(X, fitting=False)
         Z = self.representation_.transform(X)
         return assign(self.sheets_, Z, self.tolerance_, self.num_nearest_neighbors, self._workers)[0]

@@ -36,6 +36,7 @@ from disentree.mimosa.saving.model_card import write_card
 from disentree.mimosa.saving.state import from_state, to_state
 from disentree.mimosa.stability.stability import Stability
 from disentree.mimosa.tree.steering import Split, Steering
+from disentree.mimosa.watching.update import Kept
 from disentree.tables import Codec
 from disentree.utils.files import atomic_path, json_text, sealed, sha256_of
 from disentree.utils.versions import build_commit
@@ -51,7 +52,7 @@ PARTS = {
         *(Parts, PartLeaf, JoinedLeaf),
         *(Columns, Gaussian, MarginsGaussian, SheetLeaf, Sheet, Frame, InnerLeaf),
         *(NoLeaf, ProductCandidate, ProductSpace, Cell, Product, Choice),
-        *(Reach, Existence, UsualCells),
+        *(Reach, Existence, UsualCells, Kept),
         *(TableModel, Codec, Hierarchy, Imputation, Presence, Switch, Branch, Names, Stability, Steering, Split),
     )
 }

@@ -29,6 +29,7 @@ from disentree.mimosa.saving.folder import (
 from disentree.mimosa.saving.state import from_state
 from disentree.mimosa.saving.types import check_fields
 from disentree.mimosa.tree.component import Component
+from disentree.rows import sampled
 from disentree.utils.files import check_is_file, damage_told, read_document, sha256_of
 
 
@@ -108,6 +109,9 @@ def _restored(cls: type[Any], about: _About, arrays: Mapping[str, np.ndarray], r
     for name in cls._saved:
         if name in fitted:
             setattr(model, name, fitted[name])
+    if (drawn := fitted.get("drawn_")) is not None:  # before samples were kept alone
+        model.sample_, model.embedding_ = drawn, model.embedding_[drawn]
+        model.features_ = sampled(model.features_, drawn) if model.features_ is not None else None
     check_fields(model, [name for name in cls._saved if name in fitted], "")
     if getattr(model, "table_", None) is not None and len(model.shape_) != 1:
         raise ValueError(f"a row of a table has no shape {model.shape_}")
@@ -135,8 +139,8 @@ def _components(model: Any, saved: Any) -> list[Component]:
         above = [*one.parents, *([] if one.parent is None else [one.parent])]
         if any(parent >= n or parent == c for parent in above):
             raise ValueError(f"component {c} has no parents {above}")
-        rows, core = np.flatnonzero(model.labels_ == c), np.flatnonzero(model.core_labels_ == c)
-        own = (one.dimension, rows, core, one.parent, one.center, one.spread, tuple(one.parents))
+        rows = c, model.labels_, model.core_labels_
+        own = (one.dimension, *rows, one.parent, one.center, one.spread, tuple(one.parents))
         out.append(Component(*own))
         check_fields(out[-1], ("center", "spread"), f"components[{c}]")
     for component in out:  # a tree has no circles
@@ -160,7 +164,7 @@ def _check_indices(labels: Int[np.ndarray, " n"], n: int) -> None:
 
 def _try(model: Any) -> None:
     """Use a model that was read as it will be used, on a row of each leaf of its own."""
-    some = np.unique(model.labels_, return_index=True)[1]
+    some = np.unique(model.sample_labels_, return_index=True)[1]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # about names of columns, which these rows have not
         X = _own_rows(model, some)
@@ -179,7 +183,7 @@ def _own_rows(model: Any, some: Int[np.ndarray, " k"]) -> Any:
     """Rows that it was fitted to, as far as they are saved."""
     if (table := getattr(model, "table_", None)) is not None:
         steering = model.steering_
-        labels = model.labels_ if steering is None else steering.labels
+        labels = sampled(model.labels_ if steering is None else steering.labels, model.sample_)
         return table.frame(model.features_[some], model._found_hierarchy, labels[some])
     representation = model.representation_
     if representation.weights.shape[1] != model.embedding_.shape[1]:  # a network or the rows: no way back is known

@@ -70,8 +70,8 @@ def _data(model: Any) -> str:
     if table is not None:
         names = [f"{column.name} ({column.kind})" for column in table.codec.schema.columns if column.used]
     if names:
-        more = f" and {len(names) - EXPLAIN.most_listed} more" if len(names) > EXPLAIN.most_listed else ""
-        out.append(f"- columns: {', '.join(map(_code, names[: EXPLAIN.most_listed]))}{more}")
+        more = f" and {len(names) - EXPLAIN.many} more" if len(names) > EXPLAIN.many else ""
+        out.append(f"- columns: {', '.join(map(_code, names[: EXPLAIN.many]))}{more}")
     return "\n".join(out) or "Not recorded."
 
 

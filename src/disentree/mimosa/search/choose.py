@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.search.constants import SEARCH
 
@@ -70,7 +71,7 @@ def has_structure(score: Score, plain: Score, rigor: float = 1.0) -> bool:
     """Whether a candidate has leaves that are thin: it is more than one cloud, and saves bits over the best model
     without structure, beyond doubt."""
     thin = not score.is_cloud and not score.is_density
-    return thin and beyond_doubt(score.bits, plain.bits, rigor * SEARCH.doubt)
+    return thin and beyond_doubt(score.bits, plain.bits, rigor * FIT.doubt)
 
 
 def choose(scores: Sequence[Score], rigor: float = 1.0) -> Decision:

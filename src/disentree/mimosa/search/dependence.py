@@ -14,7 +14,9 @@ from jaxtyping import Float, Int
 from scipy.special import ndtri
 from sklearn.neighbors import NearestNeighbors
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.columns import Columns
+from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.modes.constants import MODES
 from disentree.mimosa.search.constants import SEARCH
 
@@ -25,8 +27,8 @@ def exceeds_margins(Z: Float[np.ndarray, "n D"], columns: Columns, rng: np.rando
     """Whether rows are nearer to each other than to rows drawn column by column, beyond doubt: by more errors than
     such draws differ by among themselves, for the nearest neighbors or for as many as modes take."""
     columns = columns.independent()
-    if len(Z) > SEARCH.drawn:
-        Z = Z[rng.choice(len(Z), SEARCH.drawn, replace=False)]
+    if len(Z) > FIT.many:
+        Z = Z[rng.choice(len(Z), FIT.many, replace=False)]
     X = columns.of(Z)
     deviations = np.maximum(X.std(axis=0), columns.precision)
     farther = [round(scale * np.sqrt(len(X))) for scale in MODES.scales]
@@ -43,12 +45,12 @@ def exceeds_margins(Z: Float[np.ndarray, "n D"], columns: Columns, rng: np.rando
         among_others = np.mean([_log_reach(rows[0], other[1], ks) for other in others], axis=0)
         return among_others - _log_reach(*rows, ks + 1)
 
-    draws = [placed(own) for own in drawn(X, columns.precision, SEARCH.draws, rng)]
+    draws = [placed(own) for own in drawn(X, columns.precision, FINDERS.looks, rng)]
     among = np.array(
         [excess(one, [*draws[i + 1 :], *draws[:i]][: SEARCH.compared]) for i, one in enumerate(draws)]
     )
     own = excess(placed(X), draws)  # with all of them, which leaves less to chance
-    return bool((own - among.mean(axis=0) > SEARCH.drawn_doubt * among.std(axis=0, ddof=1)).any())
+    return bool((own - among.mean(axis=0) > FIT.sure * among.std(axis=0, ddof=1)).any())
 
 
 def drawn(

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.spatial import KDTree
 
 from disentree.geometry.neighbors import thinned
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Candidate, Leaf, LeafCandidate
+from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.gaussians import dimension_of
 from disentree.mimosa.density.parts import PartLeaf, Parts
 from disentree.mimosa.finders.constants import FINDERS
-from disentree.mimosa.finders.modes.climbing import find_modes
+from disentree.mimosa.finders.modes.climbing import Neighborhoods, find_modes
 from disentree.mimosa.finders.modes.constants import MODES
 from disentree.mimosa.finders.modes.finder import Mixtures
 from disentree.mimosa.finders.protocol import Rows
@@ -69,7 +70,7 @@ def divide(
             break
         k = int(division.labels.max()) + 1
         again = [shared_rows(division.labels, division.again(part), k) for part in range(len(parts))]
-        group = coarsened(again)
+        group = coarsened(again, k)
         groups = Groups(division, group, in_groups(again, group))
         if told(groups.labels) > bits:
             best, bits = groups, told(groups.labels)
@@ -107,22 +108,29 @@ def _by_modes(
     """By modes at each scale, in the units of the rows and with all columns of the same deviation."""
 
     def modes(
-        Y: Float[np.ndarray, "m q"], scale: float, weights: Float[np.ndarray, " m"] | None
+        around: Neighborhoods, scale: float, weights: Float[np.ndarray, " m"] | None
     ) -> Int[np.ndarray, " m"]:
-        return find_modes(Y, max(MODES.near + 1, round(scale * np.sqrt(len(Y)))), rows.n_jobs, weights)
+        return find_modes(around, max(DENSITY.near + 1, round(scale * np.sqrt(len(around.Z)))), weights)
 
-    def again(Y: Float[np.ndarray, "n q"], scale: float, part: int) -> Int[np.ndarray, " n"]:
-        some = Y[parts[part]]
-        weights = None if rows.weights is None else rows.weights[parts[part]]
-        return modes(some, scale, weights)[np.asarray(KDTree(some).query(Y, workers=rows.n_jobs)[1])]
+    @cache
+    def within(unit: int, part: int) -> tuple[Neighborhoods, Int[np.ndarray, " n"]]:
+        """Of rows of a part, and the one of these that is nearest to each row."""
+        around = Neighborhoods(spaces[unit][parts[part]], rows.n_jobs)
+        return around, around.of(spaces[unit], 1)[1][:, 0]
 
+    def again(unit: int, scale: float, part: int) -> Int[np.ndarray, " n"]:
+        around, nearest = within(unit, part)
+        return modes(around, scale, None if rows.weights is None else rows.weights[parts[part]])[nearest]
+
+    units = _units(Z, rows)
+    spaces = [Z @ axes for axes in units]
     out = []
-    for own in _units(Z, rows):
-        Y = Z @ own
-        for scale in scales:
-            labels = modes(Y, scale, rows.weights)
+    for unit, axes in enumerate(units):
+        around = Neighborhoods(spaces[unit], rows.n_jobs)
+        for scale in sorted(scales, reverse=True):  # the widest neighborhoods hold the others
+            labels = modes(around, scale, rows.weights)
             if labels.any():
-                out.append(Division("modes", labels, partial(again, Y, scale), own))
+                out.append(Division("modes", labels, partial(again, unit, scale), axes))
     return out
 
 
@@ -141,7 +149,7 @@ def as_parts(groups: Groups, density: Leaf, rows: Rows, is_thin: bool) -> LeafCa
     Z = rows.Z
     division, labels = groups.division, groups.labels
     shares = np.bincount(labels) / len(labels)
-    some = thinned(np.arange(len(Z)), FINDERS.looked_at)
+    some = thinned(np.arange(len(Z)), FIT.most)
     parts = Parts(Z[some] @ division.axes, labels[some], division.axes)
     leaves = []
     for g, share in enumerate(shares):

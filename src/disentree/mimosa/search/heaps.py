@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from sklearn.neighbors import NearestNeighbors
 
 from disentree.geometry.neighbors import thinned
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.columns import Columns
 from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.search.constants import SEARCH
@@ -52,7 +53,7 @@ def spread_heaps(
         )
         for heap in [heap for i, heap in found if i == j and heap.is_near]:
             together = heaped[:, heap.rows].mean(axis=1) - heaped[:, heap.beside].mean(axis=1)
-            if together.max() > SEARCH.found or _changes(others[heap.rows], others[heap.beside]):
+            if together.max() > FIT.half or _changes(others[heap.rows], others[heap.beside]):
                 continue
             n = len(heap.rows)
             if heap.at_end:
@@ -88,7 +89,7 @@ def heaps_of(x: Float[np.ndarray, " n"], precision: float) -> list[Heap]:
     step = np.diff(values) < 1.5 * precision  # next to each other on the grid
     next_to = np.concatenate([[0], counts[:-1] * step]) + np.concatenate([counts[1:] * step, [0]])
     inner = np.arange(len(values)) % max(len(values) - 1, 1) > 0
-    is_heap = (counts >= FINDERS.least_share * n) & ((counts > next_to) | ~inner)
+    is_heap = (counts >= FIT.least_share * n) & ((counts > next_to) | ~inner)
     single = ~np.repeat(is_heap, counts)
     found = []
     heaps = values[is_heap]
@@ -105,7 +106,7 @@ def heaps_of(x: Float[np.ndarray, " n"], precision: float) -> list[Heap]:
         else:
             below, above = (0.0, wide) if g else (wide, 0.0)
             is_near = _is_near(away[single], wide) and wide >= SEARCH.coarse * precision
-        is_near = bool(is_near and 2 * counts[g] <= n and len(near) >= SEARCH.fewest)
+        is_near = bool(is_near and 2 * counts[g] <= n and len(near) >= FIT.fewest)
         rows = order[first[g] : first[g] + counts[g]]
         found.append(Heap(rows, order[near], float(below), float(above), not inner[g], is_near))
     # a column is rounded, or has few values, as a whole: where it is sparse there is nothing beside some heaps
@@ -122,7 +123,7 @@ def _is_near(away: Float[np.ndarray, " b"], width: float) -> bool:
 def _changes(own: Float[np.ndarray, "a q"], beside: Float[np.ndarray, "b q"]) -> bool:
     """Whether other columns are thinner in the rows of a heap than beside it, or wider, by the bits of an exact
     direction."""
-    n = min(len(own), len(beside), SEARCH.drawn // 2)
+    n = min(len(own), len(beside), FIT.many // 2)
     if not own.shape[1]:
         return False
     return (

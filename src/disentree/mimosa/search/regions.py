@@ -17,7 +17,9 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
 from disentree.geometry.neighbors import intrinsic_dimension
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.columns import Columns, precision_of_coordinates
+from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.density.candidate import Candidate, Leaf, LeafCandidate
 from disentree.mimosa.density.chart_mixture import ChartCandidate
 from disentree.mimosa.density.framed import Frame, InnerLeaf
@@ -29,7 +31,6 @@ from disentree.mimosa.finders.modes import mixture
 from disentree.mimosa.finders.modes.finder import wide_enough
 from disentree.mimosa.finders.protocol import Rows
 from disentree.mimosa.search.choose import beyond_doubt, saving
-from disentree.mimosa.search.constants import SEARCH
 from disentree.mimosa.tree.building import thinned
 from disentree.mimosa.tree.enclosure import enclosures
 
@@ -80,7 +81,7 @@ def look_again(
                     continue  # the same leaves from fewer rows: their bits are those of other bounds
                 new, new_joint = _replaced(now, joint, mine, found, held)
                 tried = bits(new_joint)
-                if not beyond_doubt(tried, last, SEARCH.doubt) or not _keeps(now, new, mine, fitted, labels):
+                if not beyond_doubt(tried, last, FIT.doubt) or not _keeps(now, new, mine, fitted, labels):
                     continue
                 clouds = [] if found.finder == "mixture" else _clouds(region, fitted[own], rows.columns, rng)
                 rivals = [bits(_replaced(now, joint, mine, cloud, held)[1]) for cloud in clouds]
@@ -93,7 +94,7 @@ def look_again(
 
 def _fewest() -> int:
     """Rows of a region, to be looked into: a part of them must be enough to see whether it is thin."""
-    return SEARCH.coarser * SEARCH.fewest
+    return FIT.folds * FIT.fewest
 
 
 def _same(one: list[Leaf], two: list[Leaf]) -> bool:
@@ -106,17 +107,17 @@ def _regions(
     """Components that touch each other and no others, and single ones; the largest first. All components together
     are no region: the whole was searched already."""
     k = len(candidate.components)
-    some = thinned(np.arange(len(Z)), FINDERS.looked_at)
+    some = thinned(np.arange(len(Z)), FIT.most)
     nearest = np.asarray(KDTree(Z[some]).query(Z[some], 6)[1])[:, 1:]
     touch = np.zeros((k, k))
     np.add.at(touch, (np.repeat(labels[some], nearest.shape[1]), labels[some][nearest].ravel()), 1)
-    touching = touch + touch.T > SEARCH.touching * np.minimum.outer(touch.sum(axis=1), touch.sum(axis=1))
+    touching = touch + touch.T > FIT.exceptions * np.minimum.outer(touch.sum(axis=1), touch.sum(axis=1))
     group = connected_components(touching, directed=False)[1]
     regions = [np.flatnonzero(group == g).tolist() for g in range(group.max() + 1)] if group.max() else []
     regions += [[c] for c in range(k) if [c] not in regions and k > 1]
     sizes = np.bincount(labels, minlength=k)
     regions.sort(key=lambda region: (-sizes[region].sum(), region))
-    return [[candidate.components[c] for c in region] for region in regions[: SEARCH.regions]]
+    return [[candidate.components[c] for c in region] for region in regions[: FINDERS.looks]]
 
 
 def _proposals(
@@ -128,7 +129,7 @@ def _proposals(
     divided: bool,
 ) -> Iterator[LeafCandidate]:
     """What is found in the region's own coordinates, as densities of all coordinates."""
-    Z = Z[thinned(np.arange(len(Z)), FINDERS.looked_at)]
+    Z = Z[thinned(np.arange(len(Z)), FIT.most)]
     frame = _frame(region, Z, errors)
     if frame is None:
         return
@@ -161,7 +162,7 @@ def _clouds(
     """A region as one cloud, which may be skewed or curved: a mixture of Gaussians that are not told apart, and a
     Gaussian of columns with normal margins. The mixture is in the region's own coordinates: a cloud in a plane is
     as flat as the plane."""
-    Z = Z[thinned(np.arange(len(Z)), FINDERS.looked_at)]
+    Z = Z[thinned(np.arange(len(Z)), FIT.most)]
     errors, floor = precision_of_coordinates(columns)
     frame = _frame(region, Z, errors) or Frame.fit(Z, Z.shape[1], floor)
     Y = frame(Z)
@@ -184,18 +185,18 @@ def _frame(region: list[Leaf], Z: Float[np.ndarray, "n D"], errors: Float[np.nda
         if d < 1 or deviations[d - 1] < FINDERS.narrow * deviations[d]:
             return None
         q = d
-    return Frame.fit(Z, q, floor) if 1 <= q <= SEARCH.most_dimensions else None
+    return Frame.fit(Z, q, floor) if 1 <= q <= COORDINATES.most_linear else None
 
 
 def is_thin(Y: Float[np.ndarray, "n q"], rng: np.random.Generator) -> bool:
     """Whether rows fill fewer dimensions than a Gaussian cloud with their covariance, at one of some scales: with
     fewer rows neighbors are farther apart, and noise counts less."""
     root = np.linalg.cholesky(np.atleast_2d(np.cov(Y.T)) + 1e-30 * np.eye(Y.shape[1]))
-    for n in (len(Y), max(len(Y) // SEARCH.coarser, _fewest())):
+    for n in (len(Y), max(len(Y) // FIT.folds, _fewest())):
         some = Y[rng.choice(len(Y), n, replace=False)]
         cloud = rng.standard_normal((n, Y.shape[1])) @ root.T
         # either is uncertain to a share of 1 / sqrt(n)
-        if intrinsic_dimension(some) < (1 - SEARCH.thinner * np.sqrt(2 / n)) * intrinsic_dimension(cloud):
+        if intrinsic_dimension(some) < (1 - FIT.sure * np.sqrt(2 / n)) * intrinsic_dimension(cloud):
             return True
     return False
 

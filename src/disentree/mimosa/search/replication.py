@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
 from disentree.mimosa.density.parts import joined
-from disentree.mimosa.search.constants import SEARCH
 from disentree.mimosa.tree.parts import brought_overlap, found_again, shared_rows
 
 
@@ -23,7 +23,7 @@ def brought_back(
     others = [other.posteriors(Z).argmax(axis=1) for other in refits]
     others += [np.zeros(len(Z), int)] * (n_parts - len(others))  # in which there was none
     again = [shared_rows(labels, other, len(candidate.components)) for other in others]
-    group = coarsened(again)
+    group = coarsened(again, len(candidate.components))
     if group.max() == len(candidate.components) - 1:
         return candidate, again
     return (joined_leaves(candidate, group), in_groups(again, group)) if group.max() else None
@@ -36,14 +36,14 @@ def joined_leaves(candidate: Candidate, group: Int[np.ndarray, " k"]) -> LeafCan
     return LeafCandidate(candidate.finder, leaves, np.array([candidate.shares[own].sum() for own in members]))
 
 
-def coarsened(again: Sequence[Int[np.ndarray, "k _"]]) -> Int[np.ndarray, " k"]:
+def coarsened(again: Sequence[Int[np.ndarray, "k _"]], k: int) -> Int[np.ndarray, " k"]:
     """The group of each of k leaves: the finest in which all are found again, by more than half of them."""
-    group = np.arange(len(again[0]))
-    while group.max():
+    group = np.arange(k)
+    while again and group.max():
         now = in_groups(again, group)
         overlap = brought_overlap(now)
         worst = int(overlap.argmin())
-        if overlap[worst] > SEARCH.found:
+        if overlap[worst] > FIT.half:
             break
         least = min((found_again(both) for both in now), key=lambda one: one[0][worst])
         group[group == worst] = least[1][worst]

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.choosing import is_far
 from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
@@ -31,13 +32,12 @@ from disentree.mimosa.finders.protocol import Finder, Rows
 from disentree.mimosa.finders.switches.finder import Switches
 from disentree.mimosa.search.asking import Tried, named, proposed, row_of, without_structure
 from disentree.mimosa.search.choose import Decision, Score, best_plain, choose, has_structure, saving
-from disentree.mimosa.search.constants import SEARCH
 from disentree.mimosa.search.dependence import exceeds_margins
 from disentree.mimosa.search.groups import as_parts, divide
 from disentree.mimosa.search.heaps import spread_heaps
 from disentree.mimosa.search.regions import look_again
 from disentree.mimosa.search.replication import brought_back, joined_leaves
-from disentree.mimosa.tree.parts import parts_of, splits
+from disentree.mimosa.tree.parts import other_half, splits
 from disentree.utils.interrupts import plain_interrupts
 
 Step = Callable[
@@ -60,9 +60,9 @@ class Outcome:
     again: Sequence[Int[np.ndarray, "k _"]] = ()
 
 
-def finders_for(rows: Rows) -> list[Finder]:
+def finders_for(is_table: bool) -> list[Finder]:
     """Those that are asked, in their order: for a table, or for the latent of an autoencoder."""
-    if rows.columns is None:
+    if not is_table:
         return [Sheets()]
     return [ExactSubspaces(), NoisySubspaces(), Switches(), Atlas(), Mixtures()]
 
@@ -83,7 +83,7 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
         return np.random.default_rng(seed_of(name, seed))
 
     Z = rows.Z[~is_far(rows.Z)] if rows.Z.size else rows.Z
-    if Z.shape[1] == 0 or len(Z) < SEARCH.fewest:
+    if Z.shape[1] == 0 or len(Z) < FIT.fewest:
         one = LeafCandidate("gaussian", [fit_gaussian(Z, rows.floor)], np.ones(1))
         return Outcome(one, [row_of(one, 0.0, 0.0)], 0.0, 0.0, 0.0)
     as_they_are = Z
@@ -127,7 +127,7 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
         decision = choose([one.score for one in tried], rows.rigor)
     else:
         with step("replication"):
-            decision, tried, again = _that_comes_back(tried, rows, rng_of("replication"))
+            decision, tried, again = _that_comes_back(tried, rows, held, rng_of("replication"))
     best = decision.chosen
     outcome = _outcome(decision, tried, tuple(silent), interrupted, again)
     outcome.table[0]["left_out"] = ", ".join([*filter(None, [outcome.table[0]["left_out"]]), *unseen])
@@ -164,28 +164,22 @@ def _outcome(
 
 
 def _that_comes_back(
-    tried: list[Tried], rows: Rows, rng: np.random.Generator
+    tried: list[Tried], rows: Rows, held: Sequence[Int[np.ndarray, " _"]], rng: np.random.Generator
 ) -> tuple[Decision, list[Tried], Sequence[Int[np.ndarray, "k _"]]]:
     """The decision among candidates that parts of the rows bring back, with the leaves that they bring back, and
-    the rows that these share with those of the parts."""
-    parts = parts_of(len(rows.Z), rng, least=3)
-    asked: list[Finder] = []
+    the rows that these share with those of the parts: of few rows what is left without a fold, of many one half,
+    most of which the finder did not see."""
+    half = other_half(len(rows.Z), held[0], rng)
     while True:
         decision = choose([one.score for one in tried], rows.rigor)
         best = next(one for one in tried if one.score is decision.chosen)
-        finder = best.finder
-        if finder is None or not _may_be_chance(best.candidate, rows):
+        if best.finder is None or not _may_be_chance(best.candidate, rows):
             return decision, tried, ()
-        if finder not in asked and not best.refits:
-            asked.append(finder)
-            own = replace(rows, budget=best.budget)
-            new = [one for part in parts for one in finder.propose(own.some(part), rng)]
-            tried = [
-                replace(one, refits=named(one.candidate.finder, new)) if one.finder is finder else one
-                for one in tried
-            ]
-            best = next(one for one in tried if one.score is decision.chosen)
-        back = brought_back(best.candidate, best.refits, len(parts), rows.Z)
+        refits = best.refits
+        if len(rows.Z) >= FIT.few:  # which were not divided in folds
+            own = replace(rows, budget=best.budget).some(half)
+            refits = named(best.candidate.finder, best.finder.refit(own, rng, [best.candidate]))
+        back = brought_back(best.candidate, refits, len(held), rows.Z)
         tried = [one for one in tried if one is not best]
         if back is not None:
             candidate, again = back

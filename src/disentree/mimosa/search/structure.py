@@ -17,12 +17,22 @@ from disentree.mimosa.coordinates.noise import white_noise
 from disentree.mimosa.coordinates.noise_columns import noise_columns
 from disentree.mimosa.coordinates.reach import unit_of
 from disentree.mimosa.density.candidate import Candidate
+from disentree.mimosa.finders.modes.finder import Mixtures
 from disentree.mimosa.finders.protocol import Finder, Rows
 from disentree.mimosa.search.given import by_labels
-from disentree.mimosa.search.rare import find_rare
+from disentree.mimosa.search.rare import Rare, find_rare
 from disentree.mimosa.search.search import Outcome, finders_for, improved, search, seed_of
 from disentree.mimosa.search.steps import Steps
 from disentree.mimosa.tree.arrange import Arrangement, arrange_leaves
+from disentree.rows import Blocks
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of the rows."""
+
+    outcome: Outcome
+    rows: Int[np.ndarray, " r"]  # that must be among those which show how leaves lie
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,7 @@ class Settings:
     skipped: tuple[str, ...] = ()  # finders that are not asked
     coordinates: Coordinates | None = None  # if they are not to be chosen again
     labels: Int[np.ndarray, " n"] | None = None  # of the rows, -1 for none: leaves are those of the labels
+    known: Known | None = None  # leaves that are not to be searched again
 
 
 @dataclass(frozen=True)
@@ -51,6 +62,7 @@ class Structure:
     landmarks: Float[np.ndarray, "m D"]  # the rows that the finders saw
     outcome: Outcome
     arrangement: Arrangement
+    rare: Int[np.ndarray, " r"] | None = None  # numbers of the rows that rare kinds were found in, of all rows
 
 
 def find_structure(
@@ -59,33 +71,42 @@ def find_structure(
     seeds: Sequence[np.random.SeedSequence],
     step: Steps,
     complete: Bool[np.ndarray, " n"] | None = None,
+    everything: Blocks | None = None,
 ) -> Structure:
-    """Coordinates of rows, the decomposition that the judge chose, and its tree. Where rows are marked as
+    """Coordinates of rows, the decomposition that the judge chose, and its tree; rare kinds are looked for in
+    `everything`, if X is a sample of that. Where rows are marked as
     complete, those alone are searched, if they are not too few. Columns of pure noise are left out if there are
     leaves that are thin among the others; where leaves are clouds, noise is what they vary by."""
     unit = unit_of(X) if settings.coordinates is None else np.ones(0)
     if (unit != 1).any():
         # Squares of such numbers are not in float64: the same rows are searched in another unit.
-        return _in_unit(find_structure(X * unit.reshape(X.shape[1:]), settings, seeds, step, complete), unit)
-    seen = X if complete is None or complete.sum() < FIT.fewest_complete else X[complete]
+        scaled = X * unit.reshape(X.shape[1:])
+        rest = None if everything is None else everything.then(partial(np.multiply, unit))
+        return _in_unit(find_structure(scaled, settings, seeds, step, complete, rest), unit)
+    seen = X if complete is None or complete.sum() < FIT.enough else X[complete]
     # coordinates of a table are those of a part of the rows; a latent is learned from all of them
     if seen.ndim == 2 and settings.coordinates is None and settings.representation != "autoencoder":
         seen = seen[some_of(len(seen), max(10 * FIT.landmarks, settings.max_landmarks or 0), seeds[1])]
     if settings.coordinates is not None:
-        return _structure(X, seen, settings.coordinates, settings, seeds, step)
+        return _structure(X, seen, settings.coordinates, settings, seeds, step, everything)
     choose = partial(choose_coordinates, seen, settings.representation, seeds[0], settings.verbose)
     choose = partial(choose, weights=settings.column_weights)
+    silent: tuple[str, ...] = ()
     with step("representation"):
         noise = columns_of_noise(seen, seeds[1])
     if noise.any():
         with step("representation"):
             coordinates = choose(noise=noise)
-        found = _structure(X, seen, coordinates, settings, seeds, step)
+        found = _structure(X, seen, coordinates, settings, seeds, step, everything)
         if min(found.outcome.candidate.dimensions) < found.embedding.shape[1]:
             return found
+        # leaves that noise hides are not thin among it either: mixtures and groups are left to look for
+        thin = [finder.name for finder in finders_for(True) if not isinstance(finder, Mixtures)]
+        settings, silent = replace(settings, skipped=(*settings.skipped, *thin)), found.outcome.silent
     with step("representation"):
         coordinates = choose()
-    return _structure(X, seen, coordinates, settings, seeds, step)
+    found = _structure(X, seen, coordinates, settings, seeds, step, everything)
+    return replace(found, outcome=replace(found.outcome, silent=(*silent, *found.outcome.silent)))
 
 
 def _in_unit(found: Structure, unit: Float[np.ndarray, " p"]) -> Structure:
@@ -110,6 +131,7 @@ def _structure(
     settings: Settings,
     seeds: Sequence[np.random.SeedSequence],
     step: Steps,
+    everything: Blocks | None,
 ) -> Structure:
     represent = coordinates.representation.transform
     with step("representation"):
@@ -121,34 +143,41 @@ def _structure(
     Z = Z[landmarks(Z, most, seeds[1])]
     noise = None if columns is None else white_noise(seen, columns, coordinates.decomposed)
     rows = Rows(Z, floor, columns, noise, settings.n_neighbors, settings.n_jobs, settings.part)
-    finders = [finder for finder in finders_for(rows) if finder.name not in settings.skipped]
+    finders = [finder for finder in finders_for(columns is not None) if finder.name not in settings.skipped]
     if settings.labels is not None:
         outcome = by_labels(replace(rows, Z=embedding), settings.labels)
         return Structure(coordinates, embedding, embedding, outcome, arrange_leaves(outcome.candidate, embedding))
+    if settings.known is not None:
+        outcome, Z = settings.known.outcome, np.concatenate([Z, embedding[settings.known.rows]])
+        return Structure(coordinates, embedding, Z, outcome, arrange_leaves(outcome.candidate, Z))
     outcome = search(rows, finders, seeds[2], step)
-    if len(Z) < len(embedding) and columns is not None and outcome.candidate.product is None:
+    rare = None
+    everything = Blocks.of(embedding) if everything is None else everything.then(represent)
+    if len(Z) < len(everything) and columns is not None and outcome.candidate.product is None:
         with step("rare kinds"):
-            outcome, Z = _with_rare(outcome, rows, embedding, finders, seeds[2])
+            outcome, rare = _with_rare(outcome, rows, embedding, everything, finders, seeds[2])
+            Z = Z if rare is None else np.concatenate([Z, rare.Z])
     with step("hierarchy"):
         arrangement = arrange_leaves(outcome.candidate, Z)
-    return Structure(coordinates, embedding, Z, outcome, arrangement)
+    return Structure(coordinates, embedding, Z, outcome, arrangement, None if rare is None else rare.rows)
 
 
 def _with_rare(
     outcome: Outcome,
     rows: Rows,
     embedding: Float[np.ndarray, "n D"],
+    everything: Blocks,
     finders: Sequence[Finder],
     seed: np.random.SeedSequence,
-) -> tuple[Outcome, Float[np.ndarray, "m D"]]:
-    """With leaves of rare kinds among all rows, and the rows that show all leaves."""
+) -> tuple[Outcome, Rare | None]:
+    """With leaves of rare kinds among all rows, if there are such."""
     seed, began = seed_of("rare kinds", seed), time.perf_counter()
 
     def inside(own: Rows) -> Candidate:
         return search(own, finders, seed, Steps()).candidate
 
-    found = find_rare(outcome.candidate, rows, embedding, inside, np.random.default_rng(seed))
+    found = find_rare(outcome.candidate, rows, embedding, everything, inside, np.random.default_rng(seed))
     if found is None:
-        return outcome, rows.Z
-    outcome = improved(outcome, found.candidate, found.saved_bits, found.doubt, time.perf_counter() - began)
-    return outcome, np.concatenate([rows.Z, embedding[found.rows]])
+        return outcome, None
+    seconds = time.perf_counter() - began
+    return improved(outcome, found.candidate, found.saved_bits, found.doubt, seconds), found

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Int
 
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.explain.factors import factor_likeness, jaccard
-from disentree.mimosa.stability.constants import STABILITY
+from disentree.mimosa.finders.constants import FINDERS
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def compare(found: Found, again: Found) -> dict[str, Any]:
     likest = leaves.argmax(axis=1)
     nearest = leaves.max(axis=1)
     there = both.sum(axis=1) > 0
-    back_to = {int(likest[c]): c for c in range(n_paths) if there[c] and nearest[c] >= STABILITY.same}
+    back_to = {int(likest[c]): c for c in range(n_paths) if there[c] and nearest[c] >= FINDERS.most}
     parents = [again.parents[k] for k in likest]
     parents = [None if p is None else back_to.get(p, -1) for p in parents]
     dimensions = [again.hierarchy.paths[k].dimension for k in likest]
@@ -62,7 +62,7 @@ def compare(found: Found, again: Found) -> dict[str, Any]:
     )
     factors = factor_likeness(found.hierarchy, again.hierarchy, both)
     if factors:  # rare combinations do not decide whether a product is the same
-        alike = all(likeness is None or likeness >= STABILITY.same for likeness in factors)
+        alike = all(likeness is None or likeness >= FINDERS.most for likeness in factors)
         same = alike and found.hierarchy.canonical() == again.hierarchy.canonical()
     through = both.sum(axis=1) @ found.on_branch > 0
     likest_branch = branches.max(axis=1, initial=0.0)

@@ -9,12 +9,6 @@ from dataclasses import dataclass
 class StabilityConstants:
     """Which rows a resample has, and when a leaf has come back."""
 
-    # Least Jaccard overlap of the same leaf: half of a leaf that was cut in two, or a leaf that was joined with
-    # one of half its size, is not the same.
-    same: float = 0.75
-    fraction: float = 0.5  # of the rows, in each resample
-    # The same with fewer rows than `FIT.few`, whose halves show too little.
-    fraction_of_few: float = 0.8
     in_process: float = 2.0  # seconds of all fits, below which starting processes takes longer than they save
 
 

@@ -12,7 +12,7 @@ from disentree.mimosa.search.structure import Settings
 from disentree.mimosa.stability.comparing import Found
 from disentree.mimosa.stability.resampling import resample
 from disentree.mimosa.stability.stability import Stability
-from disentree.mimosa.steering.asked import taken
+from disentree.rows import sampled
 
 
 class Resampled:
@@ -24,7 +24,8 @@ class Resampled:
     representation_: Any
     embedding_: Any
     table_: Any
-    drawn_: Any
+    sample_: Any
+    steering_: Any
     timings_: dict[str, float]
     silent_: list[str]
     stability_: Stability | None
@@ -54,7 +55,8 @@ class Resampled:
 
         Each resample is a random half of the rows (four fifths of fewer than 1,000) and another seed. That takes
         about as long as so many fits; without it, `levels_` and `summary` say how far parts of the rows brought
-        leaves back in the search. `summary` shows the result, `stability_`. Ctrl-C ends with what was finished.
+        leaves back in the search. `summary` shows the result, `stability_`. Ctrl-C ends with what was finished. If
+        leaves were merged or split, what is found in the parts is cut to as many leaves.
 
         Parameters
         ----------
@@ -82,11 +84,10 @@ class Resampled:
         if self.representation_.kind == "autoencoder":  # a network for each resample would take too long
             rows = self.embedding_
             settings = replace(settings, coordinates=latent_coordinates(rows))
-        elif self.table_ is None:
-            rows = self._check(rows, fitting=False)
-        labels = self.labels_
-        if self.drawn_ is not None:
-            rows, labels = taken(rows, self.drawn_), labels[self.drawn_]
+        else:
+            rows = sampled(rows, self.sample_)
+            rows = rows if self.table_ is not None else self._check(rows, fitting=False)
+        labels = sampled(self.labels_, self.sample_)
         self.stability_ = resample(
             rows,
             Found(self.hierarchy_, labels, [c.parent for c in self.components_]),
@@ -96,5 +97,6 @@ class Resampled:
             fraction=fraction,
             checkpoint=checkpoint,
             seconds=sum(self.timings_.values()),
+            n_leaves=None if self.steering_ is None else len(self.hierarchy_.paths),
         )
         return self.stability_

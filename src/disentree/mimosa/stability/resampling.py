@@ -23,6 +23,8 @@ from disentree.mimosa.search.structure import Settings
 from disentree.mimosa.stability.comparing import Found, compare
 from disentree.mimosa.stability.constants import STABILITY
 from disentree.mimosa.stability.stability import Stability
+from disentree.mimosa.tree.levels import Levels
+from disentree.mimosa.tree.steering import Steering
 from disentree.tables import Codec
 from disentree.utils import progress
 from disentree.utils.files import atomic_path
@@ -42,10 +44,11 @@ def resample(
     fraction: float | None,
     checkpoint: PathLike | None,
     seconds: float,
+    n_leaves: int | None = None,
 ) -> Stability:
-    """Fit random parts of the rows again, and compare what is found there with what was found in all of them. A
-    fit takes about so many seconds: short ones are done in this process. With a checkpoint, a file of finished
-    resamples, a call that was stopped goes on.
+    """Fit random parts of the rows again, and compare what is found there, cut to so many leaves if a number is
+    given, with what was found in all of them. A fit takes about so many seconds: short ones are done in this
+    process. With a checkpoint, a file of finished resamples, a call that was stopped goes on.
 
     A part of the rows cannot show what is significant in all of them, so the deviations of chance that a valley or
     a saving must exceed are lowered by the root of that part."""
@@ -53,7 +56,7 @@ def resample(
         raise ValueError(f"n_resamples must be 1 or more, got {n_resamples}")
     n = len(found.labels)
     if fraction is None:
-        fraction = STABILITY.fraction_of_few if n < FIT.few else STABILITY.fraction
+        fraction = 1 - 1 / FIT.folds if n < FIT.few else FIT.half
     if not 0 < fraction < 1:
         raise ValueError(f"fraction must be between 0 and 1, got {fraction}")
     done = _read_checkpoint(checkpoint, len(found.hierarchy.paths), len(factor_columns(found.hierarchy)))
@@ -61,7 +64,7 @@ def resample(
     todo = [i for i in range(n_resamples) if i not in done]
     rows = {i: _rows(n, fraction, i) for i in todo}
     of_part = replace(settings, n_jobs=1, verbose=False, part=fraction)
-    refit = Refit(of_part, codec)
+    refit = Refit(of_part, codec, n_leaves)
     jobs = joblib.effective_n_jobs(settings.n_jobs)
     jobs = 0 if seconds * len(todo) < STABILITY.in_process or jobs == 1 else min(jobs, len(todo))
     with progress.bar("resample", n_resamples, settings.verbose, done=len(done)) as tell:
@@ -87,6 +90,7 @@ class Refit:
 
     settings: Settings
     codec: Codec | None
+    n_leaves: int | None = None
 
     def __call__(self, i: int, X: Any, found: Found) -> dict[str, Any]:
         with warnings.catch_warnings():
@@ -94,7 +98,15 @@ class Refit:
             again = fit(X, self.settings, random_state=i, codec=self.codec)
         if again.interrupted:
             raise KeyboardInterrupt
-        return compare(found, Found(again.hierarchy, again.labels, [c.parent for c in again.components]))
+        parents = [c.parent for c in again.components]
+        if self.n_leaves is None or len(parents) <= self.n_leaves:
+            return compare(found, Found(again.hierarchy, again.labels, parents))
+        tree, enclosed = again.plain_hierarchy, [list(c.parents) for c in again.components]
+        Z = again.embedding if again.features is None else again.features
+        steering = Steering(tree, tree, enclosed, again.labels, again.core_labels)
+        steering = steering.cut(Levels(tree, Z, again.labels), self.n_leaves)
+        parents = [own[0] if own else None for own in steering.tree_enclosed()]
+        return compare(found, Found(steering.tree, steering.paths(again.labels), parents))
 
 
 def _rows(n: int, fraction: float, i: int) -> Int[np.ndarray, " m"]:

@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Float
 
 from disentree.mimosa.explain.factors import factor_columns
+from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.stability.comparing import Found
-from disentree.mimosa.stability.constants import STABILITY
 from disentree.mimosa.summary.contents import came_back
 from disentree.mimosa.summary.wording import brought_back
 
@@ -75,7 +75,7 @@ class Stability:
             for kind in ("jaccard", "branches", "factors")
         )
         columns = factor_columns(found.hierarchy)
-        back = leaves >= STABILITY.same
+        back = leaves >= FINDERS.most
         names = [(found.hierarchy.variables[v], k) for v, k in found.branches]
         branch_support = _share(branches)
         support, factor_support = _share(leaves), _share(factors)
@@ -170,7 +170,7 @@ def in_words(support: float) -> str:
 
 
 def _share(jaccard: Float[np.ndarray, "r c"]) -> Float[np.ndarray, " c"]:
-    return _mean(np.where(np.isnan(jaccard), np.nan, jaccard >= STABILITY.same))
+    return _mean(np.where(np.isnan(jaccard), np.nan, jaccard >= FINDERS.most))
 
 
 def _mean(values: Float[np.ndarray, "r c"]) -> Float[np.ndarray, " c"]:

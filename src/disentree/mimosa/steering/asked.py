@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from sklearn.utils.validation import _check_sample_weight
 
-from disentree.mimosa.inputs import is_frame
+from disentree.mimosa.tree.steering import Steering
 
 
 def rows_drawn(
@@ -71,13 +71,6 @@ def check_partial_labels(labels: Any, n: int) -> Int[np.ndarray, " n"]:
     return out.astype(np.int64)
 
 
-def taken(X: Any, rows: Any) -> Any:
-    """Some rows of a data frame or an array, perhaps several times."""
-    if is_frame(X):
-        return X.iloc[rows].reset_index(drop=True)
-    return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]
-
-
 def with_labels(model: Any, labels: Int[np.ndarray, " n"]) -> Any:
     """A fitted estimator whose leaves agree with labels that some rows have, as far as the data lets them.
 
@@ -114,6 +107,15 @@ def with_labels(model: Any, labels: Int[np.ndarray, " n"]) -> Any:
     return model
 
 
+def steered_in_words(steering: Steering | None) -> list[str]:
+    """What was done to a tree since it was found, if anything."""
+    if steering is None:
+        return []
+    n, now = len(steering.found.paths), len(steering.tree.paths)
+    done = [word for word, some in (("merged", steering.merges), ("split", steering.splits)) if some]
+    return [f"The search found {n} leaves, of which some were {' and '.join(done)}: now {now}."]
+
+
 def _labels_of(model: Any, labels: Int[np.ndarray, " n"]) -> list[list[int]]:
     """For each leaf the labels that have a tenth of their rows there."""
     known = labels >= 0
@@ -145,7 +147,7 @@ def _divided(model: Any, path: int, labels: Int[np.ndarray, " m"]) -> Any:
 def _bits_apart(model: Any, a: int, b: int) -> float:
     """What a row of two leaves loses if they are one Gaussian and not two, of the covariance within leaves."""
     fitted = model.embedding_ if model.features_ is None else model.features_
-    rows = [fitted[model.labels_ == path] for path in (a, b)]
+    rows = [fitted[model.sample_labels_ == path] for path in (a, b)]
     shares = np.array([len(own) for own in rows]) / sum(map(len, rows))
     gap: Float[np.ndarray, " D"] = rows[0].mean(axis=0) - rows[1].mean(axis=0)
     within = sum(share * np.atleast_2d(np.cov(own.T, bias=True)) for share, own in zip(shares, rows, strict=True))

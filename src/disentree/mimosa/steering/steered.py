@@ -19,14 +19,14 @@ from disentree.hierarchy.renaming import kept_names, with_names
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.explain.names import leaf_name
 from disentree.mimosa.explain.reasons import tree_names
-from disentree.mimosa.inputs import check_leaves, is_frame, with_gaps
+from disentree.mimosa.fit import in_order
+from disentree.mimosa.inputs import check_leaves, is_frame, is_path, with_gaps
 from disentree.mimosa.mixed.model import TableModel
-from disentree.mimosa.steering.asked import taken
 from disentree.mimosa.tree.component import Component, components_of
 from disentree.mimosa.tree.levels import Levels
 from disentree.mimosa.tree.steering import Steering
-from disentree.tables.frames import as_pandas
-from disentree.utils.dask import is_dask, over_blocks
+from disentree.rows import Blocks, in_blocks, sampled, taken
+from disentree.rows.dask_parts import is_dask, lazily
 
 
 class Steered:
@@ -38,17 +38,20 @@ class Steered:
     core_labels_: Int[np.ndarray, " n"]
     components_: list[Component]
     matches_: list[list[int]]
-    embedding_: Float[np.ndarray, "n D"]
-    features_: Float[np.ndarray, "n f"] | None
+    embedding_: Float[np.ndarray, "m D"]
+    features_: Float[np.ndarray, "m f"] | None
     table_: TableModel | None
     again_: list[Int[np.ndarray, "k _"]]
     given_names_: dict[str, Any] | None = None
     steering_: Steering | None  # what was merged and split since the fit
     split_models_: Sequence[Any] = ()  # of the leaves that were split, each fitted to the rows of one
-    drawn_: Int[np.ndarray, " drawn"] | None = None  # the rows that the tree was found in, as often as they count
+    sample_: Int[np.ndarray, " m"] | None = None  # the rows that the tree was found in, as often as they count
     _maps: Any
+    _features: Any
+    _rows_or: Any
     _fitted_rows: Any
     _rows: Any
+    _with_rows: Any
 
     @abstractmethod
     def _found_proba(self, X: Any) -> Float[np.ndarray, "n found"]:
@@ -59,18 +62,20 @@ class Steered:
 
         Parameters
         ----------
-        X : as for `fit`, or a dask array
+        X : as for `fit`, or a dask array or data frame
 
         Returns
         -------
         array of shape (n,)
-            Indices into `hierarchy_.paths`; a dask array of them for a dask array.
+            Indices into `hierarchy_.paths`; a dask array of them for a dask collection.
         """
         if is_dask(X):
-            return over_blocks(X, self.predict, None, np.int64)
-        X = as_pandas(X)
-        finest = self._finest(X).argmax(axis=1)
+            return lazily(X, self.predict, None, np.int64)
+        finest = in_blocks(X, self._finest_paths, FIT.landmarks)
         return finest if self.steering_ is None else self.steering_.paths(finest)
+
+    def _finest_paths(self, X: Any) -> Int[np.ndarray, " n"]:
+        return self._finest(X).argmax(axis=1)
 
     def predict_proba(self, X: Any) -> Float[np.ndarray, "n paths"]:
         """The probability of each path for new rows, given that each row is of one of the leaves.
@@ -87,7 +92,7 @@ class Steered:
         array of shape (n, n_paths)
             Rows sum to 1. Of leaves that were merged, the sum.
         """
-        finest = self._finest(as_pandas(X))
+        finest = in_blocks(X, self._finest, FIT.landmarks)
         return finest if self.steering_ is None else self.steering_.probabilities(finest)
 
     def _finest(self, X: Any) -> Float[np.ndarray, "n finest"]:
@@ -114,8 +119,9 @@ class Steered:
         -------
         list of dict
             The coarsest first: `n_leaves`; `bits`, which one Gaussian for each leaf saves over one for all rows,
-            per row that was held out; and `support`, how far parts of the rows that are searched by themselves
-            bring the least certain leaf back (Jaccard overlap; None where the tree was not asked for that).
+            per row that was held out; `support`, how far parts of the rows that are searched by themselves
+            bring the least certain leaf back (Jaccard overlap; None where the tree was not asked for that); and
+            `paths`, for each leaf of the level the paths of this tree that are merged into it.
 
         Examples
         --------
@@ -126,6 +132,18 @@ class Steered:
         [1, 2]
         """
         return self._levels.table
+
+    @property
+    def level_names_(self) -> list[list[str]]:
+        """The names that the leaves have where the tree is cut at each of `levels_`.
+
+        Returns
+        -------
+        list of list of str
+            The coarsest first, in the order of `paths` there.
+        """
+        cuts = (self._steering.cut(self._levels, level["n_leaves"]) for level in self.levels_)
+        return [[leaf_name(tree, path.index) for path in tree.paths] for tree in map(self._named, cuts)]
 
     @property
     def divisions_(self) -> list[dict[str, Any]]:
@@ -151,12 +169,14 @@ class Steered:
         """
         return self._levels.linkage()
 
-    def cut(self, n_leaves: int) -> Any:
+    def cut(self, n_leaves: int, *, X: Any = None) -> Any:
         """The tree with at most so many leaves: the finest of `levels_` that has no more.
 
         Parameters
         ----------
         n_leaves : int
+        X : as for `fit`, default=None
+            The rows that it was fitted to, if it was loaded from a folder: branches are then named by columns.
 
         Returns
         -------
@@ -174,14 +194,10 @@ class Steered:
         """
         check_is_fitted(self)
         check_leaves(n_leaves)
-        steering = self._steering
-        for step in self._levels.steps:
-            if len(steering.tree.paths) <= n_leaves:
-                break
-            steering = steering.merging(*step.pairs[0])
-        return self._steered(steering, self.split_models_)
+        own = self._with_rows(X)
+        return own._steered(own._steering.cut(own._levels, n_leaves), own.split_models_)
 
-    def merge(self, paths: Sequence[int]) -> Any:
+    def merge(self, paths: Sequence[int], *, X: Any = None) -> Any:
         """The tree with some leaves as one.
 
         Parameters
@@ -189,15 +205,18 @@ class Steered:
         paths : list of int
             Indices into `hierarchy_.paths`. Of leaves that are combinations of independent choices, two may differ
             in one of them, whose options are then merged.
+        X : as for `fit`, default=None
+            As in `cut`.
 
         Returns
         -------
         MIMOSA
             Another fitted estimator, on which all methods work.
+
         """
         check_is_fitted(self)
         count, some = len(self.hierarchy_.paths), list(dict.fromkeys(paths))
-        if len(some) < 2 or not all(_is_path(path, count) for path in some):
+        if len(some) < 2 or not all(is_path(path, count) for path in some):
             raise ValueError(f"paths must be two or more different paths of 0 to {count - 1}, got {list(paths)}")
         steering = self._steering
         first, *others = (int(np.flatnonzero(steering.path_of == path)[0]) for path in some)
@@ -208,9 +227,9 @@ class Steered:
         while (before := steering.without_split()) is not None:
             steering = before
             models.pop()
-        return self._steered(steering, models)
+        return self._with_rows(X)._steered(steering, models)
 
-    def split(self, path: int) -> Any:
+    def split(self, path: int, *, X: Any = None) -> Any:
         """The tree with one leaf in several: in the two that were merged into it, or else in those that are found
         when its rows are fitted by themselves.
 
@@ -218,6 +237,9 @@ class Steered:
         ----------
         path : int
             Index into `hierarchy_.paths`.
+        X : as for `fit`, default=None
+            The rows that it was fitted to, without which a model that was loaded from a folder cannot look inside
+            a leaf.
 
         Returns
         -------
@@ -225,18 +247,18 @@ class Steered:
             Another fitted estimator, on which all methods work. `merge` undoes it.
         """
         check_is_fitted(self)
-        if not _is_path(path, count := len(self.hierarchy_.paths)):
+        if not is_path(path, count := len(self.hierarchy_.paths)):
             raise ValueError(f"path must be a path of 0 to {count - 1}, got {path!r}")
-        path = int(path)
+        path, model = int(path), self._with_rows(X)
         before = self._steering.unmerging(path)
         if before is not None:
-            return self._steered(before, self.split_models_)
+            return model._steered(before, self.split_models_)
         name, own = leaf_name(self.hierarchy_, path), self.labels_ == path
-        fresh, rows, codec, times = self._alone(own, name)
+        fresh, rows, codec, times = model._alone(own, name)
         inside = fresh.fit(rows, codec=codec, sample_weight=times)
         if len(inside.hierarchy_.paths) < 2:
             raise ValueError(f"nothing was found inside {name} ({int(own.sum())} rows): it is one leaf")
-        return self._with_parts(path, inside)
+        return model._with_parts(path, inside)
 
     def _with_parts(self, path: int, inside: Any) -> Any:
         """With a leaf in those of an estimator that was fitted to its rows."""
@@ -244,6 +266,16 @@ class Steered:
         dimensions = [part.dimension for part in inside.hierarchy_.paths]
         steering = self._steering.splitting(path, names, dimensions, inside.labels_, inside.core_labels_)
         return self._steered(steering, [*self.split_models_, inside])
+
+    @property
+    def local_dimensions_(self) -> Int[np.ndarray, " n"]:
+        """The dimension of the leaf of each row.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        return np.array([path.dimension for path in self.hierarchy_.paths])[self.labels_]
 
     @property
     def codes_(self) -> Float[np.ndarray, "n v"]:
@@ -254,8 +286,11 @@ class Steered:
         array of shape (n, n_variables)
         """
         check_is_fitted(self)
-        out, on = np.full((len(self.labels_), self.hierarchy_.n_variables), np.nan), self.labels_ >= 0
-        out[on] = self._maps.encode(self._fitted_rows[on], self.labels_[on])
+        labels, own = self.labels_, self._fitted_rows
+        if self.sample_ is not None:
+            own = in_blocks(self._rows_or(None), self._features, FIT.landmarks)
+        out, on = np.full((len(labels), self.hierarchy_.n_variables), np.nan), labels >= 0
+        out[on] = self._maps.encode(own[on], labels[on])
         return out
 
     # ---------------------------------------------------------------- inside
@@ -280,7 +315,9 @@ class Steered:
     def _alone(self, own: Bool[np.ndarray, " n"], name: str) -> tuple[Any, Any, Any, Any]:
         """Another estimator, not fitted, some of the rows, what their columns are, and how often each counts."""
         if self._rows is None:
-            raise ValueError(f"a model that was loaded has no rows, and cannot look inside {name}: fit it again")
+            raise ValueError(
+                f"a model that was loaded has no rows: give X, those that it was fitted to, to look inside {name}"
+            )
         if own.sum() < 2:
             raise ValueError(f"{name} has {int(own.sum())} rows: nothing can be found inside")
         estimator: Any = self
@@ -288,27 +325,30 @@ class Steered:
         fresh.set_params(n_leaves=None)
         # empty cells that no row of the leaf has may be in other rows
         codec = None if self.table_ is None else self.table_.codec
-        times = None if self.drawn_ is None else np.bincount(self.drawn_, minlength=len(own))[own]
+        times = None
+        if self.sample_ is not None and len(self.sample_) >= len(own):  # rows that count several times
+            times = np.bincount(self.sample_, minlength=len(own))[own]
         return fresh, taken(self._rows, np.flatnonzero(own)), codec, times
 
     def _split_by(self, path: int, labels: Int[np.ndarray, " m"]) -> Any:
         """The tree with one leaf divided by labels that some of its rows have, -1 for the others."""
         fresh, rows, codec, _ = self._alone(self.labels_ == path, leaf_name(self.hierarchy_, path))
-        return self._with_parts(path, fresh._fit_once(rows, codec, labels))
+        return self._with_parts(path, fresh._fit_once(rows, codec, labels=labels))
+
+    def _finest_labels(self, X: Any, start: int = 0) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"], int]:
+        """The likeliest path of each row before leaves were merged, and the same in cores."""
+        proba = self._finest(X)
+        finest = proba.argmax(axis=1)
+        return finest, np.where(proba.max(axis=1) >= FIT.core, finest, -1), 0
 
     def _take_all(self, X: Any, drawn: Int[np.ndarray, " m"], only_drawn: bool) -> None:
         """Be about all rows of X, having been fitted to those that were drawn of them; or label those only."""
-        own: Any = self
-        proba = self._finest(X)
-        finest = proba.argmax(axis=1)
-        core = np.where(proba.max(axis=1) >= FIT.core, finest, -1)
+        finest, core, _ = in_order(Blocks.of(X), self._finest_labels)
         if only_drawn:
             outside = np.bincount(drawn, minlength=len(finest)) == 0
             finest[outside] = core[outside] = -1
-        self._rows, self.drawn_ = with_gaps(X), drawn
-        self.embedding_ = own._transform(X)
-        if self.features_ is not None and self.table_ is not None:
-            self.features_ = self.table_.codec.features(self.table_.codec.read(own._tabular(X)))
+        self._rows = X if isinstance(X, Blocks) else with_gaps(X)
+        self.sample_ = drawn if self.sample_ is None else drawn[self.sample_]
         steering = self.steering_
         self.labels_, self.core_labels_ = finest, core
         if steering is not None:
@@ -317,8 +357,9 @@ class Steered:
         dimensions = [path.dimension for path in self.hierarchy_.paths]
         parents, enclosed = [c.parent for c in self.components_], [c.parents for c in self.components_]
         both = self.labels_, self.core_labels_
-        self.components_ = components_of(self.embedding_, *both, dimensions, parents, enclosed)
-        own.local_dimensions_ = np.array(dimensions)[self.labels_]
+        self.components_ = components_of(
+            self.embedding_, *both, dimensions, parents, enclosed, sample=self.sample_
+        )
 
     def _steered(self, steering: Steering, models: Sequence[Any]) -> Any:
         """Another estimator with this tree."""
@@ -331,25 +372,25 @@ class Steered:
         dimensions = [path.dimension for path in tree.paths]
         parents = [own[0] if own else None for own in enclosed]
         out.labels_, out.core_labels_ = labels, core
-        out.hierarchy_, out.plain_hierarchy_ = steering.named_tree, tree
-        out.components_ = components_of(self.embedding_, labels, core, dimensions, parents, enclosed)
-        out.local_dimensions_ = np.array(dimensions)[labels]
+        out.hierarchy_ = out.plain_hierarchy_ = tree
+        out.components_ = components_of(
+            self.embedding_, labels, core, dimensions, parents, enclosed, sample=self.sample_
+        )
+        if self.table_ is not None:
+            out.table_ = replace(self.table_, found=steering.found, origins=[] if is_found else steering.origins)
         out.matches_, out.stability_ = steering.matches if is_found else [], None
         out._rows = self._rows
         out._completed()
-        if is_found:
-            out.hierarchy_ = steering.named
-        elif is_frame(self._rows):
-            codec = None if out.table_ is None else out.table_.codec
-            Z = out.embedding_ if out.features_ is None else out.features_
-            encode = out._maps.encode
-            names = tree_names(self._rows, tree, labels, codec, lambda some: encode(Z[some], labels[some]))
-            out.hierarchy_ = with_names(tree, names)
-        if self.given_names_ is not None:
-            out.hierarchy_ = kept_names(tree, out.hierarchy_, self.given_names_)
+        Z, own = out._fitted_rows, out.sample_labels_
+        out.hierarchy_ = self._named(steering, lambda some: out._maps.encode(Z[some], own[some]))
         return out
 
-
-def _is_path(path: Any, count: int) -> bool:
-    whole = isinstance(path, int | np.integer) and not isinstance(path, bool)
-    return bool(whole and 0 <= path < count)
+    def _named(self, steering: Steering, encode: Any = None) -> Hierarchy:
+        """A tree with names: its own, or by the columns of the rows; of variables by what their codes move."""
+        tree, named = steering.tree, steering.named_tree
+        rows = None if self._rows is None else sampled(self._rows, self.sample_)
+        if (steering.splits or steering.merges) and is_frame(rows):
+            codec = None if self.table_ is None else self.table_.codec
+            labels = sampled(steering.paths(steering.labels), self.sample_)
+            named = with_names(tree, tree_names(rows, tree, labels, codec, encode))
+        return named if self.given_names_ is None else kept_names(tree, named, self.given_names_)

@@ -70,6 +70,8 @@ class Contents:
     # with what parts of the rows bring back in the search itself.
     resamples: int = 0
     notes: tuple[str, ...] = ()  # what the tree does not show
+    told: tuple[str, ...] = ()  # what was done to the tree after the search, and what could not be
+    nowhere: int = 0  # rows that fit no leaf
 
     def divisions(self) -> Iterator[tuple[Branch, Division]]:
         """All divisions with the branch that each divides, from the root downwards."""

@@ -31,7 +31,7 @@ def html_sentences(found: Contents) -> str:
 
 def html_footnote(found: Contents) -> str:
     """What the tree does not show, and the bits."""
-    notes = [note for note in (*found.notes, footnote(found)) if note]
+    notes = [note for note in (*found.told, *found.notes, footnote(found)) if note]
     return "".join(f'<p class="footnote">{escape(note)}</p>' for note in notes)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.formatting import counted, listed, share_text
 from disentree.mimosa.summary.contents import Branch, Contents, Division, largest
@@ -15,7 +16,7 @@ def text(found: Contents, full: bool = False) -> str:
     """The sentences, the tree and the footnote. Unless it is to be `full`, the tree fits on a screen, and what it
     cannot show is not told."""
     told = [_wrapped(sentence) for sentence in sentences(found)]
-    notes = [_wrapped(note) for note in (*(found.notes if full else ()), footnote(found)) if note]
+    notes = [_wrapped(note) for note in _notes(found, full)]
     return "\n".join([*told, "", *tree_lines(found, full), *([""] if notes else []), *notes])
 
 
@@ -23,9 +24,13 @@ def markdown(found: Contents, full: bool = False) -> str:
     """The same in paragraphs. No name in it ends the block of the tree, or is markup."""
     tree = "\n".join(tree_lines(found, full)).replace("`", "'")
     told = sentences(found)
-    notes = [note for note in (*(found.notes if full else ()), footnote(found)) if note]
-    before, after = ([_plain(sentence) for sentence in some] for some in (told, notes))
+    before, after = ([_plain(sentence) for sentence in some] for some in (told, _notes(found, full)))
     return "\n\n".join([*before, f"```\n{tree}\n```", *after])
+
+
+def _notes(found: Contents, full: bool) -> list[str]:
+    """What stands below the tree."""
+    return [note for note in (*found.told, *(found.notes if full else ()), footnote(found)) if note]
 
 
 def _plain(sentence: str) -> str:
@@ -93,7 +98,7 @@ def _blocks(branch: Branch, depth: int | None) -> list[Block]:
 
 def _options(division: Division, depth: int | None) -> list[str]:
     """The lines of the branches of a division; those of few rows together on the last one."""
-    small = [one for one in division.branches if depth is not None and one.rows and one.share < EXPLAIN.small]
+    small = [one for one in division.branches if depth is not None and one.rows and one.share < FIT.exceptions]
     small = small if len(small) > 1 else []
     shown: list[Block] = []
     for one in division.branches:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.formatting import counted, listed, share_text
 from disentree.mimosa.explain.names import GENERIC_VARIABLE
@@ -68,7 +69,7 @@ def _within_groups(root: Branch, branches: Sequence[Branch]) -> str:
     many more than others."""
     counts = [len(root.variables) + len(branch.below) for branch in branches]
     low, high = min(counts), max(counts)
-    if low > EXPLAIN.beside * high:
+    if low > FIT.half * high:
         columns = _columns([*root.variables, *(name for branch in branches for name in branch.below)])
         many = counted(low, "variable") if low == high else f"{low} to {high} variables"
         return _sentence(f"Within every group rows differ in {many}" + (f": {_list(columns)}" if columns else ""))
@@ -119,14 +120,17 @@ def brought_back(told: Sequence[tuple[str, float]], resamples: int, part: str, a
 
 
 def footnote(found: Contents) -> str:
-    """The bits, and the runner-up."""
+    """The bits, the runner-up, and how many rows fit nowhere."""
     if found.saved is None or found.doubt is None or found.source != "mimosa":
         return ""
-    if found.saved <= 0:
-        return "No division into groups describes new rows in fewer bits than one cloud does."
-    bits = f"{found.saved:.2f} ± {found.doubt:.2f} bits"
-    text = f"A new row takes {bits} fewer than in one cloud: it is {_times(found.saved)} as likely."
-    return f"{text} {found.runner_up}".strip()
+    text = "No division into groups describes new rows in fewer bits than one cloud does."
+    if found.saved > 0:
+        bits = f"{found.saved:.2f} ± {found.doubt:.2f} bits"
+        text = f"A new row takes {bits} fewer than in one cloud: it is {_times(found.saved)} as likely."
+        text = f"{text} {found.runner_up}".strip()
+    if found.nowhere:
+        text += f" {counted(found.nowhere, 'row')} {'fits' if found.nowhere == 1 else 'fit'} nowhere."
+    return text
 
 
 def runner_up(candidates: Sequence[Mapping[str, Any]]) -> str:
@@ -198,7 +202,7 @@ def _sentence(text: str) -> str:
 
 
 def _chance(saved: float, doubt: float) -> str:
-    return f"This {'is beyond' if saved > EXPLAIN.standard_errors * doubt else 'may be'} chance"
+    return f"This {'is beyond' if saved > FIT.sure * doubt else 'may be'} chance"
 
 
 def _times(bits: float) -> str:

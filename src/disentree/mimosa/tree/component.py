@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -19,10 +20,12 @@ class Component:
     Attributes
     ----------
     dimension : int
-    indices : array of shape (m,)
-        Rows of the training data that are labeled with it.
-    core_indices : array of shape (c,)
-        The rows that it was found from.
+    path : int
+        The label of its rows, an index into `hierarchy_.paths`.
+    labels : array of shape (n,)
+        The labels of all rows of the training data.
+    core_labels : array of shape (n,)
+        The same, -1 for rows that it was not found from.
     parent : int or None
         The component that it encloses and is a child of in the tree, as an index into `components_`.
     center : array of shape (D,)
@@ -35,17 +38,28 @@ class Component:
     """
 
     dimension: int
-    indices: Int[np.ndarray, " m"]
-    core_indices: Int[np.ndarray, " c"]
+    path: int
+    labels: Int[np.ndarray, " n"] = field(repr=False)
+    core_labels: Int[np.ndarray, " n"] = field(repr=False)
     parent: int | None
     center: Float[np.ndarray, " D"]
     spread: Float[np.ndarray, " D"]
     parents: tuple[int, ...] = ()
 
     @property
+    def indices(self) -> Int[np.ndarray, " m"]:
+        """Rows of the training data that are labeled with it."""
+        return np.flatnonzero(self.labels == self.path)
+
+    @property
+    def core_indices(self) -> Int[np.ndarray, " c"]:
+        """The rows that it was found from."""
+        return np.flatnonzero(self.core_labels == self.path)
+
+    @cached_property
     def size(self) -> int:
         """Number of rows that are labeled with it."""
-        return len(self.indices)
+        return int(np.count_nonzero(self.labels == self.path))
 
 
 def describe(
@@ -73,24 +87,25 @@ def describe(
 
 
 def components_of(
-    Z: Float[np.ndarray, "n D"],
+    Z: Float[np.ndarray, "m D"],
     labels: Int[np.ndarray, " n"],
     core_labels: Int[np.ndarray, " n"],
     dimensions: Sequence[int],
     parents: Sequence[int | None],
     enclosed: Sequence[tuple[int, ...]],
     places: Sequence[Float[np.ndarray, "_ D"]] | None = None,
+    sample: Int[np.ndarray, " m"] | None = None,
 ) -> list[Component]:
-    """What can be said about each leaf; one without rows is where its place is, or at the origin."""
-    out = []
+    """What can be said about each leaf; one without rows is where its place is, or at the origin. Z are all rows,
+    or the `sample` of them."""
+    out, own = [], labels if sample is None else labels[sample]
     for c, (dimension, parent) in enumerate(zip(dimensions, parents, strict=True)):
-        rows, core = np.flatnonzero(labels == c), np.flatnonzero(core_labels == c)
-        points = Z[rows]
-        if not len(rows):
+        points = Z[own == c]
+        if not len(points):
             points = np.zeros((1, Z.shape[1])) if places is None else places[c].copy()
         center = points.mean(axis=0)
         points -= center
         spread = principal_axes(points, solver="qr").singular_values / np.sqrt(len(points))
         spread = np.pad(spread, (0, points.shape[1] - len(spread)))
-        out.append(Component(dimension, rows, core, parent, center, spread, enclosed[c]))
+        out.append(Component(dimension, c, labels, core_labels, parent, center, spread, enclosed[c]))
     return out

@@ -7,24 +7,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TreeConstants:
-    sample: int = 500  # rows of a leaf whose distances from another are looked at
-    most_trees: int = 4096  # that are compared with each other; of more, one is made better step by step
+    most_paths: int = 1024  # of all switches together
+    # That are compared with each other: of more, one is made better step by step. Paths of switches, each with all
+    # leaves among the numbers.
+    most_trees: int = 4096
     # which leaf encloses which
-    unlikely: float = 0.02  # rows beyond the quantile 1 - this of a leaf's own rows are not in its reach
     within: float = 0.6  # share of the smaller leaf's rows in reach of the larger one
     # Rows of the larger leaf that are this near to the smaller one, in deviations of its noise, look as if on it
     # (the density of noise falls to 1e-8 of its peak), so that a leaf along an edge has a strip of its own.
     strip: float = 6.0
     # products
     inside: float = 0.1  # exceptions to a rule between two switches, relative to what chance would give, at most
-    expected: float = 5.0  # rows that chance would give, for their absence, or a combination, to be no error
-    rare: float = 0.01  # share of all rows: rarer exceptions are not worth another shape of the tree
+    # Rows that chance would give, for their absence, or a combination, to be no error; rows with and without a
+    # thing, for it to be a branch.
+    expected: float = 5.0
     # Of the bits of a choice that another one beside it tells, and of the rows that combinations which do not
     # occur would have by chance, at most.
     dependent: float = 0.2
-    # levels: coordinates in which leaves are compared, at most, and the finest deviation that counts
-    level_axes: int = 30
-    level_precision: float = 1e-3
 
 
 TREE = TreeConstants()

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.spatial import KDTree
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Candidate, Leaf
 from disentree.mimosa.tree.building import thinned
 from disentree.mimosa.tree.constants import TREE
@@ -23,7 +24,7 @@ def enclosures(
     k = len(leaves)
     encloses, distances = np.zeros((k, k), dtype=bool), np.full((k, k), np.inf)
     rows = [np.flatnonzero(labels == c) for c in range(k)]
-    some = [thinned(r, TREE.sample) for r in rows]
+    some = [thinned(r, FIT.sample) for r in rows]
     for high, leaf in enumerate(leaves):
         lower = [low for low in range(k) if dims[low] < dims[high] and len(some[low])]
         if len(rows[high]) < 2 or not lower:
@@ -45,7 +46,7 @@ def enclosures(
 
 def limits_of(leaf: Leaf, Z: Float[np.ndarray, "n D"]) -> list[float]:
     """How large the `outwardness` of a row in reach of a leaf is at most, from rows of its own."""
-    return leaf.limits([float(np.quantile(values, 1 - TREE.unlikely)) for values in leaf.outwardness(Z)])
+    return leaf.limits([float(np.quantile(values, 1 - FIT.exceptions)) for values in leaf.outwardness(Z)])
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Edge:
         """Of all rows of a leaf and a part of them."""
         tree = KDTree(_in_units(leaf, Z))
         apart = np.asarray(tree.query(_in_units(leaf, some), 2)[0])[:, 1]
-        return cls(leaf, tree, float(np.quantile(apart, 1 - TREE.unlikely)))
+        return cls(leaf, tree, float(np.quantile(apart, 1 - FIT.exceptions)))
 
     def holds(self, Z: Float[np.ndarray, "n D"], noise: float) -> Bool[np.ndarray, " n"]:
         """Which rows, on a leaf with some noise, are not farther out than the rows of this one end."""

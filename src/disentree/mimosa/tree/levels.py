@@ -19,8 +19,9 @@ from disentree.geometry.neighbors import thinned
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.merging import Merging, merge_paths, mergers
 from disentree.mimosa.constants import FIT
+from disentree.mimosa.coordinates.constants import COORDINATES
+from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.structureless import fit_gaussian
-from disentree.mimosa.tree.constants import TREE
 from disentree.mimosa.tree.parts import brought_overlap, splits
 
 Leaves = frozenset[int]  # of the tree that was found
@@ -125,7 +126,7 @@ class Levels:
         Z = self.Z[self._rows]
         Z = Z - Z.mean(axis=0)
         _, s, V = np.linalg.svd(Z, full_matrices=False)
-        kept = np.flatnonzero(s > TREE.level_precision * s[:1])[: TREE.level_axes]
+        kept = np.flatnonzero(s > DENSITY.score_floor * s[:1])[: COORDINATES.most_linear]
         return Z @ V[kept].T / s[kept] * np.sqrt(len(Z))
 
     @cached_property
@@ -144,7 +145,7 @@ class Levels:
         np.add.at(sums, self._on_leaf, Y)
         means = sums / np.maximum(self._sizes, 1)[:, None]
         rest = Y - means[self._on_leaf]
-        within = rest.T @ rest / max(len(Y), 1) + TREE.level_precision * np.eye(Y.shape[1])
+        within = rest.T @ rest / max(len(Y), 1) + DENSITY.score_floor * np.eye(Y.shape[1])
         return np.linalg.solve(np.linalg.cholesky(within), means.T).T
 
     def _size(self, leaves: Leaves) -> int:
@@ -162,7 +163,7 @@ class Levels:
 
     @cached_property
     def _floor(self) -> Float[np.ndarray, " D"]:
-        return np.full(self._points.shape[1], TREE.level_precision)
+        return np.full(self._points.shape[1], DENSITY.score_floor)
 
     @cached_property
     def _known(self) -> dict[tuple[Leaves, int], Float[np.ndarray, " _"]]:
@@ -220,7 +221,8 @@ class Levels:
     def _level(self, leaves: Sequence[Leaves]) -> dict[str, Any]:
         together = frozenset().union(*leaves)
         saved = self._held_out([together]) - self._held_out(leaves) if len(leaves) > 1 else 0.0
-        return {"n_leaves": len(leaves), "bits": float(saved), "support": self._support(leaves)}
+        about = {"n_leaves": len(leaves), "bits": float(saved), "support": self._support(leaves)}
+        return {**about, "paths": [sorted(own) for own in leaves]}
 
     def _support(self, leaves: Sequence[Leaves]) -> float | None:
         """How far parts of the rows bring the least certain leaf back."""

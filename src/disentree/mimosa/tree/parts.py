@@ -22,11 +22,18 @@ def splits(Z: Float[np.ndarray, "n D"], rng: np.random.Generator) -> list[Int[np
     return [np.flatnonzero(place <= last)]
 
 
-def parts_of(n: int, rng: np.random.Generator, least: int = 2) -> list[Int[np.ndarray, " _"]]:
+def parts_of(n: int, rng: np.random.Generator) -> list[Int[np.ndarray, " _"]]:
     """Rows of each part: what is left without one of several folds, fewer of more rows, in the end halves."""
     order = rng.permutation(n)
-    folds = max(next((k for k, most in FIT.parts if n < most), 2), least)
+    folds = FIT.folds if n < FIT.few else 3 if n < FIT.plenty else 2
     return [np.sort(np.delete(order, np.s_[fold::folds])) for fold in range(folds)]
+
+
+def other_half(n: int, held: Int[np.ndarray, " m"], rng: np.random.Generator) -> Int[np.ndarray, " h"]:
+    """Half of n rows, to find again in them what was found without those that were held out: these, and as many of
+    the others as it takes."""
+    rest = np.setdiff1d(np.arange(n), held)
+    return np.sort(np.concatenate([held, rng.choice(rest, max(0, n // 2 - len(held)), replace=False)]))
 
 
 def shared_rows(labels: Int[np.ndarray, " n"], other: Int[np.ndarray, " n"], k: int) -> Int[np.ndarray, "k _"]:

@@ -9,6 +9,7 @@ do not count. Variables that no rows tell from any mixture of them (Gaussian one
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.special import gammaln
 
 from disentree.geometry.maps.leaf_factors import ROWS_PER_DIMENSION, assign_columns
 from disentree.geometry.maps.leaf_spans import clouds_of
@@ -126,18 +128,29 @@ def frames_of(
 
 
 def joined(a: Same, b: Same) -> tuple[float, Same]:
-    """The nats that one direction for both saves over two, and both as one."""
+    """The nats that one direction for both saves over two, and both as one. Errors follow Student's distribution:
+    of few rows they may be several times as large as is known."""
     sign = 1.0 if a.direction @ b.direction >= 0 else -1.0
     difference, errors, r = a.direction - sign * b.direction, a.errors + b.errors, len(a.direction)
     across = np.linalg.qr((a.direction + sign * b.direction)[:, None], mode="complete")[0][:, 1:]
     values, vectors = np.linalg.eigh(across.T @ errors @ across)
     values, axes = np.maximum(values, NEGLIGIBLE), across @ vectors
     off, either = np.square(difference @ axes), values + 2 / r  # of directions that are drawn at random
-    saved = 0.5 * float((np.log(either / values) - off / values + off / either).sum())
+    saved = 0.5 * float((np.log(either / values) + off / either).sum()) + _student(off / values)
     weight = a.errors @ (axes / values) @ axes.T
+    keep = np.eye(r) - weight
     direction = a.direction - weight @ difference
     both = a.columns + b.columns, a.options | b.options
-    return saved, Same(*both, direction / np.linalg.norm(direction), a.errors - weight @ a.errors)
+    combined = keep @ a.errors @ keep.T + weight @ b.errors @ weight.T
+    return saved, Same(*both, direction / np.linalg.norm(direction), combined)
+
+
+def _student(squares: Float[np.ndarray, " k"]) -> float:
+    """The logarithm of its density with two degrees of freedom at squared deviations, over the height of a
+    Gaussian's. One and four place as many variables of random trees; Gaussian errors of 500 rows miss one tree of
+    four, these one of twenty."""
+    half = len(squares) / 2
+    return float(gammaln(1 + half) - (1 + half) * math.log1p(squares.sum() / 2))
 
 
 ItemT = TypeVar("ItemT", bound=Item)

@@ -16,6 +16,7 @@ from scipy.special import gammaln
 
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.tree import Categorical, Continuous, Group
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Choice, all_choices
 from disentree.mimosa.tree.building import directly_enclosed, named, numbered
 from disentree.mimosa.tree.constants import TREE
@@ -24,7 +25,7 @@ from disentree.mimosa.tree.constants import TREE
 def arrange(on: Bool[np.ndarray, "n s"]) -> list[Choice]:
     """The choices of switches, from the rows in which each is on."""
     n, share = len(on), on.mean(axis=0)
-    fewest = max(TREE.expected, TREE.rare * n)
+    fewest = max(TREE.expected, FIT.least_share * n)
     parent = parents_of(on, fewest)
     both, expected = on.T.astype(float) @ on, n * np.outer(share, share)
     never = (expected >= fewest) & (both <= TREE.inside * expected)

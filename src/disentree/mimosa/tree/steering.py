@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.merging import Merging, merge_paths, split_path
+from disentree.mimosa.tree.levels import Levels
 
 
 @dataclass(frozen=True)
@@ -80,11 +81,22 @@ class Steering:
         """The paths of rows in `tree`, given those in the finest tree; -1 stays."""
         return np.where(finest < 0, -1, self.path_of[finest])
 
-    def tree_enclosed(self) -> list[tuple[int, ...]]:
-        """For each path of `tree` those that it encloses directly."""
+    @property
+    def origin(self) -> Int[np.ndarray, " k"]:
+        """The path of `found` for each path of the finest tree."""
         origin = np.arange(len(self.found.paths))
         for step in self._split:
             origin = origin[list(step.paths)]
+        return origin
+
+    @property
+    def origins(self) -> list[list[int]]:
+        """The paths of `found` for each path of `tree`."""
+        return [np.unique(self.origin[self.path_of == path]).tolist() for path in range(len(self.tree.paths))]
+
+    def tree_enclosed(self) -> list[tuple[int, ...]]:
+        """For each path of `tree` those that it encloses directly."""
+        origin = self.origin
         out: list[dict[int, None]] = [{} for _ in self.tree.paths]
         for finest, path in enumerate(self.path_of):
             for found in self.enclosed[origin[finest]]:
@@ -112,6 +124,15 @@ class Steering:
         """With two paths of `tree` merged."""
         pair = [int(np.flatnonzero(self.path_of == path)[0]) for path in (a, b)]
         return replace(self, merges=[*self.merges, pair])
+
+    def cut(self, levels: Levels, n_leaves: int) -> Steering:
+        """Merged until there are at most so many leaves, along the levels of `tree`."""
+        out = self
+        for step in levels.steps:
+            if len(out.tree.paths) <= n_leaves:
+                break
+            out = out.merging(*step.pairs[0])
+        return out
 
     def unmerging(self, path: int) -> Steering | None:
         """Without the last merge that a path of `tree` comes from; None if it comes from none."""

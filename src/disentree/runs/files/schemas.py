@@ -9,8 +9,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, PositiveInt, model_validator
 
 # Names of files that several modules read.
-LEAVES, MAP, EXPLANATION, NAMES, STABILITY = (
-    "leaves.json", "map.npz", "explanation.json", "names.json", "stability.json",
+LEAVES, MAP, EXPLANATION, NAMES, STABILITY, STEERING = (
+    "leaves.json", "map.npz", "explanation.json", "names.json", "stability.json", "steering.json",
 )  # fmt: skip
 
 Seconds = Annotated[FiniteFloat, Field(ge=0)]
@@ -94,11 +94,48 @@ class _Division(_Schema):
     support: list[Score]
 
 
+class Step(BaseModel):
+    """One thing that a user did to a tree, in terms of its paths and names then."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    cut: PositiveInt | None = None  # to so many leaves
+    merge: Annotated[list[NonNegativeInt], Field(min_length=2)] | None = None
+    split: NonNegativeInt | None = None
+    rename: Annotated[dict[str, Annotated[str, Field(max_length=200)]], Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Step:
+        if len(self.model_dump(exclude_none=True)) != 1:
+            raise ValueError("a step is one of cut, merge, split and rename")
+        return self
+
+
+class SteeringFile(BaseModel):
+    """``steering.json``: what was done to the tree that was found, in order."""
+
+    steps: list[Step]
+
+
+class _LevelLeaf(_Schema):
+    name: str
+    paths: list[NonNegativeInt]  # of the tree of the run
+
+
+class _Level(_Schema):
+    n_leaves: PositiveInt
+    bits: FiniteFloat
+    leaves: list[_LevelLeaf]
+
+
 class StructureDescription(_Schema):
     """``structure.json``."""
 
     source: Literal["mimosa", "mimosa-paper", "true", "given"] = Field(alias="from")
     divisions: list[_Division] = []  # of the tree, by its categoricals
+    levels: list[_Level] = []  # coarser trees, and the tree itself
+    nowhere: NonNegativeInt = 0  # rows that fit no leaf
+    told: list[str] = []  # what was done to the tree, and what could not be
     description_length: Score = None
     candidates: list[_Candidate] = []  # none with the paper's MIMOSA
     saved_bits: Score = None

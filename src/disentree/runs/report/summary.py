@@ -67,15 +67,24 @@ def found_by(structure: dict[str, Any], findings: Findings, labels: Int[np.ndarr
     """The summary of the tree of a run, with the names that users gave it."""
     hierarchy = findings.hierarchy
     columns = {v.name: v.index for v in hierarchy.variables}
+    choices = [v.index for v in hierarchy.variables if v.kind == "categorical"]
+    evidence = structure["divisions"]
+    if len(evidence) == len(choices):  # a model may have moved variables: its choices are in the same order
+        evidence = [{**one, "variable": column} for one, column in zip(evidence, choices, strict=True)]
     places = {(v.name, name): (v.index, k) for v in hierarchy.variables for k, name in enumerate(v.options)}
-    about = {"source": structure["from"].removesuffix("-paper"), "notes": tuple(findings.lost)}
+    about = {
+        "source": structure["from"].removesuffix("-paper"),
+        "notes": tuple(findings.lost),
+        "told": tuple(structure["told"]),
+        "nowhere": structure["nowhere"],
+    }
     if structure.get("saved_bits") is not None:
         about |= {"saved": structure["saved_bits"], "doubt": structure["saved_bits_doubt"]}
         about["runner_up"] = runner_up(structure["candidates"])
     return summarize(
         findings.shown_hierarchy(),
         labels,
-        evidence=structure["divisions"],
+        evidence=evidence,
         stability=findings.stability,
         reasons={places[key]: said for key, said in findings.reasons.items() if key in places},
         choices={columns[name]: said["reason"] for name, said in findings.factors.items() if name in columns},

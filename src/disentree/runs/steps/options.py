@@ -22,3 +22,4 @@ class StageOptions:
     structure_from: Run | None = None
     embedding: Float[ndarray, "n d"] | None = None
     on_mimosa: Callable[[Any], None] | None = None
+    steered: Any = None  # the MIMOSA of the run, made coarser or finer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,10 @@ from jaxtyping import Int
 from disentree.errors import NoComponentFound, UserError
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa import MIMOSA
-from disentree.mimosa.saving.model_card import MIMOSA_FOLDER
+from disentree.mimosa.saving.model_card import CARD, MIMOSA_FOLDER
 from disentree.runs.config import RunConfig
 from disentree.runs.files.integrity import problem_of_file
+from disentree.runs.files.schemas import Step
 from disentree.runs.run import Run
 from disentree.runs.steps.options import StageOptions
 from disentree.tables import Codec, Schema
@@ -28,6 +29,7 @@ STRUCTURE_FILES = ("hierarchy.json", "labels.npz", "structure.json")
 # What `MIMOSA.save` writes, beside its card.
 ABOUT = f"{MIMOSA_FOLDER}/mimosa.json"
 MIMOSA_FILES = (ABOUT, f"{MIMOSA_FOLDER}/mimosa.safetensors", f"{MIMOSA_FOLDER}/representation.safetensors")
+FOUND_FOLDER = "found"  # the MIMOSA before a user steered it
 RESAMPLES = "resamples.jsonl"  # finished fits to parts of the rows: a stopped run goes on, and more can be added
 
 
@@ -39,11 +41,16 @@ def find_structure(run: Run, options: StageOptions) -> str:
     about: dict[str, Any] = {"from": run.config.structure}
     if run.config.structure in ("mimosa", "mimosa-paper"):
         # Of all rows: those that are held out for scores are new to the model, not to the tree.
-        mimosa = _fitted_mimosa(run, options, *searched_rows(run, options))
+        mimosa = options.steered
+        if mimosa is None:
+            mimosa = _fitted_mimosa(run, options, *searched_rows(run, options))
+            if steps := run.steps:
+                mimosa.save(run.folder / FOUND_FOLDER)
+                mimosa = with_steps(mimosa, steps)
         about |= _describe(mimosa)
         hierarchy, paths, core = mimosa.hierarchy_, mimosa.labels_, mimosa.core_labels_
-        for name in (*MIMOSA_FILES, RESAMPLES):  # of an earlier one
-            (run.folder / name).unlink(missing_ok=True)
+        remove_mimosa(run.folder / MIMOSA_FOLDER)  # of an earlier one
+        (run.folder / RESAMPLES).unlink(missing_ok=True)
         mimosa.save(run.folder / MIMOSA_FOLDER)
     else:
         hierarchy, paths = _given_structure(run)
@@ -56,6 +63,29 @@ def find_structure(run: Run, options: StageOptions) -> str:
     run.write_json("hierarchy.json", hierarchy.to_dict())
     n_paths = len(hierarchy.paths)
     return f"{n_paths} path{'s' * (n_paths != 1)}, {np.mean(core >= 0):.1%} of rows in their cores"
+
+
+def remove_mimosa(folder: Path) -> None:
+    """Remove the files of a saved MIMOSA, also of those that were fitted inside its leaves, and nothing else."""
+    for own in (*(path for path in folder.glob("split*") if not path.is_symlink()), folder):
+        for name in (*(Path(file).name for file in MIMOSA_FILES), CARD):
+            (own / name).unlink(missing_ok=True)
+        with suppress(OSError):  # someone's own files are in it
+            own.rmdir()
+
+
+def with_steps(mimosa: Any, steps: Sequence[Step]) -> Any:
+    """A fitted MIMOSA after what users did to its tree."""
+    for step in steps:
+        if step.cut is not None:
+            mimosa = mimosa.cut(step.cut)
+        elif step.merge is not None:
+            mimosa = mimosa.merge(step.merge)
+        elif step.split is not None:
+            mimosa = mimosa.split(step.split)
+        elif step.rename is not None:
+            mimosa = mimosa.rename(step.rename)
+    return mimosa
 
 
 def searched_rows(run: Run, options: StageOptions) -> tuple[Any, Codec | None]:
@@ -121,8 +151,23 @@ def _describe(mimosa: Any) -> dict[str, Any]:
             "saved_bits": float(mimosa.saved_bits_),
             "saved_bits_doubt": float(mimosa.saved_bits_doubt_),
             "divisions": mimosa.divisions_,
+            "levels": _levels(mimosa),
+            "told": list(mimosa.summary_.told),
+            "nowhere": mimosa.nowhere_,
         }
     return about
+
+
+def _levels(mimosa: Any) -> list[dict[str, Any]]:
+    """Coarser trees, and the tree itself: their leaves by name, with the paths of the tree that are on each."""
+    return [
+        {
+            "n_leaves": level["n_leaves"],
+            "bits": level["bits"],
+            "leaves": [{"name": n, "paths": own} for n, own in zip(names, level["paths"], strict=True)],
+        }
+        for level, names in zip(mimosa.levels_, mimosa.level_names_, strict=True)
+    ]
 
 
 def model_starts_from(mimosa: Any, is_image: bool) -> Any:

@@ -71,7 +71,8 @@ def _rows(dataset: str, scale: str) -> int | None:
 def words_for(data_options: dict[str, Any]) -> str:
     """Options of a data set, for a table."""
     shown = {name: value for name, value in data_options.items() if name != "numeric"}
-    return ", ".join(f"{name} {value:g}" for name, value in shown.items()) or "as it is"
+    words = (f"{name} {value}" if isinstance(value, str) else f"{name} {value:g}" for name, value in shown.items())
+    return ", ".join(words) or "as it is"
 
 
 def report(results: Results) -> list[Section]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
 from typing import Any
@@ -86,7 +86,7 @@ RULES: dict[str, Rule] = {
     "heaps of one column are spread": Rule("search.search", "spread_heaps", lambda Z, *_: Z),
     "groups need more dependence than margins tell": Rule("search.search", "exceeds_margins", lambda *_: True),
     "thin leaves come back": Rule("search.search", "_may_be_chance", lambda *_: False),
-    "groups come back": Rule("search.groups", "coarsened", lambda again: np.arange(len(again[0]))),
+    "groups come back": Rule("search.groups", "parts_of", lambda *_: []),
     "groups are modes": Rule("search.groups", "_by_modes", lambda *_: []),
     "groups are parts of a mixture": Rule("search.groups", "_by_mixtures", lambda *_: []),
     "groups are looked for in columns of the same deviation too": Rule(
@@ -110,14 +110,18 @@ RULES: dict[str, Rule] = {
 @contextmanager
 def without(name: str | None) -> Iterator[None]:
     """The search without a rule, and with it again in the end; with all for None."""
-    if name is None:
+    rule = None if name is None else RULES[name]
+    with nullcontext() if rule is None else replaced(f"mimosa.{rule.module}", rule.function, rule.instead):
         yield
-        return
-    rule = RULES[name]
-    module = import_module(f"disentree.mimosa.{rule.module}")
-    before = getattr(module, rule.function)
-    setattr(module, rule.function, rule.instead)
+
+
+@contextmanager
+def replaced(module: str, function: str, instead: Callable[..., Any]) -> Iterator[None]:
+    """With something else for a function of a module, and with the function again in the end."""
+    place = import_module(f"disentree.{module}")
+    before = getattr(place, function)
+    setattr(place, function, instead)
     try:
         yield
     finally:
-        setattr(module, rule.function, before)
+        setattr(place, function, before)

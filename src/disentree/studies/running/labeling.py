@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import time
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from disentree.datasets import load_dataset
+from disentree.cofhae.placing import effects
+from disentree.cofhae.placing.placement import knots_of
+from disentree.datasets import Dataset, load_dataset
+from disentree.geometry.pca import principal_axes
 from disentree.hierarchy import Hierarchy
-from disentree.metrics import evaluate, h_error, purity_score
+from disentree.metrics import evaluate, h_error, placement_error, purity_score
 from disentree.mimosa import MIMOSA
+from disentree.mimosa.tree import placing
+from disentree.mimosa.tree.codes import find_same
 from disentree.studies.running.battery_data import read_set
-from disentree.studies.running.constants import changed_constants, without
+from disentree.studies.running.constants import changed_constants, replaced, without
 from disentree.studies.running.readability import readability
 from disentree.studies.running.rivals import OPTIONAL, RIVALS, cluster, run_rival
 from disentree.studies.running.task import Task
+
+# What takes the place of the description length: variables do the same if a cosine is at least this.
+COSINES = {"directions": (0.9, 0.99), "effects": (0.05, 0.2)}
+SHOWN_COMPONENTS = 50  # of images, whose directions are compared
+WARP = 0.3  # of the logarithm of the power that a branch's own scale of a variable is
 
 
 def label_rows(task: Task) -> tuple[dict[str, Any], float]:
@@ -29,8 +40,10 @@ def label_rows(task: Task) -> tuple[dict[str, Any], float]:
     if task.method == "mimosa-table":
         return readability(config.source, config.seed)
     ds = load_dataset(config.source, config.n_samples, seed=config.seed, **config.options)
-    X, true = _numbers(ds.X), ds.paths
     assert task.method is not None
+    if task.method == "generator":
+        return _placed_by_generator(ds, config.seed)
+    X, true = _numbers(ds.X), ds.paths
     assert true is not None
     start = time.process_time()
     if task.method.startswith("mimosa"):
@@ -40,8 +53,8 @@ def label_rows(task: Task) -> tuple[dict[str, Any], float]:
             values, labels = _by_mimosa(m, ds.hierarchy), m.labels_
             if "explanation" in task.extras:
                 values["explanation"] = zlib.crc32(str(m.explain()).encode())
-            if "placement" in task.extras and ds.hierarchy is not None and ds.codes is not None:
-                values |= _placement(m, X, ds.codes, ds.hierarchy)
+            if "placement" in task.extras:
+                values |= _placement(m, X, ds)
     else:
         labels = cluster(task.method, X, int(true.max()) + 1, config.seed)
         if labels is None:
@@ -92,14 +105,104 @@ def agreement(true: np.ndarray, labels: np.ndarray) -> dict[str, float]:
     }
 
 
-def _placement(m: MIMOSA, X: Any, codes: np.ndarray, hierarchy: Hierarchy) -> dict[str, Any]:
-    """Where variables stand beside where they should, and what that does to scores of the codes."""
-    Z = m.transform(X)
-    scores = evaluate(codes, Z, hierarchy, m.hierarchy_, metrics=("r4", "r4c", "placement_error"), n_jobs=1)[
-        "scores"
-    ]
-    n_found, n_true = (int((~h.is_categorical).sum()) for h in (m.hierarchy_, hierarchy))
-    return {**scores, "variables": n_found, "true_variables": n_true}
+def _placement(m: MIMOSA, X: Any, ds: Dataset) -> dict[str, Any]:
+    """Where variables stand beside where they should, and what that does to scores of the codes; without a truth,
+    how long the tree is. Of a tree as it was found, also what cosines would move."""
+    found = m.hierarchy_
+    values: dict[str, Any] = {"variables": _n_continuous(found), "lines": len(str(found).splitlines())}
+    if "placement" in m.timings_:
+        values["placement_seconds"] = round(m.timings_["placement"], 3)
+    if ds.hierarchy is None or ds.codes is None:
+        return values
+    names = ("r4", "r4c", "placement_error")
+    values |= evaluate(ds.codes, m.transform(X), ds.hierarchy, found, metrics=names, n_jobs=1)["scores"]
+    values["true_variables"] = _n_continuous(ds.hierarchy)
+    if m.placement == "down":
+        for cosine in COSINES["directions"]:
+            with replaced("mimosa.tree.placing", "joined", _by_cosine(cosine)):
+                same, _ = find_same(found, m.embedding_, m.labels_)
+            values |= _moved(f"cosine {cosine:g}", found.move_up(same).after, ds.hierarchy)
+    return values
+
+
+def _by_cosine(least: float) -> Callable[..., Any]:
+    usual = placing.joined
+
+    def joined(a: placing.Same, b: placing.Same) -> tuple[float, placing.Same]:
+        return abs(float(a.direction @ b.direction)) - least, usual(a, b)[1]
+
+    return joined
+
+
+def _moved(criterion: str, found: Hierarchy, true: Hierarchy) -> dict[str, Any]:
+    """The placement error by a criterion of its own, and how many variables the tree then has."""
+    return {
+        f"placement_error, {criterion}": placement_error(true, found),
+        f"variables, {criterion}": _n_continuous(found),
+    }
+
+
+def _n_continuous(hierarchy: Hierarchy) -> int:
+    return int((~hierarchy.is_categorical).sum())
+
+
+def _placed_by_generator(ds: Dataset, seed: int) -> tuple[dict[str, Any], float]:
+    """What stands above all branches of the truth on each of them, with a sign and a scale of its own, and what is
+    moved up again if the generator is the decoder: for images and curved leaves, where one takes a training."""
+    tree, rng = ds.hierarchy, np.random.default_rng(seed)
+    assert tree is not None
+    assert ds.codes is not None
+    assert ds.paths is not None
+    down = tree.push_down([v.index for v in tree.variables if v.kind == "continuous" and v.parent is None])
+    own, lower = down.codes(ds.codes), down.after
+    columns = np.flatnonzero(~lower.is_categorical)
+    low, extent = np.nanmin(own, axis=0), np.ptp(np.nan_to_num(own - np.nanmin(own, axis=0)), axis=0)
+    sign = rng.choice([-1, 1], lower.n_variables)
+    power = np.exp(rng.uniform(-WARP, WARP, lower.n_variables))
+    codes = own.copy()
+    codes[:, columns] = (sign * ((own - low) / np.maximum(extent, 1e-300)) ** power)[:, columns]
+    rows = np.asarray(ds.X, dtype=np.float64).reshape(len(ds.X), -1)
+    unit = np.ones(1) if np.ndim(ds.X) > 2 else np.maximum(rows.std(axis=0), 1e-9)
+
+    def decode(z: np.ndarray) -> np.ndarray:
+        z, mine = z.copy(), z[:, columns]
+        back = (sign[columns] * mine).clip(0, 1) ** (1 / power[columns])
+        z[:, columns] = back * extent[columns] + low[columns]
+        return np.asarray(ds.generate(down.back(z))).reshape(len(z), -1) / unit
+
+    def asked() -> Any:
+        return effects.same_effects(lower, codes, decode, np.random.default_rng(seed))
+
+    start = time.process_time()
+    above, partly, signs = asked()
+    seconds = time.process_time() - start
+    placed = codes.copy()
+    for column, (mine, shared) in knots_of(codes, [*above, *partly], signs).items():
+        placed[:, column] = np.interp(codes[:, column], mine, shared)
+    up = lower.move_up(above)
+    values = {"n_rows": len(rows), "variables": _n_continuous(up.after), "true_variables": _n_continuous(tree)}
+    values |= {"placement_seconds": round(seconds, 3), "h_error": 0.0}
+    names = ("r4", "r4c", "placement_error")
+    values |= evaluate(ds.codes, up.codes(placed), tree, up.after, metrics=names, n_jobs=1)["scores"]
+    before = evaluate(ds.codes, codes, tree, lower, metrics=names, n_jobs=1)["scores"]
+    values |= {f"{name}, down": score for name, score in before.items()}
+    for cosine in COSINES["effects"]:
+        with replaced("cofhae.placing.effects", "_saved", _by_effect(cosine)):
+            values |= _moved(f"cosine {cosine:g}", lower.move_up(asked()[0]).after, tree)
+    rows = rows - rows.mean(axis=0)
+    if rows.shape[1] > SHOWN_COMPONENTS:
+        rows = rows @ principal_axes(rows, SHOWN_COMPONENTS, random_state=seed).axes
+    same, _ = find_same(lower, rows, ds.paths)
+    return values | _moved("directions", lower.move_up(same).after, tree), seconds
+
+
+def _by_effect(least: float) -> Callable[..., float]:
+    def saved(a: effects.Moving, b: effects.Moving, _: float) -> float:
+        assert a.effect is not None
+        assert b.effect is not None
+        return float((a.effect * b.effect).sum(axis=1).mean()) - least
+
+    return saved
 
 
 def _by_mimosa(m: MIMOSA, hierarchy: Hierarchy | None) -> dict[str, Any]:

@@ -6,13 +6,18 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from disentree.mimosa.finders.modes.climbing import climb, find_modes
+from disentree.mimosa.finders.modes.climbing import Neighborhoods, climb
+from disentree.mimosa.finders.modes.climbing import find_modes as find
 
 
 def clouds(centers, n: int, seed: int = 0, width: float = 1.0):
     rng = np.random.default_rng(seed)
     labels = np.repeat(np.arange(len(centers)), n)
     return np.asarray(centers, float)[labels] + width * rng.normal(size=(len(labels), len(centers[0]))), labels
+
+
+def find_modes(Z, k, weights=None):
+    return find(Neighborhoods(Z), k, weights)
 
 
 def test_hills_by_hand():
@@ -40,6 +45,14 @@ def test_rows_that_stand_for_others_are_as_high_as_these():
     two, labels = clouds([(0, 0), (8, 0)], 300)
     found = find_modes(two, 25, weights=np.repeat([10.0, 1.0], 300))
     assert adjusted_rand_score(labels, found) > 0.95
+
+
+def test_neighborhoods_are_the_same_in_any_order():
+    Z, _ = clouds([(0, 0), (5, 0)], 200)
+    around = Neighborhoods(Z)
+    wide = [around.nearest(k)[1].tolist() for k in (30, 10)]
+    narrow = [Neighborhoods(Z).nearest(k)[1].tolist() for k in (30, 10)]
+    assert wide == narrow
 
 
 @pytest.mark.parametrize("k", [12, 25, 50])

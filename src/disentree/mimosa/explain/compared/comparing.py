@@ -17,6 +17,7 @@ from disentree.mimosa.explain.names import leaf_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+from disentree.rows import sampled
 
 
 class Comparing:
@@ -119,7 +120,8 @@ class Comparing:
         names = list(self.leaf_names_)
         if columns is None:
             own: Any = self
-            Z, labels = (self.embedding_, self.labels_) if X is None else (own._transform(X), own.predict(X))
+            own_rows = self.embedding_, own.sample_labels_
+            Z, labels = own_rows if X is None else (own._transform(X), own.predict(X))
             return draw_rows(_two_directions(Z), labels, names, ("direction 1", "direction 2"), ax)
         table, labels = self._told_columns(X)
         if isinstance(columns, str) or len(columns) != 2:
@@ -152,9 +154,10 @@ class Comparing:
         if X is None and self._rows is None:
             raise ValueError("a model that was loaded has no rows: give X")
         own: Any = self
-        labels = self.labels_ if X is None else own.predict(X)
+        labels = own.sample_labels_ if X is None else own.predict(X)
         codec = None if self.table_ is None else self.table_.codec
-        return read_columns(own._tabular(self._rows if X is None else X), codec=codec), labels
+        rows = sampled(self._rows, own.sample_) if X is None else X
+        return read_columns(own._tabular(rows), codec=codec), labels
 
 
 def _two_directions(Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n 2"]:

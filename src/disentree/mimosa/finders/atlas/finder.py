@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from scipy.spatial import KDTree
 
 from disentree.geometry.neighbors import intrinsic_dimension
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
 from disentree.mimosa.density.chart import Errors
@@ -36,24 +37,24 @@ Labels = Int[np.ndarray, " n"]  # of leaves, -1 for none
 
 
 def find(
-    Z: Points, errors: Errors, rng: np.random.Generator, budget: Budget | None = None
+    Z: Points, errors: Errors, rng: np.random.Generator, budget: Budget | None = None, tolerance: float = 0.0
 ) -> ChartCandidate | None:
-    """The best decomposition into flat and curved leaves over a few tolerances; None if there is nothing, or no
-    budget."""
+    """The best decomposition into flat and curved leaves over a few tolerances, or at one that is known, which is
+    then not made finer; None if there is nothing, or no budget."""
     n, D = Z.shape
     budget = budget or unbounded()
     if n < 60 or D < 2 or budget.is_over("all of some rows"):
         return None
     order = rng.permutation(n)
     most = 2 * FINDERS.searched
-    n_judged = min(most, n) // 4  # others judge a tolerance
+    n_judged = 0 if tolerance else min(most, n) // 4  # others judge a tolerance
     judged, searched = Z[order[:n_judged]], Z[order[n_judged : n_judged + most]]
     spread = float(np.sqrt(Z.var(axis=0).sum()))
     noise = noise_scale(searched, rng)
     tried: dict[float, tuple[float, ChartCandidate | None]] = {}
 
     def settled(rows: np.ndarray, candidate: ChartCandidate, rounds: int) -> ChartCandidate:
-        return settle(rows, candidate, errors, rng, max(20, int(0.7 * FINDERS.least_share * len(rows))), rounds)
+        return settle(rows, candidate, errors, rng, max(20, int(0.7 * FIT.least_share * len(rows))), rounds)
 
     def joined(candidate: ChartCandidate, rounds: int) -> ChartCandidate:
         # with rows on their likeliest leaves, borders are clean
@@ -62,34 +63,44 @@ def find(
             return candidate
         return settled(searched, describe(searched, labels, dims, errors, rng, budget), rounds)
 
-    def attempt(t: float, scale: Float[np.ndarray, " D"] | float = 1.0) -> None:
+    deviations = np.maximum(searched.std(axis=0), 1e-300)
+
+    def attempt(t: float) -> ChartCandidate | None:
+        scale = deviations if t == COORDINATES.exact else 1.0
         labels, dims = leaves_at(searched / scale, t, np.random.default_rng(rng.integers(2**63)), budget)
         if not dims:
-            tried[t] = np.inf, None
-            return
+            return None
         labels, dims = consolidate(searched, labels, dims, rng, joins=False, budget=budget)
         candidate = joined(settled(searched, describe(searched, labels, dims, errors, rng, budget), 2), 1)
-        tried[t] = float(np.mean(candidate.bits(judged))), candidate
+        return replace(candidate, tolerance=t)
 
-    deviations = np.maximum(searched.std(axis=0), 1e-300)
-    if has_charts(searched / deviations, COORDINATES.exact, rng):
-        attempt(COORDINATES.exact, deviations)
-    first = max(ATLAS.above_noise * noise, ATLAS.first_tolerance * spread)
-    for t in [first, 2 * first, *([first / 2] if first / 2 > 1.3 * noise else [])]:
-        if not (tried and budget.is_over("other tolerances")):
-            attempt(t)
-    while len(tried) < FINDERS.rounds and not budget.is_over("other tolerances"):
-        best = min(tried, key=lambda t: tried[t][0])
-        if best == COORDINATES.exact:
-            break
-        more = [
-            t
-            for t in (best * 2, best / 2)
-            if not any(abs(np.log(t / s)) < 0.1 for s in tried) and t > 1.3 * noise and t < 0.2 * spread
-        ]
-        if not more:
-            break
-        attempt(more[0])
+    def judge(t: float) -> None:
+        candidate = attempt(t)
+        tried[t] = np.inf if candidate is None else float(np.mean(candidate.bits(judged))), candidate
+
+    def judge_some() -> None:
+        if has_charts(searched / deviations, COORDINATES.exact, rng):
+            judge(COORDINATES.exact)
+        first = max(ATLAS.above_noise * noise, ATLAS.first_tolerance * spread)
+        for t in [first, 2 * first, *([first / 2] if first / 2 > 1.3 * noise else [])]:
+            if not (tried and budget.is_over("other tolerances")):
+                judge(t)
+        while len(tried) < FINDERS.rounds and not budget.is_over("other tolerances"):
+            best = min(tried, key=lambda t: tried[t][0])
+            if best == COORDINATES.exact:
+                break
+            more = [
+                t
+                for t in (best * 2, best / 2)
+                if not any(abs(np.log(t / s)) < 0.1 for s in tried) and t > 1.3 * noise and t < 0.2 * spread
+            ]
+            if not more:
+                break
+            judge(more[0])
+
+    if tolerance:
+        return attempt(tolerance)
+    judge_some()
     best = choose(tried)
     if best is None:
         return None
@@ -123,7 +134,7 @@ def leaves_at(
     Y = np.ascontiguousarray(Z[:, wide] / tolerance)
     labels, dims = link(Y, *find_charts(Y, rng, budget), rng, budget)
     left = labels < 0
-    many = left.mean() > ATLAS.negligible and left.sum() >= max(20, FINDERS.least_share * len(Z))
+    many = left.mean() > ATLAS.negligible and left.sum() >= max(20, FIT.least_share * len(Z))
     # Rows that fill fewer dimensions are no cloud: a part of a leaf that no chart was laid on.
     if dims and many and intrinsic_dimension(Y[left]) >= FINDERS.most * wide.sum():
         # full as far as the data is wider than the tolerance: the other directions are noise across it
@@ -167,16 +178,23 @@ class Atlas(FindsAgain):
         # Gaussians would need very many pieces to follow leaves that are thin and curved. Leaves that fall apart
         # may be clouds that happen to lie on one chart.
         curved = sum(share for leaf, share in zip(found.components, found.shares, strict=True) if leaf.is_curved)
-        leaves = LeafCandidate("atlas", found.components, found.shares, needless_bits=FINDERS.thin)
+        leaves = replace(_leaves(found), needless_bits=FINDERS.thin)
         if curved < 0.5 or max(found.dimensions) == rows.Z.shape[1]:
             return [leaves]
         is_connected = connected_leaves(leaves, rows.Z) == len(found.components)
         return [replace(leaves, makes_needless=("mixture",)) if is_connected else leaves]
 
     def refit(self, rows: Rows, rng: np.random.Generator, found: Sequence[Candidate]) -> Sequence[Candidate]:
-        again = self._found(rows, rng)
-        return [] if again is None else [LeafCandidate("atlas", again.components, again.shares)]
+        own = [one.tolerance for one in found if isinstance(one, LeafCandidate)]
+        again = self._found(rows, rng, *own[:1])
+        return [] if again is None else [_leaves(again)]
 
-    def _found(self, rows: Rows, rng: np.random.Generator) -> ChartCandidate | None:
+    def _found(self, rows: Rows, rng: np.random.Generator, tolerance: float = 0.0) -> ChartCandidate | None:
         repeats = len(np.unique(rows.Z, axis=0)) < len(rows.Z)
-        return find(rows.jittered(rng) if repeats else rows.Z, rows.errors, rng, rows.budget)
+        Z = rows.jittered(rng) if repeats else rows.Z
+        return find(Z, rows.errors, rng, rows.budget, tolerance)
+
+
+def _leaves(found: ChartCandidate) -> LeafCandidate:
+    """Without the background."""
+    return LeafCandidate("atlas", found.components, found.shares, tolerance=found.tolerance)

@@ -13,6 +13,7 @@ from scipy.spatial import KDTree
 
 from disentree.geometry.neighbors import thinned
 from disentree.geometry.subspaces import reach
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.finders.atlas.constants import ATLAS
 from disentree.mimosa.finders.atlas.growing import LocalChart, chart_at
 from disentree.mimosa.finders.budget import Budget, unbounded
@@ -38,7 +39,7 @@ def link(
     budget = budget or unbounded()
     labels = np.full(len(Y), -1)
     dimensions: list[int] = []
-    fewest = max(20, FINDERS.least_share * len(Y))
+    fewest = max(20, FIT.least_share * len(Y))
     for d in sorted({chart.dimension for chart in charts}):
         rows = np.flatnonzero((explained == d) | (explained < 0))
         off = _offs_of_groups(Y, rows, [chart for chart in charts if chart.dimension == d], d, rng, budget)

@@ -21,6 +21,7 @@ from disentree.geometry.subspaces import (
     relative_distances,
     subspace_cosines,
 )
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.finders.flats.constants import FLATS
 from disentree.mimosa.finders.labels import drop_small, renumber, rows_of
 from disentree.utils.threads import over_rows
@@ -117,7 +118,7 @@ def merge_over_seams(
     labels = drop_small(labels, min_size)
     pieces = rows_of(labels)
     dims = [int(tangents.dimensions[rows[0]]) for rows in pieces]
-    few = [thinned(rows, 4 * FLATS.sample_rows) for rows in pieces]
+    few = [thinned(rows, FIT.many) for rows in pieces]
     trees = [KDTree(Z[rows]) for rows in few]
     joined = []
     for a in range(len(pieces)):
@@ -139,9 +140,9 @@ def _continue_each_other(
 ) -> bool:
     if d == Z.shape[1]:
         return True
-    A = thinned(A, FLATS.sample_rows)
+    A = thinned(A, FIT.sample)
     distances, nearest = map(np.asarray, tree_b.query(Z[A]))
-    order = np.argsort(distances, kind="stable")[: FLATS.sample_rows // 10]
+    order = np.argsort(distances, kind="stable")[: FIT.sample // 10]
     a, b = A[order], B[nearest[order]]
     if d == 0:
         return bool((distances[order] == 0).all())
@@ -173,7 +174,7 @@ def drop_explained(
     for rows in rows_of(labels):  # in order of dimension, larger ones first
         d = int(tangents.dimensions[rows[0]])
         full = d == Z.shape[1]
-        some = rows if full else thinned(rows, FLATS.sample_rows)
+        some = rows if full else thinned(rows, FIT.sample)
         explained = np.zeros(len(some), dtype=bool)
         for tree, core, e in kept:
             left = np.flatnonzero(~explained)

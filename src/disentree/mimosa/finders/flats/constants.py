@@ -13,7 +13,6 @@ class FlatsConstants:
     sheet_tolerances: tuple[float, ...] = (0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.14, 0.18, 0.22, 0.26, 0.3)
     fine: float = 0.03  # residuals below half of it are by chance, unless the tolerance itself is lower
     min_share: float = 0.003  # of the rows, that a component has at least
-    trials: int = 12  # random tuples tried for a d-flat: this many times d
     chance: float = 1e-4  # how often chance may put the required number of points on a flat, per trial
     # Neighbors on a flat beyond those that it was drawn through, at least; a point spreads its component only with
     # this many links of its own.
@@ -21,19 +20,10 @@ class FlatsConstants:
     # Nearest points of a component that links lead to, and from which density in noise is estimated; neighbors
     # that connect rows without a gap.
     nearby: int = 15
-    # Rows that tell whether there is a subspace, whether rows fill it, or pieces are one, by a tenth of them in
-    # closest pairs. Four times as many stand for a piece, or for all when the saving of a model is estimated.
-    sample_rows: int = 500
     achieved: float = 0.8  # components achieve at least this fraction of an estimated saving
     mostly: float = 0.3  # share of rows on exact subspaces, for data that is exact at all
-    # A row beside the core rows of a sheet continues it if it is less than half as far off it as from them (of
-    # ships without a jet nine in ten are, beside those with one; of moons and stars one in forty), and is not
-    # farther from them than half as far again as they are from each other.
-    beside: float = 0.5
     # Flats in noise; lengths in units of the noise.
     max_explained: float = 0.2  # of the variance across a flat, by the position along it; above, it is curved
-    settled: float = 0.001  # fraction of points that change component at which the rounds end
-    left_over: float = 0.02  # fraction of points on no flat from which on they are a component of full dimension
 
 
 FLATS = FlatsConstants()

@@ -11,6 +11,8 @@ from jaxtyping import Float, Int
 from disentree.geometry.charts import chance_residuals, chart_residuals, curved_tangents
 from disentree.geometry.neighbors import nearest_neighbors, thinned
 from disentree.geometry.subspaces import Tangents, relative_distances
+from disentree.mimosa.constants import FIT
+from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.sheet import Sheet, assign
 from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.flats.components import drop_explained, link_components, merge_over_seams
@@ -96,7 +98,7 @@ def polish(
         before = labels[mixed]
         labels = labels.copy()
         labels[mixed], off[mixed] = assign(sheets, Z[mixed], found.tolerance, neighbors.shape[1], n_jobs)
-        if np.mean(labels[mixed] != before) * len(mixed) < FLATS.settled * len(Z):
+        if np.mean(labels[mixed] != before) * len(mixed) < DENSITY.settled * len(Z):
             break
     labels = np.where(off <= 3 * found.tolerance, labels, -1)  # the cores hold what is on the components
     local = np.where(labels >= 0, np.array(dimensions)[labels], found.tangents.dimensions)
@@ -121,7 +123,7 @@ def choose_decomposition(
     """
     n_dims = Z.shape[1]
     distances, neighbors = nearest_neighbors(Z, k, n_jobs)
-    some = np.random.default_rng(seed).choice(len(Z), min(len(Z), 4 * FLATS.sample_rows), replace=False)
+    some = np.random.default_rng(seed).choice(len(Z), min(len(Z), FIT.many), replace=False)
     models = _models_of_sample(Z, neighbors, some, seed)
     estimates = [(local.saving(n_dims), local.bases is not None, local.tolerance) for local in models]
     best, sheets = None, None
@@ -178,7 +180,7 @@ def estimated_saving(Z: Float[np.ndarray, "n D"], k: int, seed: np.random.SeedSe
     size of a neighborhood."""
     distances, neighbors = nearest_neighbors(Z, k, n_jobs)
     n_dims = Z.shape[1]
-    some = np.random.default_rng(seed).choice(len(Z), min(len(Z), FLATS.sample_rows), replace=False)
+    some = np.random.default_rng(seed).choice(len(Z), min(len(Z), FIT.sample), replace=False)
     nearness = -np.log(np.maximum(distances[some, -1], 1e-300))
     return max(
         local.saving(n_dims) + float(np.mean((n_dims - local.tangents.dimensions) * nearness))
@@ -188,7 +190,7 @@ def estimated_saving(Z: Float[np.ndarray, "n D"], k: int, seed: np.random.SeedSe
 
 def _flatness(Z: np.ndarray, neighbors: np.ndarray, tangents: Tangents) -> float:
     """How far the nearer neighbors of the same dimension lie off a point's flat, for most points."""
-    rows = thinned(np.arange(len(Z)), 4 * FLATS.sample_rows)
+    rows = thinned(np.arange(len(Z)), FIT.many)
     off = []
     for j in range(neighbors.shape[1] // 3):
         other = neighbors[rows, j]

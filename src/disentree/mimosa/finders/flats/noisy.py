@@ -19,8 +19,10 @@ from scipy import stats
 
 from disentree.geometry.charts import quadratic_terms
 from disentree.geometry.subspaces import AffineSubspace, Tangents, clearness, reach
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.noise import WhiteNoise
 from disentree.mimosa.density.candidate import LeafCandidate
+from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.sheet import assign, log_density_of_nearest, other_points
 from disentree.mimosa.density.tiles import fit_flat_leaf
 from disentree.mimosa.finders.constants import FINDERS
@@ -121,8 +123,8 @@ def _best_flat(
             size = int(np.searchsorted(distance[order], radius))
             if size >= min_points:
                 ball = order[:size]
-                if size > FLATS.sample_rows:
-                    ball = rng.choice(ball, FLATS.sample_rows, replace=False)
+                if size > FIT.sample:
+                    ball = rng.choice(ball, FIT.sample, replace=False)
                 if found := _best_in_ball(P[ball], P[anchor], d, rng):
                     candidates.append((found[0], radius, found[1]))
                 if d == 0:
@@ -180,7 +182,7 @@ def _best_in_ball(
     y = P - anchor
     square = (y * y).sum(axis=1)[None]
     if d:
-        tuples = rng.integers(len(P), size=(FLATS.trials * d, d))
+        tuples = rng.integers(len(P), size=(FINDERS.looks * d, d))
         q, upper = np.linalg.qr(np.swapaxes(y[tuples], 1, 2))
         sound = (np.abs(np.diagonal(upper, axis1=1, axis2=2)) > 2).all(axis=1)
         bases = np.swapaxes(q, 1, 2)[sound]
@@ -234,7 +236,7 @@ def settle(
     labels = np.full(n, -1)
     for c, flat in enumerate(flats):  # lowest dimension first
         labels[(labels < 0) & (flat.distances(Y) <= reach(n_dims - flat.dimension) + 1)] = c
-    if (labels < 0).mean() >= FLATS.left_over:
+    if (labels < 0).mean() >= FIT.exceptions:
         labels[labels < 0] = len(flats)
         flats = [*flats, AffineSubspace.fit(Y, n_dims)]
     dims = np.array([flat.dimension for flat in flats])
@@ -245,7 +247,7 @@ def settle(
         before = labels
         labels, off = assign(sheets, Y, 1.0, n_neighbors, n_jobs)
         labels[off > 1] = -1
-        if np.mean(labels != before) < FLATS.settled:
+        if np.mean(labels != before) < DENSITY.settled:
             break
     labels, dims, sheets = _fitted(Y, labels, dims, min_points)
     local = np.where(labels >= 0, dims[labels], n_dims)

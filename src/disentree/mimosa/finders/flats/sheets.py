@@ -12,9 +12,9 @@ import numpy as np
 from jaxtyping import Float
 from scipy.spatial import KDTree
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import LeafCandidate, Undirected
 from disentree.mimosa.density.sheet import Sheet
-from disentree.mimosa.finders.flats.constants import FLATS
 from disentree.mimosa.finders.flats.decompose import choose_decomposition
 from disentree.mimosa.finders.labels import rows_of
 
@@ -44,8 +44,11 @@ class SheetLeaf(Undirected):
         return self._sheet.log_likelihood(Z, self.tolerance)[1], nearest[:, -1]
 
     def limits(self, quantiles: Sequence[float]) -> list[float]:
+        # A row beside core rows continues their sheet if it is less than half as far off it as from them (of
+        # ships without a jet nine in ten are, beside those with one; of moons and stars one in forty), and is not
+        # farther from them than half as far again as they are from each other.
         off, apart = quantiles
-        return [max(off, FLATS.beside), (1 + FLATS.beside) * apart]
+        return [max(off, FIT.half), (1 + FIT.half) * apart]
 
     @property
     def _sheet(self) -> Sheet:

@@ -15,6 +15,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from disentree.geometry.neighbors import intrinsic_dimension, nearest_neighbors
 from disentree.geometry.subspaces import Tangents
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.tiles import Leaf, fit_flat_leaf
@@ -42,7 +43,7 @@ def find(
     distances, neighbors = nearest_neighbors(white, k, n_jobs)
     exact = FLATS.flat_tolerances[0]
     seed = int(rng.integers(2**63))
-    some = rng.choice(n, min(n, FLATS.sample_rows), replace=False)
+    some = rng.choice(n, min(n, FIT.sample), replace=False)
 
     def flats(rows: Int[np.ndarray, " m"] | None = None) -> Tangents:
         return anchored_flats(white, neighbors, exact, np.random.default_rng(seed), rows)
@@ -80,7 +81,7 @@ def has_gaps(leaf: Leaf, Z: Float[np.ndarray, "n D"], rng: np.random.Generator) 
     """Whether rows of a leaf fall apart along it: nearest neighbors do not connect them."""
     if leaf.dimension == 0:
         return False
-    some = rng.choice(len(Z), min(len(Z), FLATS.sample_rows), replace=False)
+    some = rng.choice(len(Z), min(len(Z), FIT.sample), replace=False)
     return n_connected(leaf.tiles[0].chart.split(Z[some])[0]) > 1
 
 
@@ -109,7 +110,7 @@ def _are_filled(
         if leaf.dimension == 0:
             continue
         # Drawn at random: rows at regular steps of an order within the data are spaced too evenly.
-        some = rng.choice(own, min(len(own), FLATS.sample_rows), replace=False)
+        some = rng.choice(own, min(len(own), FIT.sample), replace=False)
         ratio = intrinsic_dimension(leaf.tiles[0].chart.split(Z[some])[0]) / leaf.dimension
         if ratio < FINDERS.most - 2 / np.sqrt(len(some)):
             return False

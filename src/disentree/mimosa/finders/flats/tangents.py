@@ -16,6 +16,7 @@ from numba import njit
 from scipy import stats
 
 from disentree.geometry.subspaces import Tangents, gram_schmidt
+from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.flats.constants import FLATS
 from disentree.utils.threads import over_rows
 
@@ -34,7 +35,7 @@ def support_needed(k: int, n_dims: int, tolerance: float) -> Int[np.ndarray, " D
     the flat because it was drawn through them."""
     needed = np.empty(n_dims, dtype=np.int64)
     for d in range(n_dims):
-        tail = FLATS.chance / (FLATS.trials * max(d, 1))
+        tail = FLATS.chance / (FINDERS.looks * max(d, 1))
         by_chance = stats.binom.ppf(1 - tail, max(k - d, 1), chance_on_flat(d, tolerance))
         needed[d] = d + max(FLATS.min_links, int(by_chance) + 1)
     return needed
@@ -62,7 +63,7 @@ def anchored_flats(
     """
     n_dims, k = Z.shape[1], neighbors.shape[1]
     top = min(n_dims, k) - 1
-    counts = [FLATS.trials * d for d in range(1, top + 1)]
+    counts = [FINDERS.looks * d for d in range(1, top + 1)]
     tuples = np.zeros((max(counts, default=0), max(top, 1), max(top, 1)), dtype=np.int64)
     for d, count in enumerate(counts, start=1):
         for t in range(count):

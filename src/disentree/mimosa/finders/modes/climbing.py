@@ -16,20 +16,38 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
-from disentree.mimosa.finders.modes.constants import MODES
+from disentree.mimosa.constants import FIT
+from disentree.mimosa.density.constants import DENSITY
+
+
+class Neighborhoods:
+    """The nearest neighbors of rows, looked up again only if more of them are asked for than before."""
+
+    def __init__(self, Z: Float[np.ndarray, "n q"], n_jobs: int = -1):
+        self.Z, self.tree, self._n_jobs = Z, KDTree(Z), n_jobs
+        self._known = np.zeros((len(Z), 0)), np.zeros((len(Z), 0), int)
+
+    def nearest(self, k: int) -> tuple[Float[np.ndarray, "n k1"], Int[np.ndarray, "n k1"]]:
+        """Distances and numbers of each row itself and of the k nearest others."""
+        if self._known[0].shape[1] <= k:
+            self._known = self.of(self.Z, k + 1)
+        return self._known[0][:, : k + 1], self._known[1][:, : k + 1]
+
+    def of(self, Y: Float[np.ndarray, "m q"], k: int) -> tuple[Float[np.ndarray, "m k"], Int[np.ndarray, "m k"]]:
+        """Distances and numbers of the k rows that are nearest to each point."""
+        distances, neighbors = self.tree.query(Y, k, workers=self._n_jobs)
+        return np.asarray(distances).reshape(len(Y), k), np.asarray(neighbors).reshape(len(Y), k)
 
 
 def find_modes(
-    Z: Float[np.ndarray, "n q"], k: int, n_jobs: int = -1, weights: Float[np.ndarray, " n"] | None = None
+    around: Neighborhoods, k: int, weights: Float[np.ndarray, " n"] | None = None
 ) -> Int[np.ndarray, " n"]:
     """The mode of each row, by the density within its k nearest neighbors; all zero if there is one. A row may
     stand for several."""
-    n, near = len(Z), MODES.near
+    Z, n, near = around.Z, len(around.Z), DENSITY.near
     if n < 2 * k or k <= near:
         return np.zeros(n, int)
-    tree = KDTree(Z)
-    linked = min(max(k, MODES.linked), n - 1)
-    distances, neighbors = map(np.asarray, tree.query(Z, linked + 1, workers=n_jobs))
+    distances, neighbors = around.nearest(min(max(k, FIT.fewest), n - 1))
     reach = np.maximum(distances[:, : k + 1], np.finfo(float).tiny)
     # in d dimensions the log of the ratio of the distances to the k-th and to a nearer neighbor has the mean 1 / d
     dimension = min(1 / max(float(np.log(reach[:, k:] / reach[:, 1:k]).mean()), 1e-9), Z.shape[1])
@@ -41,7 +59,7 @@ def find_modes(
     if between.size:
         # a gap is a node of its own, as low as its middle
         middle = (Z[between[0]] + Z[between[1]]) / 2
-        width, beside = map(np.asarray, tree.query(middle, k, workers=n_jobs))
+        width, beside = around.of(middle, k)
         weight, own = _log_weight(weights, beside)
         low = weight - dimension * np.log(np.maximum(width[:, -1], np.finfo(float).tiny))
         low = np.minimum(low, height[between].min(axis=0))
@@ -52,7 +70,7 @@ def find_modes(
     links = (links + links.T).tocsr()
     order = np.argsort(-height, kind="stable")
     # averages do not lessen the variance along a curve, where rows that are near have the same neighbors
-    errors = MODES.persistence * max(1.0, 2 / dimension)
+    errors = FIT.doubt * max(1.0, 2 / dimension)
     peaks = climb(height, variance, order, links.indptr, links.indices, errors)
     return _without_small(peaks[:n], neighbors[:, : k + 1], k)
 

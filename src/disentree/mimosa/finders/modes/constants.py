@@ -10,19 +10,11 @@ class ModesConstants:
     """Of the finder of clusters."""
 
     # ---- modes
-    near: int = 5  # nearest neighbors that rows climb along, and that their density is averaged over
-    linked: int = 30  # neighbors across a gap, at least: on a curve all of fewer are on one side by chance
-    persistence: float = 2.0  # sampling errors that a peak is above the saddle to a higher one, at least
     # neighbors that a density is taken from, in roots of the number of rows: replication tells which
     scales: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0)
 
     # ---- growing a mixture
-    # principal components that a mixture is looked for in, at most: in more, few odd rows decide splits (digits:
-    # 20 gives ARI .77, 50 gives .18); free covariances are fitted to twice as many columns with normal margins
-    leading: int = 20
     fewest: int = 8  # rows of a piece, and for each axis, at least: a mean and a variance need some
-    # mixtures among normal margins are tried if margins alone save this part of what the mixture of axes does
-    worth: float = 0.1
     # Growth pauses at so many pieces, and goes on if most of them are leaves: pieces of a curved leaf, which have
     # no valleys between them, are no reason for more pieces.
     first_pieces: int = 24
@@ -30,7 +22,6 @@ class ModesConstants:
     steps: int = 20  # of EM, at most, after each change of the pieces or of the rows
 
     # ---- splitting a piece
-    split_rows: int = 2000  # rows of it that splits are looked for in
     directions: int = 3  # that starts come from: leading ones, and at either end of the spectrum of fourth moments
     same: float = 0.97  # starts that agree on this part of the rows are one
     # starts that are followed, and steps of EM: all for two steps, the best of them further
@@ -44,17 +35,17 @@ class ModesConstants:
     # The same among columns with normal margins: a cloud is not uniform along any of them, and free covariances
     # bend around what is skewed, so that valleys are shallower there by chance, and fewer deviations will do.
     normal_valley: tuple[float, float] = (0.7, 2.3)
-    # two peaks may be one if the density between them is at least this part of the lower; whole groups of pieces
-    # are asked only below it
-    saddle: float = 0.5
 
     # ---- different manifolds
     # A piece is a point in another if all its standard deviations are smaller by the square of this factor, and
     # thin in it if some are smaller by this factor,
     thin: float = 5.0
-    # and another deviation is no more than this many times smaller, with a step of this factor between them: the
-    # shell of a heavy-tailed cloud is wider in any direction.
-    wide: float = 2.5
+
+    @property
+    def wide(self) -> float:
+        """And another deviation is no more than this many times smaller, with a step of this factor between them:
+        the shell of a heavy-tailed cloud is wider in any direction."""
+        return self.thin / 2
 
 
 MODES = ModesConstants()

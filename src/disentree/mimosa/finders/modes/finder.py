@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.density.mixture_leaf import MixtureCandidate
 from disentree.mimosa.finders.constants import FINDERS
@@ -21,7 +22,7 @@ class Mixtures:
 
     @property
     def whole_below(self) -> int:
-        return FINDERS.mixture_whole_below
+        return FIT.plenty
 
     def propose(self, rows: Rows, rng: np.random.Generator) -> Sequence[Candidate]:
         Z, floor = rows.jittered(rng), wide_enough(rows.Z, rows.floor)

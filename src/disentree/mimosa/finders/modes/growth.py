@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.gaussians import Mixture, bic, expectation_maximization, log_gaussians
 from disentree.mimosa.finders.modes.constants import MODES
 
@@ -78,8 +79,8 @@ def two_means(y: Float[np.ndarray, "n q"], w: Float[np.ndarray, " n"], along: Fl
 def best_split(Y, weights, mixture: Mixture, k: int, n: float, floor, family, fewest):
     """The best division of component k in two: gain in BIC, and the two as (weights on rows, rows)."""
     rows = np.flatnonzero(weights > 0.02)
-    if len(rows) > MODES.split_rows:
-        rows = rows[:: len(rows) // MODES.split_rows + 1]
+    if len(rows) > FIT.many:
+        rows = rows[:: len(rows) // FIT.many + 1]
     w = weights[rows]
     scale = weights.sum() / w.sum()  # rows that were looked at stand for all of them
     if weights.sum() < 2 * fewest:

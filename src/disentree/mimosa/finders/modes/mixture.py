@@ -15,6 +15,7 @@ from jaxtyping import Float
 from threadpoolctl import threadpool_limits
 
 from disentree.mimosa.coordinates.columns import Columns
+from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.gaussians import Mixture, expectation_maximization, maximized
 from disentree.mimosa.density.margins import Margins
@@ -53,13 +54,13 @@ def find(
         if alone.margins.straight:
             return out
         one = fit_gaussian(Z, floor).log_density(Z).mean()
-        if alone.log_density(Z).mean() - one < MODES.worth * (max(c.log_density(Z).mean() for c in out) - one):
+        if alone.log_density(Z).mean() - one < FINDERS.counted * (max(c.log_density(Z).mean() for c in out) - one):
             return out
         if len(out[0].mixture) > 1:
             out.append(with_margins(Z, own, alone.margins, out[0]))
-        if MODES.leading >= D:
+        if COORDINATES.most_linear >= D:
             out.append(in_margins("margins-mixture", Z, own, alone.margins, rng, "pooled", part=part))
-        if 2 * MODES.leading >= D:
+        if 2 * COORDINATES.most_linear >= D:
             out.append(in_margins("margins-gmm", Z, own, alone.margins, rng, "full", part=part))
         return out
 
@@ -107,7 +108,7 @@ def is_shattered(found: MixtureCandidate) -> bool:
 def in_components(name, Z, floor, rng, families, **more) -> MixtureCandidate:
     """A mixture of the leading principal components."""
     n, D = Z.shape
-    q = max(1, min(D, MODES.leading, n // MODES.fewest))
+    q = max(1, min(D, COORDINATES.most_linear, n // MODES.fewest))
     rest = np.maximum(np.sqrt((Z[:, q:] ** 2).mean(axis=0) * (n / max(n - 1, 1))), floor[q:])
     return fitted(name, Z, Space(q, rest), floor[:q], rng, families, **more)
 

@@ -177,10 +177,10 @@ def merge_pieces(
         if a == b:
             continue
         lower = min(peak[a], peak[b])
-        if level < lower + np.log(MODES.saddle):
+        if level < lower + np.log(FIT.half):
             continue
         A, B = np.flatnonzero(group == a).tolist(), np.flatnonzero(group == b).tolist()
-        if len(A) + len(B) > 2 and fell[i, j] < MODES.saddle and is_valley(*valleys.between(A, B), normal, rigor):
+        if len(A) + len(B) > 2 and fell[i, j] < FIT.half and is_valley(*valleys.between(A, B), normal, rigor):
             continue
         group[group == b] = a
         peak[a] = max(peak[a], peak[b])

@@ -14,6 +14,8 @@ from itertools import islice
 import numpy as np
 from jaxtyping import Bool, Float
 
+from disentree.mimosa.constants import FIT
+from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.switches.constants import SWITCHES
@@ -44,7 +46,7 @@ class Equation:
 
     def holds(self, Y: Float[np.ndarray, "n D"]) -> Bool[np.ndarray, " n"]:
         """Whether rows are within its scatter."""
-        return _distance(self(Y)) <= SWITCHES.reach
+        return _distance(self(Y)) <= FIT.sure
 
 
 def find_equations(Y: Float[np.ndarray, "n D"], rng: np.random.Generator) -> list[Equation]:
@@ -89,7 +91,7 @@ def _distinct(
     """Hyperplanes, and how far rows scatter about them, of which no two hold the same rows."""
     seen: list[np.ndarray] = []
     for w, scatter in zip(planes, scatters, strict=True):
-        held = np.abs(Y @ w[:-1] + w[-1]) <= SWITCHES.reach * scatter
+        held = np.abs(Y @ w[:-1] + w[-1]) <= FIT.sure * scatter
         if not _is_known(held, seen):
             seen.append(held)
             yield w, float(scatter)
@@ -97,7 +99,7 @@ def _distinct(
 
 def _is_known(held: Bool[np.ndarray, " n"], others: list[Bool[np.ndarray, " n"]]) -> bool:
     """Whether others hold the same rows (by Jaccard's index)."""
-    return any((held & other).sum() >= SWITCHES.same * max((held | other).sum(), 1) for other in others)
+    return any((held & other).sum() >= FIT.core * max((held | other).sum(), 1) for other in others)
 
 
 def _deeper(
@@ -161,7 +163,7 @@ def _parts(Y: Float[np.ndarray, "n D"], whole: Equation, rng: np.random.Generato
         scale = np.linalg.norm(normal)
         offset = v[:-1] @ (whole.offset / lengths) + v[-1]
         part = _whole_equation(Y, np.append(normal, offset) / scale, scatter / scale)
-        if part is not None and SWITCHES.same * part.share > whole.share:
+        if part is not None and FIT.core * part.share > whole.share:
             yield part
 
 
@@ -169,7 +171,7 @@ def _wider(
     held: Bool[np.ndarray, " n"], found: list[Equation], rows: list[Bool[np.ndarray, " n"]]
 ) -> list[Equation]:
     """The equations that hold wherever some rows are."""
-    fewest = SWITCHES.same * held.sum()
+    fewest = FIT.core * held.sum()
     return [e for e, other in zip(found, rows, strict=True) if (held & other).sum() >= fewest]
 
 
@@ -181,13 +183,13 @@ def _whole_equation(Y: Float[np.ndarray, "n D"], w: Float[np.ndarray, " D1"], sc
     """All equations that hold in the rows of a hyperplane, scaled by their scatter."""
     D = Y.shape[1]
     normals = w[:D, None]
-    held = np.abs(Y @ w[:D] + w[D]) <= SWITCHES.reach * scatter
+    held = np.abs(Y @ w[:D] + w[D]) <= FIT.sure * scatter
     while normals.shape[1] < D and held.sum() > DENSITY.rows_per_term * D:
         rest = np.linalg.svd(normals)[0][:, normals.shape[1] :]
         own = Y[held] @ rest
         more = thinnest_hyperplane(own, scatter)
-        inside = np.abs(own @ more[:-1] + more[-1]) <= SWITCHES.reach * scatter
-        if inside.mean() < SWITCHES.same:
+        inside = np.abs(own @ more[:-1] + more[-1]) <= FIT.sure * scatter
+        if inside.mean() < FIT.core:
             break
         normals = np.column_stack([normals, rest @ more[:-1]])
         held[np.flatnonzero(held)[~inside]] = False
@@ -209,9 +211,9 @@ def _refitted(
         residual = (Y - center) @ normals
         middle = np.median(residual[held], axis=0)
         deviation = 1.4826 * np.median(np.abs(residual[held] - middle), axis=0)
-        deviation = np.maximum(deviation, SWITCHES.narrowest)
+        deviation = np.maximum(deviation, COORDINATES.rounding)
         residual = (residual - middle) / deviation
-        held = _distance(residual) <= SWITCHES.reach
+        held = _distance(residual) <= FIT.sure
     gain, share = gains(_distance(residual)[:, None], size, fewest)
     if not np.isfinite(gain[0]):
         return None

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from disentree.geometry.neighbors import intrinsic_dimension
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.coordinates.noise import WhiteNoise
 from disentree.mimosa.density.candidate import Candidate, Choice, Product
@@ -22,6 +23,7 @@ from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.protocol import FindsAgain, Rows
 from disentree.mimosa.finders.switches.constants import SWITCHES
 from disentree.mimosa.finders.switches.equations import Equation, find_equations
+from disentree.mimosa.tree.constants import TREE
 from disentree.mimosa.tree.products import (
     are_independent,
     arrange,
@@ -51,7 +53,7 @@ def find(
     """The product of switches that rows show; None if there are no two beside each other. No deviation is taken
     below the precision of a coordinate; `noise` is that of the spectrum of the data."""
     if (
-        len(Z) < 4 * SWITCHES.fewest_inside
+        len(Z) < 4 * FIT.enough
         or not 3 <= (Z if noise is None else noise.weights).shape[1] <= COORDINATES.most_linear
     ):
         return None
@@ -88,7 +90,7 @@ def _is_filled(
     ratios = []
     for c, cell in enumerate(cells):
         rows = np.flatnonzero(labels == c)
-        if len(rows) < SWITCHES.fewest_inside or not cell.dimension:
+        if len(rows) < FIT.enough or not cell.dimension:
             continue
         inside = (Z[rows] @ space.weights + space.offset)[:, space.free(cell)]
         ratios.append(intrinsic_dimension(inside / inside.std(axis=0)) / cell.dimension)
@@ -108,7 +110,7 @@ def _limited(
     kept: list[int] = []
     for i in sorted(range(len(equations)), key=lambda i: -equations[i].gain):
         tried = sorted([*kept, i])
-        if int(np.prod([choice.n_paths for choice in arrange(on[:, tried])])) <= SWITCHES.most_paths:
+        if int(np.prod([choice.n_paths for choice in arrange(on[:, tried])])) <= TREE.most_paths:
             kept = tried
     return [equations[i] for i in kept], on[:, kept], arrange(on[:, kept])
 
@@ -130,7 +132,7 @@ def _space(
     deviations = np.sqrt(np.maximum(values[::-1], 0))
     # The scatter of equations is the noise of the data: directions no wider than that are nothing else.
     scatter = np.median(1 / np.linalg.norm(own, axis=0))
-    wide = deviations > SWITCHES.reach * scatter
+    wide = deviations > FIT.sure * scatter
     weights = np.concatenate([own, rest], axis=1)
     offset = np.concatenate([offsets, -center @ rest])
     owner = [i for i, e in enumerate(equations) for _ in range(e.size)] + [-1 if w else -2 for w in wide]

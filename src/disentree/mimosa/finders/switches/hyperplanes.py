@@ -6,8 +6,9 @@ import numpy as np
 from jaxtyping import Float
 from scipy.spatial import KDTree
 
+from disentree.mimosa.constants import FIT
+from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.density.constants import DENSITY
-from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.switches.constants import SWITCHES
 
 
@@ -34,12 +35,12 @@ def refined(
 ) -> tuple[Float[np.ndarray, "h D1"], Float[np.ndarray, " h"]]:
     """Hyperplanes from starts, each refitted with weights 1 / (distance^2 + scatter^2) while the scatter shrinks:
     rows far off count less and less. Each keeps the scatter at which rows are densest relative to those beside."""
-    Y = Y[rng.choice(len(Y), min(len(Y), SWITCHES.rows), replace=False)]
+    Y = Y[rng.choice(len(Y), min(len(Y), FIT.many), replace=False)]
     n, D = Y.shape
     scatter = SWITCHES.widest
     outer = np.einsum("ni,nj->nij", Y, Y).reshape(n, D * D)
     best, best_gain, best_scatter = w.copy(), np.full(len(w), -np.inf), np.full(len(w), scatter)
-    while scatter > SWITCHES.narrowest and len(w):
+    while scatter > COORDINATES.rounding and len(w):
         for _ in range(2):
             W = 1 / ((Y @ w[:, :D].T + w[:, D]) ** 2 + scatter**2)
             W /= W.sum(axis=0)
@@ -76,13 +77,13 @@ def gains(
 ) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, " s"]]:
     """Bits for rows on hyperplanes, and the share of rows there: as many, times the log of how much denser they
     are than beside. Minus infinity where that is no place of its own, but the middle of something."""
-    n, reach, shoulder = len(distance), SWITCHES.reach, SWITCHES.shoulder
+    n, reach, shoulder = len(distance), FIT.sure, SWITCHES.shoulder
     inside, near, far = ((distance <= d).sum(axis=0) for d in (reach, shoulder, 2 * shoulder))
     beside, further = near - inside, far - near
     ring = shoulder**size - reach**size
     slope = SWITCHES.steepest * ring / ((2 * shoulder) ** size - shoulder**size)
     falling = beside > slope * further + 3 * np.sqrt(beside)
     denser = inside / np.maximum(beside * reach**size / ring, 0.5)
-    enough = (inside >= max(fewest, SWITCHES.some * n)) & (n - near >= FINDERS.least_share * n)
+    enough = (inside >= max(fewest, SWITCHES.some * n)) & (n - near >= FIT.least_share * n)
     gain = inside * np.log2(np.maximum(denser, 1))
-    return np.where(enough & ~falling & (denser >= SWITCHES.denser), gain, -np.inf), inside / n
+    return np.where(enough & ~falling & (denser >= SWITCHES.shoulder), gain, -np.inf), inside / n

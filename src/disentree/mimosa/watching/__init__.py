@@ -1,0 +1,1 @@
+"""A fitted tree and rows that come later."""
