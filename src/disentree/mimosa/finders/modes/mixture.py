@@ -74,8 +74,7 @@ def refit(
     part: float | None = None,
 ) -> list[MixtureCandidate]:
     """The same kinds of mixtures, of other rows: densities for the judge, whose leaves need not be told apart; or
-    those of a `part` of the rows, which show what all of them do: of no more pieces, grown anew or from those of
-    all rows, whichever describes the part better."""
+    those of a `part` of the rows, which show what all of them do, in no more pieces."""
     floor = np.broadcast_to(np.asarray(precision, float), (Z.shape[1],))
     out: dict[str, MixtureCandidate] = {}
     plain, own, maps = ("mixture", "gmm"), None, None
@@ -85,11 +84,7 @@ def refit(
             maps = Margins.fit(own.of(Z), own.precision)
         for candidate in found:
             name, family = candidate.finder, candidate.family
-            if part is None:
-                more = {"merged": False}
-            else:
-                known = candidate.mixture.posteriors(candidate.space(Z)[0])
-                more = {"most": known.shape[1], "part": part, "known": known}
+            more = {"merged": False} if part is None else {"most": len(candidate.mixture), "part": part}
             if name in plain:
                 out[name] = in_components(name, Z, floor, rng, (family,), **more)
             elif name == "mixture-with-margins":
@@ -150,18 +145,14 @@ def pieces_of(mixture: Mixture, chosen) -> Mixture:
     )
 
 
-def fitted(name, Z, space, floor, rng, families, most=None, merged=True, part=1.0, known=None) -> MixtureCandidate:
-    """The mixture of the family with the best BIC, of so many pieces at most, as leaves; grown from one piece, and
-    from `known` posteriors if there are."""
+def fitted(name, Z, space, floor, rng, families, most=None, merged=True, part=1.0) -> MixtureCandidate:
+    """The mixture of the family with the best BIC, of so many pieces at most, as leaves."""
     Y, _ = space(Z)
     n = len(Y)
-    some = np.arange(n) if n <= FINDERS.searched else np.sort(rng.permutation(n)[: FINDERS.searched])
-    searched = Y[some]
+    searched = Y if n <= FINDERS.searched else Y[np.sort(rng.permutation(n)[: FINDERS.searched])]
     normal = space.margins is not None and "full" in families
     grown = [
-        (*grow(searched, floor, family, most or MODES.first_pieces, start, part), family)
-        for family in families
-        for start in [None, *([] if known is None else [known[some]])]
+        (*grow(searched, floor, family, most or MODES.first_pieces, part=part), family) for family in families
     ]
     mixture, _, R, family = max(grown, key=lambda one: one[1])
     groups = np.zeros(len(mixture), int)
