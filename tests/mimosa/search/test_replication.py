@@ -50,11 +50,10 @@ def test_slices_are_joined_and_kinds_are_not():
     assert groups_of(cut, others, 4).tolist() == [0, 1, 1, 1]
 
 
-def test_most_parts_decide():
+def test_one_of_several_folds_may_be_unlucky():
     labels, nothing = np.repeat([0, 1], 10), np.zeros(20, int)
     assert groups_of(labels, [labels, nothing], 2).tolist() == [0, 0]
     assert groups_of(labels, [labels, labels, nothing], 2).tolist() == [0, 1]
-    assert groups_of(labels, [labels, labels, nothing, nothing, nothing], 2).tolist() == [0, 0]
     assert brought_overlap([shared_rows(labels, other, 2) for other in (labels, nothing)]).min() == 0
 
 

@@ -107,10 +107,9 @@ def _by_modes(
 ) -> list[Division]:
     """By modes at each scale, in the units of the rows and with all columns of the same deviation."""
 
-    def modes(
-        around: Neighborhoods, scale: float, weights: Float[np.ndarray, " m"] | None
-    ) -> Int[np.ndarray, " m"]:
-        return find_modes(around, max(DENSITY.near + 1, round(scale * np.sqrt(len(around.Z)))), weights)
+    def modes(around: Neighborhoods, scale: float, own: Rows) -> Int[np.ndarray, " m"]:
+        k = max(DENSITY.near + 1, round(scale * np.sqrt(len(around.Z))))
+        return find_modes(around, k, own.weights, own.rigor)
 
     @cache
     def within(unit: int, part: int) -> tuple[Neighborhoods, Int[np.ndarray, " n"]]:
@@ -120,7 +119,7 @@ def _by_modes(
 
     def again(unit: int, scale: float, part: int) -> Int[np.ndarray, " n"]:
         around, nearest = within(unit, part)
-        return modes(around, scale, None if rows.weights is None else rows.weights[parts[part]])[nearest]
+        return modes(around, scale, rows.some(parts[part]))[nearest]
 
     units = _units(Z, rows)
     spaces = [Z @ axes for axes in units]
@@ -128,7 +127,7 @@ def _by_modes(
     for unit, axes in enumerate(units):
         around = Neighborhoods(spaces[unit], rows.n_jobs)
         for scale in sorted(scales, reverse=True):  # the widest neighborhoods hold the others
-            labels = modes(around, scale, rows.weights)
+            labels = modes(around, scale, rows)
             if labels.any():
                 out.append(Division("modes", labels, partial(again, unit, scale), axes))
     return out

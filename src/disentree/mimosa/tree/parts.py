@@ -60,6 +60,7 @@ def found_again(both: Int[np.ndarray, "k m"]) -> tuple[Float[np.ndarray, " k"], 
 
 
 def brought_overlap(again: Sequence[Int[np.ndarray, "k _"]]) -> Float[np.ndarray, " k"]:
-    """How far most parts of the rows bring each leaf back: the middle overlap, the lesser of two."""
+    """How far parts of the rows bring each leaf back: the least overlap, but for one of several folds, which may
+    be unlucky."""
     overlaps = np.sort([found_again(both)[0] for both in again], axis=0)
-    return np.asarray(overlaps[(len(again) - 1) // 2])
+    return np.asarray(overlaps[int(len(again) > 2)])
