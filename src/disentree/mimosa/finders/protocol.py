@@ -32,7 +32,7 @@ class Rows:
 
     @property
     def rigor(self) -> float:
-        """How many times the usual doubt a saving, or a valley between leaves, must exceed: what all rows show is
+        """How many times the usual doubt a saving, or a valley of a mixture, must exceed: what all rows show is
         less clear in a part of them by its root, and by chance, since it is not the only part."""
         return self.part
 

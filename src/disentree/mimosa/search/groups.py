@@ -63,17 +63,18 @@ def divide(
     Z = rows.jittered(rng)
     parts = parts_of(len(Z), rng)
     divisions = [*_by_modes(Z, rows, parts, scales), *_by_mixtures(Z, rows, parts, mixtures, rng)]
-    best, bits = None, 0.0
+    best, bits, whole = None, 0.0, True
     # what joining leaves tells no more than what there was
     for division in sorted(divisions, key=lambda one: -told(one.labels)):
-        if told(division.labels) <= bits:
+        if told(division.labels) < bits or (told(division.labels) == bits and whole):
             break
         k = int(division.labels.max()) + 1
         again = [shared_rows(division.labels, division.again(part), k) for part in range(len(parts))]
         group = coarsened(again, k)
         groups = Groups(division, group, in_groups(again, group))
-        if told(groups.labels) > bits:
-            best, bits = groups, told(groups.labels)
+        # of two that tell the same that of which all groups come back
+        if (told(groups.labels), len(set(group)) == k) > (bits, whole):
+            best, bits, whole = groups, told(groups.labels), len(set(group)) == k
     return best
 
 
@@ -107,9 +108,10 @@ def _by_modes(
 ) -> list[Division]:
     """By modes at each scale, in the units of the rows and with all columns of the same deviation."""
 
-    def modes(around: Neighborhoods, scale: float, own: Rows) -> Int[np.ndarray, " m"]:
-        k = max(DENSITY.near + 1, round(scale * np.sqrt(len(around.Z))))
-        return find_modes(around, k, own.weights, own.rigor)
+    def modes(
+        around: Neighborhoods, scale: float, weights: Float[np.ndarray, " m"] | None
+    ) -> Int[np.ndarray, " m"]:
+        return find_modes(around, max(DENSITY.near + 1, round(scale * np.sqrt(len(around.Z)))), weights)
 
     @cache
     def within(unit: int, part: int) -> tuple[Neighborhoods, Int[np.ndarray, " n"]]:
@@ -119,7 +121,7 @@ def _by_modes(
 
     def again(unit: int, scale: float, part: int) -> Int[np.ndarray, " n"]:
         around, nearest = within(unit, part)
-        return modes(around, scale, rows.some(parts[part]))[nearest]
+        return modes(around, scale, None if rows.weights is None else rows.weights[parts[part]])[nearest]
 
     units = _units(Z, rows)
     spaces = [Z @ axes for axes in units]
@@ -127,7 +129,7 @@ def _by_modes(
     for unit, axes in enumerate(units):
         around = Neighborhoods(spaces[unit], rows.n_jobs)
         for scale in sorted(scales, reverse=True):  # the widest neighborhoods hold the others
-            labels = modes(around, scale, rows)
+            labels = modes(around, scale, rows.weights)
             if labels.any():
                 out.append(Division("modes", labels, partial(again, unit, scale), axes))
     return out

@@ -40,10 +40,10 @@ class Neighborhoods:
 
 
 def find_modes(
-    around: Neighborhoods, k: int, weights: Float[np.ndarray, " n"] | None = None, rigor: float = 1.0
+    around: Neighborhoods, k: int, weights: Float[np.ndarray, " n"] | None = None
 ) -> Int[np.ndarray, " n"]:
     """The mode of each row, by the density within its k nearest neighbors; all zero if there is one. A row may
-    stand for several. A valley must be `rigor` times as deep as usual."""
+    stand for several."""
     Z, n, near = around.Z, len(around.Z), DENSITY.near
     if n < 2 * k or k <= near:
         return np.zeros(n, int)
@@ -70,7 +70,7 @@ def find_modes(
     links = (links + links.T).tocsr()
     order = np.argsort(-height, kind="stable")
     # averages do not lessen the variance along a curve, where rows that are near have the same neighbors
-    errors = rigor * FIT.doubt * max(1.0, 2 / dimension)
+    errors = FIT.doubt * max(1.0, 2 / dimension)
     peaks = climb(height, variance, order, links.indptr, links.indices, errors)
     return _without_small(peaks[:n], neighbors[:, : k + 1], k)
 
