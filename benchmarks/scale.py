@@ -6,6 +6,11 @@
 Memory is the peak of the process above what it holds before the fit, rows included. MiniBatchKMeans, which is told
 the number of leaves, has the same rows in the same run. A rare kind is a share of the rows: on a line, on a plane
 or in a ball, some deviations away from the middle of all others; "nothing" has none, and one leaf is right.
+
+    python benchmarks/scale.py --rows --others --sparse 100000 --seeds 4000
+
+fits sparse counts, 2,000 columns of which some 5 % are not zero: kinds of rows that each have thirty columns of
+their own, and sums that differ.
 """
 
 from __future__ import annotations
@@ -20,7 +25,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.cluster import MiniBatchKMeans
+from sklearn.metrics import adjusted_rand_score
 
 from disentree import MIMOSA, __version__
 
@@ -91,6 +98,40 @@ def rare(bulk: str, kind: str, n: int, share: float, seed: int) -> dict[str, Any
     return row | {"dimension": int(fitted.components_[own].dimension)}
 
 
+def sparse_counts(n: int, seed: int, p: int = 2000, kinds: int = 5) -> tuple[Any, np.ndarray]:
+    """Counts of rows of some kinds, and the kinds."""
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(kinds, p=np.arange(kinds, 0, -1) / np.arange(kinds + 1).sum(), size=n)
+    usual = rng.gamma(0.5, 1.0, p)
+    rates = np.stack([usual] * kinds)
+    for k in range(kinds):
+        rates[k, 30 * k : 30 * k + 30] = 10 * usual.mean()
+    sums = 150 * np.exp(0.3 * rng.standard_normal(n))[:, None]
+    rates /= rates.sum(axis=1, keepdims=True)
+    parts = [
+        sparse.csr_matrix(rng.poisson(sums[i : i + 2000] * rates[kind[i : i + 2000]])) for i in range(0, n, 2000)
+    ]
+    return sparse.csr_matrix(sparse.vstack(parts), dtype=np.float32), kind
+
+
+def fit_sparse(n: int, seed: int) -> dict[str, Any]:
+    """Of sparse counts, in a process of its own: seconds, memory, and whether the kinds are the leaves."""
+    X, kind = sparse_counts(n, seed)
+    start = time.perf_counter()
+    m = MIMOSA().fit(X, feature_names=[f"gene{j}" for j in range(X.shape[1])])
+    return {
+        "rows": n,
+        "filled": round(X.nnz / np.prod(X.shape), 3),
+        "seed": seed,
+        "seconds": round(time.perf_counter() - start, 1),
+        "MB, all of it": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3),
+        "coordinates": m.embedding_.shape[1],
+        "leaves": len(m.components_),
+        "ARI": round(adjusted_rand_score(kind, m.labels_), 3),
+        "name of a leaf": m.leaf_names_[0],
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="*", default=[1_000_000])
@@ -99,10 +140,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="*", default=[0])
     parser.add_argument("--others", nargs="*", default=list(BULKS), choices=list(BULKS))
     parser.add_argument("--kinds", nargs="*", default=list(RARE), choices=list(RARE))
+    parser.add_argument("--sparse", type=int, nargs="*", default=[])
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     out: list[dict[str, Any]] = []
-    tasks = [(cost, (n,)) for n in args.rows]
+    tasks: list[tuple[Callable[..., dict[str, Any]], tuple[Any, ...]]] = [(cost, (n,)) for n in args.rows]
+    tasks += [(fit_sparse, (n, seed)) for n in args.sparse for seed in args.seeds]
     tasks += [
         (rare, (bulk, kind, args.rare_rows, args.share, seed))
         for bulk in args.others

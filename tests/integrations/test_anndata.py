@@ -38,7 +38,7 @@ def test_every_row_gets_its_path(blobs):
 def test_a_fitted_model_is_applied_as_it_is(blobs):
     model = MIMOSA(random_state=0).fit(blobs)
     cells = fake(np.zeros((50, 3)), {"X_pca": blobs[:50]})
-    assert annotate(cells, model, key_added="tree") is model
+    assert annotate(cells, model, use_rep="X_pca", key_added="tree") is model
     np.testing.assert_array_equal(cells.obs["tree_path"].cat.codes, model.predict(blobs[:50]))
     assert cells.uns["tree"]["use_rep"] == "X_pca"
 
@@ -50,10 +50,36 @@ def test_a_sparse_matrix_is_the_same(blobs):
     assert dense.obs["disentree_path"].equals(sparse.obs["disentree_path"])
 
 
-def test_a_sparse_matrix_that_is_too_large():
-    cells = fake(csr_matrix((1_000_000, 30_000)))
-    with pytest.raises(ValueError, match="would take 240 GB: give the name of principal components"):
-        annotate(cells)
+def counts(n=600, p=150, seed=0):
+    """Cells of two kinds, each with twenty genes of its own."""
+    rng = np.random.default_rng(seed)
+    kind, rates = rng.integers(2, size=n), np.full((2, p), 0.3)
+    rates[0, :20], rates[1, 20:40] = 4.0, 4.0
+    return csr_matrix(rng.poisson(rates[kind])), kind
+
+
+def test_leaves_of_wide_sparse_counts_have_names_of_genes():
+    X, kind = counts()
+    cells = fake(X, {"X_pca": np.zeros((600, 2))})
+    model = annotate(cells, MIMOSA(n_jobs=1))
+    assert cells.uns["disentree"]["use_rep"] == "X"
+    pairs = {(int(a), int(b)) for a, b in zip(model.labels_, kind, strict=True)}
+    assert len(pairs) == len(model.hierarchy_.paths) == 2
+    assert all("g" in name for name in cells.obs["disentree_path"].cat.categories)
+    assert model.names_ == [f"g{j}" for j in range(150)]
+
+
+@pytest.mark.filterwarnings("default")  # anndata's own
+def test_a_file_is_read_block_by_block(tmp_path):
+    anndata = pytest.importorskip("anndata", reason="needs anndata, which disentree does not depend on")
+    X, _ = counts(n=300)
+    cells = anndata.AnnData(X.astype(np.float32), var=pd.DataFrame(index=[f"g{j}" for j in range(150)]))
+    with anndata.settings.override(allow_write_nullable_strings=True):
+        cells.write_h5ad(tmp_path / "cells.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    annotate(backed, model := annotate(cells, MIMOSA(n_jobs=1)))
+    assert backed.obs["disentree_path"].tolist() == cells.obs["disentree_path"].tolist()
+    np.testing.assert_array_equal(backed.obs["disentree_path"].cat.codes, model.labels_)
 
 
 def test_representations_that_are_not_there(blobs):

@@ -178,6 +178,8 @@ def test_resamples_that_were_stopped_go_on(tmp_path, fake_model, one_picture, mo
         result = invoke(*ask)
     assert result.exit_code == 130
     assert "stopped in stage 'stability'" in result.stderr
+    assert "going on with 3 resamples" in result.stdout
+    assert (tmp_path / "r" / "report.html").exists()  # it does not wait for them
     assert not (tmp_path / "r" / "stability.json").exists()
     with monkeypatch.context() as patch:
         patch.setattr(resampling, "compare", lambda *args: calls.append(args) or real(*args))

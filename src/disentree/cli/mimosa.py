@@ -11,6 +11,8 @@ import typer
 from disentree.cli.options import (
     BENCHMARK_OPTIONS,
     FILE_OPTIONS,
+    Address,
+    FileEngine,
     Full,
     Leaves,
     NJobs,
@@ -41,6 +43,8 @@ def mimosa(
     figures: Annotated[bool, typer.Option(help="Draw what was found.")] = True,
     full: Full = False,
     force: StartOver = False,
+    engine: FileEngine = "local",
+    address: Address = None,
     structure: Annotated[
         str, typer.Option(help="mimosa finds the tree, mimosa-paper as the paper does.")
     ] = "mimosa",
@@ -72,6 +76,8 @@ def mimosa(
         until="structure",
         verbose=log.isEnabledFor(logging.INFO),
         n_jobs=n_jobs,
+        engine=engine,
+        address=address,
         on_mimosa=(lambda fitted: _draw(started, fitted)) if figures else None,
     )
     _print_tree(started, full)

@@ -29,6 +29,9 @@ Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
 NSamples = Annotated[
     int | None, typer.Option(help="Samples of a benchmark (100000; preset quick: 20000), or rows of a file (all).")
 ]
+FileEngine = Annotated[
+    str, typer.Option("--engine", help="Passes over files: local, in threads of this process, or dask, a cluster.")
+]
 Engine = Annotated[str, typer.Option(help="local processes, or dask.")]
 Address = Annotated[str | None, typer.Option(help="A Dask scheduler, as tcp://host:8786.")]
 NJobs = Annotated[int | None, typer.Option(help="Cores to use; all if not given. Results do not depend on it.")]

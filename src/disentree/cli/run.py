@@ -11,7 +11,9 @@ import typer
 from disentree.cli.options import (
     BENCHMARK_OPTIONS,
     FILE_OPTIONS,
+    Address,
     Device,
+    FileEngine,
     Full,
     Leaves,
     NJobs,
@@ -76,6 +78,8 @@ def run(
     ] = None,
     full: Full = False,
     force: StartOver = False,
+    engine: FileEngine = "local",
+    address: Address = None,
     report: Annotated[bool, typer.Option(help="Draw figures and write report.html.")] = True,
     data_options: dict[str, Any],
 ) -> None:
@@ -127,20 +131,23 @@ def run(
 
         pick_device(device)
     is_new = not out.exists()
-    started = start_run(config, out, force=force)
+    how: dict[str, Any] = {"device": device, "n_jobs": n_jobs, "engine": engine, "address": address}
+    how["verbose"] = log.isEnabledFor(logging.INFO)
+    # Resamples take longer than all else: there is a report before they begin, and another one after them.
+    first = config.model_copy(update={"resamples": None}) if resamples and report else config
+    started = start_run(first, out, force=force)
     try:
-        finish_run(
-            started,
-            until="report" if report else "stability" if resamples else "reasons",
-            device=device,
-            n_jobs=n_jobs,
-            verbose=log.isEnabledFor(logging.INFO),
-        )
+        finish_run(started, until="report" if report else "stability" if resamples else "reasons", **how)
     except (UserError, ValueError):  # data that cannot be used: the folder would hold nothing
         if is_new:
             remove_unstarted(out)
         raise
     print_summary(started, full)
+    if first is not config and started.config.resamples != resamples:
+        print(f"going on with {resamples} resamples, after which the report is written again", flush=True)
+        started = start_run(config, out)
+        finish_run(started, **how)
+        print_summary(started, full)
 
 
 def print_summary(run: Run, full: bool = False) -> None:

@@ -105,13 +105,8 @@ SHOWN_DIGITS = 4  # of decoded numbers, which are no measurements
 ROWS_AT_A_TIME = 8192  # that are encoded or decoded at once: a bound on memory
 STATISTICS_ROWS = 3000  # training rows whose codes `code_statistics_` describes: enough for a histogram
 
-# ------------------------------------------------------------ variables that do the same (placing/effects.py)
+# ------------------------------------------------------------ variables that do the same (placing/placement.py)
 
-EFFECT_ROWS = 384  # decoded rows of a leaf for its main effects, cosines of the ranks up to the fourth order
-EFFECT_ORDERS = 4
-EFFECT_POINTS, EFFECT_STEP = 128, 0.04  # where changes are compared, over so much of the ranks to either side
-EFFECT_NUMBERS = 2e7  # decoded for a leaf at once: fewer points for large rows
-EFFECT_PAIRS = 4000  # of changes, to measure in how many dimensions they lie
 EFFECT_CODES = 10_000  # rows whose codes say which values the ranks are
 # Values of a branch and of a shared variable that correspond, between these parts of the rows.
 EFFECT_KNOTS, EFFECT_LEVELS = 17, (0.005, 0.995)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 Place = tuple[int, int] | None
 # For each column of a new tree, those of the old one that it has its values from.
 Sources = tuple[tuple[int, ...], ...]
+
+
+_NUMBER = re.compile(r" \(\d+\)$")  # that tells variables of the same columns apart
 
 
 @dataclass(frozen=True)
@@ -164,7 +168,9 @@ def _rebuilt(
         for variable, here in [*kept[:first], *((None, own) for own in new.get(place, ())), *kept[first:]]:
             if isinstance(here, tuple):
                 sources.append(here)
-                out.append(Continuous("/".join(dict.fromkeys(names[c] for c in here))))
+                own = list(dict.fromkeys(names[c] for c in here))
+                alike = len({_NUMBER.sub("", name) for name in own}) == 1  # "hour", "hour (2)"
+                out.append(Continuous(own[0] if alike else "/".join(own)))
             elif isinstance(variable, Categorical):
                 sources.append((here,))
                 options, below = [], here + 1

@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from disentree._version import __version__
+from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.estimator import MIMOSA
-
-SCANPY_PCA = "X_pca"  # where scanpy puts principal components
-MOST_BYTES = 4e9  # of a sparse matrix that is made dense
+from disentree.mimosa.inputs import named
 
 
 def annotate(adata: Any, model: Any = None, *, use_rep: str | None = None, key_added: str = "disentree") -> Any:
@@ -30,8 +30,10 @@ def annotate(adata: Any, model: Any = None, *, use_rep: str | None = None, key_a
     model : MIMOSA or COFHAE, default=None
         What is used; it is fitted if it is not yet. None for ``MIMOSA()``.
     use_rep : str, default=None
-        What the rows are: "X", or a name in ``adata.obsm``. None for ``obsm["X_pca"]``, where scanpy puts
-        principal components, and "X" if there is none. Reasons have the names of the variables only with "X".
+        What the rows are: "X", or a name in ``adata.obsm``, such as "X_pca", where scanpy puts principal
+        components. None for "X", whose own principal components are searched, without making it dense; those
+        beyond chance, of counts on a scale on which they take fewer bits. Leaves have the names of variables
+        (genes) only with "X". One that is backed by a file is read block by block.
     key_added : str, default="disentree"
         The first part of the names above.
 
@@ -50,14 +52,16 @@ def annotate(adata: Any, model: Any = None, *, use_rep: str | None = None, key_a
     """
     import pandas as pd
 
-    if use_rep is None:
-        use_rep = SCANPY_PCA if SCANPY_PCA in adata.obsm else "X"
-    rows = _rows(adata, use_rep)
+    use_rep = "X" if use_rep is None else use_rep
     model = MIMOSA() if model is None else model
+    is_mimosa = isinstance(model, MIMOSA)
+    rows, names = _rows(adata, use_rep)
+    if names is not None and not is_mimosa:
+        rows, names = named(rows.toarray(), names), None
     try:
         check_is_fitted(model)
     except NotFittedError:
-        model.fit(rows)
+        model.fit(rows) if names is None else model.fit(rows, feature_names=names)
     hierarchy = model.hierarchy_
     paths = model.predict(rows) if hasattr(model, "predict") else model.predict_path(rows)
     names = pd.Index([path.name for path in hierarchy.paths], dtype=object)  # h5ad has no strings of pandas' own
@@ -75,8 +79,8 @@ def annotate(adata: Any, model: Any = None, *, use_rep: str | None = None, key_a
     return model
 
 
-def _rows(adata: Any, use_rep: str) -> Any:
-    """A data frame with the names of the variables, or an array of some other representation."""
+def _rows(adata: Any, use_rep: str) -> tuple[Any, list[str] | None]:
+    """The rows, and the names of the variables if they are a sparse matrix. X is a data frame if it has few."""
     import pandas as pd
 
     if use_rep != "X":
@@ -84,13 +88,20 @@ def _rows(adata: Any, use_rep: str) -> Any:
             known = ", ".join(["X", *adata.obsm])
             raise ValueError(f"use_rep must be one of {known}, got {use_rep!r}")
         found = adata.obsm[use_rep]
-        return found if hasattr(found, "columns") else np.asarray(found)
-    X = adata.X
-    if X is None:
+        return (found if hasattr(found, "columns") else np.asarray(found)), None
+    if adata.X is None:
         raise ValueError("adata has no X: name one of adata.obsm as use_rep")
-    if hasattr(X, "toarray"):  # sparse
-        if (size := 8.0 * X.shape[0] * X.shape[1]) > MOST_BYTES:
-            advice = "give the name of principal components in adata.obsm as use_rep"
-            raise ValueError(f"X is sparse, and would take {size / 1e9:.0f} GB: {advice}")
-        X = X.toarray()
-    return pd.DataFrame(np.asarray(X, dtype=np.float64), columns=pd.Index(adata.var_names))
+    X, names = _in_memory(adata), list(map(str, adata.var_names))
+    if X.shape[1] > COORDINATES.most:
+        return sparse.csr_matrix(X), names
+    X = X.toarray() if sparse.issparse(X) else X
+    return pd.DataFrame(np.asarray(X, dtype=np.float64), columns=pd.Index(names)), None
+
+
+def _in_memory(adata: Any) -> Any:
+    """X; of a file, as a sparse matrix that is read block by block."""
+    if not getattr(adata, "isbacked", False):
+        return adata.X
+    n, p = adata.shape
+    step = max(1, 2**24 // p)
+    return sparse.vstack([sparse.csr_matrix(adata.X[i : i + step]) for i in range(0, n, step)]).tocsr()

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Float, Int
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
@@ -24,6 +25,7 @@ from disentree.mimosa.explain.factors import factors_of
 from disentree.mimosa.explain.names import leaf_name
 from disentree.mimosa.explain.reasons import explain_tree, with_lost
 from disentree.mimosa.explain.sentences import lost_sentences
+from disentree.mimosa.explain.telling import telling_frame
 from disentree.mimosa.inputs import as_observations, is_frame, with_gaps
 from disentree.mimosa.saving.folder import save_mimosa
 from disentree.mimosa.saving.loading import load_mimosa
@@ -122,8 +124,8 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
     def _summary(self, labels: Int[np.ndarray, " n"]) -> Summary:
         """The summary of the tree with these rows on its branches."""
         stability = None if self.stability_ is None else self.stability_.to_dict()
-        notes = tuple(self._lost_in_words())
-        told = tuple(self._afterwards())
+        notes, counts = tuple(self._lost_in_words()), self.representation_.stabilizer.words
+        told = (*([counts] if counts else []), *self._afterwards())
         return summarize(self.hierarchy_, labels, stability=stability, notes=notes, told=told, **self._evidence())
 
     def _afterwards(self) -> list[str]:
@@ -209,12 +211,15 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         if len(self.shape_) > 1:
             advice = "a COFHAE shows what its variables do to them"
             raise ValueError(f"reasons are told in terms of columns, and images have none: {advice}")
-        if X is not None and (getattr(X, "ndim", 2) == 1 or len(X) == 1):
+        if X is not None and (getattr(X, "ndim", 2) == 1 or np.shape(X)[:1] == (1,)):
             raise ValueError("reasons compare rows, and X is one row: `why` says why it is on its leaf")
         if X is None:
             X, labels = sampled(self._rows_or(None), self.sample_), self.sample_labels_
         else:
             labels = self.predict(X)
+        if issparse(X):
+            X, shown = telling_frame(X, np.asarray(labels), getattr(self, "names_", None))
+            labels = np.asarray(labels)[shown]
         table = getattr(self, "table_", None)
         found = explain_tree(X, self.hierarchy_, labels, codec=None if table is None else table.codec)
         found = with_lost(found, self.hierarchy_, self.lost_, self.matches_)
@@ -340,8 +345,9 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
         rows = self._rows if X is None else X
         if rows is None:
             raise ValueError("a model that was loaded has no rows: give X, the rows that it was fitted to")
-        if len(rows) != len(self.labels_):
-            raise ValueError(f"X must be the {len(self.labels_)} rows that it was fitted to, got {len(rows)}")
+        n = rows.shape[0] if issparse(rows) else len(rows)
+        if n != len(self.labels_):
+            raise ValueError(f"X must be the {len(self.labels_)} rows that it was fitted to, got {n}")
         return rows
 
     def _with_rows(self, X: Any) -> Any:
@@ -359,5 +365,5 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
     def _workers(self) -> int:
         return -1 if self.n_jobs is None else self.n_jobs
 
-    def _check(self, X: Any, fitting: bool = True) -> Shaped[np.ndarray, "n ..."]:
+    def _check(self, X: Any, fitting: bool = True) -> Any:
         return as_observations(self, X, fitting)

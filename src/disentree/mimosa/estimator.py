@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+from scipy.sparse import issparse
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,6 +30,7 @@ from disentree.mimosa.inputs import (
     is_frame,
     numbered,
     remember_columns,
+    sparse_rows,
     weights_of,
     without_columns,
 )
@@ -162,7 +164,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
 
     def __sklearn_tags__(self) -> Any:
         tags: Any = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
 
     @classmethod
@@ -182,7 +184,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
 
     _saved = (
         *(f"{one.name}_" for one in fields(Fit) if one.name not in SAVED_APART),
-        *("stability_", "steering_", "given_names_", "told_", "kept_"),
+        *("stability_", "steering_", "given_names_", "told_", "kept_", "names_"),
     )
     candidate_: Candidate
     candidates_: list[dict[str, Any]]
@@ -197,6 +199,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
     stability_: Stability | None
     given_names_: dict[str, Any] | None
     told_: list[str]
+    names_: list[str] | None = None  # of the columns of a sparse matrix
     silent_: list[str]  # finders that proposed nothing, and need not be asked for a part of the rows
     interrupted_: bool
     _maps: LeafMaps  # from rows and paths to codes
@@ -213,12 +216,14 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         column_weights: Any = None,
         partial_labels: Any = None,
         within: Any = None,
+        feature_names: Any = None,
     ) -> MIMOSA:
         """Find components and hierarchy.
 
         Parameters
         ----------
-        X : array of shape (n, p), images of shape (n, h, w) or (n, h, w, c), data frame, Dask collection, or path
+        X : array or sparse matrix of shape (n, p), images of shape (n, h, w) or (n, h, w, c), data frame, path
+            An array may have empty cells, NaN. A data frame, of pandas or polars, or what an SQLite cursor or a
             An array may have empty cells, NaN. A data frame, of pandas or polars, or what an SQLite cursor or a
             DuckDB query holds, may have them too, and columns of numbers, whole numbers, truth values, text,
             categories and dates. A path is that of a table or an .npy, of a folder of tables, or a pattern such
@@ -239,6 +244,9 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         within : truth values, numbers of rows, or a leaf, default=None
             Look in these rows only; the others have the label -1. A leaf is that of the tree that was found
             before in the same rows, by its path or name.
+        feature_names : list of str, default=None
+            The columns of a sparse matrix, for names and reasons: those that tell leaves apart are told. It stays
+            sparse: its principal components are searched, those beyond chance.
 
         Returns
         -------
@@ -249,26 +257,29 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
             check_is_fitted(self)
             within = self.labels_ == self._path_of(within)
         if all(one is None for one in (sample_weight, partial_labels, within)):
-            return self._fit_once(X, codec, column_weights=column_weights)
+            return self._fit_once(X, codec, column_weights, feature_names)
         X = X if isinstance(X, Blocks) or hasattr(X, "shape") else np.asarray(X)
         n = len(X) if isinstance(X, Blocks) else X.shape[0]
         rows = rows_drawn(n, sample_weight, within, self.random_state)
         labels = None if partial_labels is None else check_partial_labels(partial_labels, n)
-        self._fit_once(X if rows is None else taken(X, rows), codec, column_weights=column_weights)
+        self._fit_once(X if rows is None else taken(X, rows), codec, column_weights, feature_names)
         if rows is not None:
             self._take_all(X, rows, within is not None)
         if labels is not None:
             self.__dict__.update(with_labels(self, labels).__dict__)
         return self
 
-    def _fit_once(self, X: Any, codec: Codec | None, column_weights: Any = None, **known: Any) -> MIMOSA:
+    def _fit_once(
+        self, X: Any, codec: Codec | None, column_weights: Any = None, names: Any = None, **known: Any
+    ) -> MIMOSA:
         """Fit rows that all count once. Fields of `Settings` are what is known about them: labels, or leaves."""
         self._check_settings()
+        X, names = sparse_rows(X, names)
         most = None if known or self.representation == "autoencoder" else self.max_landmarks or 1
         fitted, (X, rest) = X, searched(X, most, self.random_state)
         frame, given = None, fitted if isinstance(fitted, np.ndarray) else X
         if is_frame(X):
-            codec = codec_of(X, rest) if codec is None else codec
+            codec = codec_of(X, rest, codec)
             X, codec = without_columns(X, codec, column_weights)
             X, codec = columns_in_use(X, codec)
             frame = X
@@ -278,12 +289,12 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         weights = None if column_weights is None else weights_of(column_weights, rows, codec if is_table else None)
         settings = replace(self._settings, column_weights=weights, **known)
         with threads(self._workers):
-            found = fit(rows, settings, self.random_state, codec, frame, rest)
+            found = fit(rows, settings, self.random_state, codec, frame, rest, names)
         for field in fields(found):
             setattr(self, f"{field.name}_", getattr(found, field.name))
         self.stability_, self.steering_, self.split_models_ = None, None, ()
-        self._rows = X if rest is None else fitted
-        self.given_names_, self.told_, self.kept_ = None, [], None
+        self._rows = (rows if issparse(rows) else X) if rest is None else fitted
+        self.given_names_, self.told_, self.kept_, self.names_ = None, [], None, names
         self.__dict__.pop("_levels", None)
         if self.n_leaves is not None and self.n_leaves < len(self.hierarchy_.paths):
             self.__dict__.update(self._completed().cut(self.n_leaves).__dict__)

@@ -22,6 +22,7 @@ from disentree.mimosa.coordinates.representation import Representation
 from disentree.mimosa.density.candidate import Candidate, likeliest, posteriors_of
 from disentree.mimosa.density.structureless import Background, background_of, fits_nowhere
 from disentree.mimosa.explain.reasons import tree_names
+from disentree.mimosa.explain.telling import telling_frame
 from disentree.mimosa.inputs import is_frame, numbered, numbers_in, with_columns, with_gaps
 from disentree.mimosa.mixed.fit import fit_table
 from disentree.mimosa.mixed.model import TableModel
@@ -119,9 +120,11 @@ def searched(X: Any, most: int | None, random_state: int | None) -> tuple[Any, R
     return numbered(rows) if survey.empty.any() else rows, Rest(blocks, sample, survey)
 
 
-def codec_of(sample: Any, rest: Rest | None) -> Codec:
-    """What the columns of a data frame are, which may be a sample."""
-    schema = infer_schema(sample)
+def codec_of(sample: Any, rest: Rest | None, codec: Codec | None = None) -> Codec:
+    """What the columns of a data frame are, which may be a sample; `codec` is what is known of them."""
+    if codec is not None and (rest is None or not codec.schema.is_plain):
+        return codec
+    schema = infer_schema(sample) if codec is None else codec.schema
     return Codec(schema if rest is None else rest.survey.of_all(schema, sample)).measured(sample)
 
 
@@ -145,17 +148,23 @@ class Assign:
         self, cells: Any, Z: Float[np.ndarray, "n D"]
     ) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"], int]:
         """Of rows in the coordinates, and the cells of a table."""
-        labels, certain, nowhere = np.empty(len(Z), np.int64), np.empty(len(Z)), 0
+        labels, nowhere = np.empty((2, len(Z)), np.int64), 0
         for start in range(0, len(Z), FIT.landmarks):
             block = slice(start, start + FIT.landmarks)
             joint = self.candidate.log_joint(Z[block])
-            nowhere += int(fits_nowhere(np.asarray(logsumexp(joint, axis=1)), self.broad, Z[block]).sum())
-            if self.table is None:
-                posteriors = posteriors_of(joint, self.candidate.shares)
-            else:
-                posteriors = self.table.placed(self.candidate, self.hierarchy, cells.take(block), Z[block])[0]
-            labels[block], certain[block] = posteriors.argmax(axis=1), posteriors.max(axis=1)
-        return labels, np.where(certain >= FIT.core, labels, -1), nowhere
+            top = joint.max(axis=1)
+            none = ~np.isfinite(top)  # so far from all leaves that every density is zero
+            joint[none], top[none] = np.log(np.maximum(self.candidate.shares, 1e-300)), 0.0
+            shares = np.exp(joint - top[:, None])
+            whole = shares.sum(axis=1)
+            log_density = np.where(none, -np.inf, np.log(whole) + top)
+            nowhere += int(fits_nowhere(log_density, self.broad, Z[block]).sum())
+            if self.table is not None:
+                shares = self.table.placed(self.candidate, self.hierarchy, cells.take(block), Z[block])[0]
+                whole = np.ones(len(shares))
+            labels[:, block] = shares.argmax(axis=1)
+            labels[1, block][shares.max(axis=1) < FIT.core * whole] = -1
+        return labels[0], labels[1], nowhere
 
 
 def in_order(blocks: Blocks, assign: Callable[[Any, int], Any]) -> tuple[np.ndarray, np.ndarray, int]:
@@ -175,10 +184,12 @@ def fit(
     codec: Codec | None = None,
     frame: Any = None,
     rest: Rest | None = None,
+    names: list[str] | None = None,
 ) -> Fit:
     """The tree of rows that have been checked: an array of numbers or images, or a data frame and the codec of its
     columns if some are of other kinds or have empty cells. The columns of `frame` give the branches their
-    names. If these rows are a sample of the `rest`, all of that are labeled block by block."""
+    names; of a sparse matrix those of its columns, `names`, that tell leaves. If these rows are a sample of the
+    `rest`, all of that are labeled block by block."""
     step = Steps(settings.verbose)
     seeds = np.random.SeedSequence(random_state).spawn(4)
     table: TableModel | None = None
@@ -196,7 +207,7 @@ def fit(
     with step("assignment"):
         # Many rows would say the same.
         some = thinned(np.arange(len(embedding)), FIT.landmarks)
-        rows: Any = cells[some] if isinstance(cells, np.ndarray) else cells.take(some)
+        rows: Any = X[some] if table is None else cells.take(some)
         reach = Reach.of(representation, rows if table is None else table.numbers(rows), embedding[some])
         bits = placed(candidate, table, hierarchy, reach, representation, rows)[1]
         # Held-out bits where they are all: an array has no other columns than numbers.
@@ -220,12 +231,14 @@ def fit(
         own_cells: Any = cells
         features = None if table is None else table.codec.features(own_cells)
     fitted = embedding if features is None else features
+    same: list[list[int]] = []
     partly: list[list[int]] = []
     if settings.placement != "down":
         with step("placement"):
             core = hierarchy if table is None else table.core
             leaves = own if table is None else likeliest(candidate, embedding)[0]
-            same, partly = find_same(core, embedding, leaves)
+            if representation.kind == "linear":  # what variables do to images is told when there is a decoder
+                same, partly = find_same(core, embedding, leaves, representation.inverse_transform)
             if same:
                 place = moved(hierarchy, same)
                 hierarchy, partly = place.after, [place.columns(columns) for columns in partly]
@@ -239,11 +252,14 @@ def fit(
         known = {column for columns in matches for column in columns}
         matches += [columns for columns in partly if not known.intersection(columns)]
     named = hierarchy
-    if frame is not None:
+    if frame is not None or names is not None:
         with step("names"):
-            maps = LeafMaps(fitted, hierarchy, own, matches)
-            names = tree_names(frame, hierarchy, own, codec, lambda some: maps.encode(fitted[some], own[some]))
-            named = with_names(hierarchy, names)
+            maps, shown = LeafMaps(fitted, hierarchy, own, matches), np.arange(len(fitted))
+            if frame is None:
+                frame, shown = telling_frame(X, own, names)
+            own, fitted = own[shown], fitted[shown]
+            told = tree_names(frame, hierarchy, own, codec, lambda some: maps.encode(fitted[some], own[some]))
+            named = with_names(hierarchy, told)
     return Fit(
         hierarchy=named,
         plain_hierarchy=hierarchy,

@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Float
+from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
+from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.tables import Codec, Schema
 from disentree.tables.frames import as_pandas
 from disentree.tables.kinds import as_numbers, merges
@@ -51,6 +53,18 @@ def named(X: Float[np.ndarray, "n p"], names: Sequence[Any]) -> Any:
     import pandas as pd
 
     return pd.DataFrame(X, columns=pd.Index(names))
+
+
+def sparse_rows(X: Any, names: Any) -> tuple[Any, list[str] | None]:
+    """A sparse matrix and the names of its columns; as an array, or a data frame if there are names, if it has no
+    more columns than coordinates may be. Anything else as it is."""
+    if names is not None and (not issparse(X) or len(names) != X.shape[1]):
+        shape = f"{'sparse matrix' if issparse(X) else type(X).__name__} of shape {np.shape(X)}"
+        raise ValueError(f"feature_names must name each column of a sparse matrix, got {len(names)} for a {shape}")
+    known = None if names is None else [str(name) for name in names]
+    if not issparse(X) or X.shape[1] > COORDINATES.most:
+        return X, known
+    return X.toarray() if known is None else named(X.toarray(), known), None
 
 
 def is_numbered(frame: Any) -> bool:
@@ -95,13 +109,15 @@ def weights_of(weights: Any, rows: Any, codec: Codec | None) -> Float[np.ndarray
     return out
 
 
-def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.ndarray, "n ..."]:
-    """Observations as an array of numbers with a row for each: (n, p), or (n, h, w[, c]) for images.
+def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Any:
+    """Observations as an array of numbers with a row for each: (n, p), or (n, h, w[, c]) for images; wide sparse
+    ones as a CSR matrix.
 
     Errors name the argument, what it was and what it may be. Remembers the shape of a row on fitting and
     insists on it afterwards.
     """
-    rows: Any = as_pandas(X)
+    known = None if fitting or not issparse(X) else getattr(estimator, "feature_names_in_", None)
+    rows: Any = sparse_rows(as_pandas(X), known)[0]
     X, array = rows, rows if isinstance(rows, np.ndarray) else None
     if is_frame(X):
         X = _without_durations(X)
@@ -116,6 +132,7 @@ def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.n
             X,
             reset=fitting,
             dtype="numeric",
+            accept_sparse="csr",
             ensure_all_finite=False,
             ensure_min_samples=2 if fitting else 1,
         )
@@ -127,10 +144,15 @@ def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Shaped[np.n
         raise ValueError(f"X must hold numbers, got {array.dtype}")
     if np.iscomplexobj(array):
         raise ValueError("Complex data not supported: X must hold real numbers")
-    if array.dtype.kind in "iu" and merges(array):
+    if issparse(array):
+        if not np.isfinite(array.data).all():
+            raise ValueError(
+                "X contains NaN or infinity among its stored cells: a sparse matrix has no empty cells"
+            )
+    elif array.dtype.kind in "iu" and merges(array):
         advice = "subtract one of them first"
         raise ValueError(f"X has whole numbers that floats cannot tell apart, up to {array.max()}: {advice}")
-    if np.issubdtype(array.dtype, np.floating):
+    if np.issubdtype(array.dtype, np.floating) and not issparse(array):
         bad = ~np.isfinite(array.reshape(len(array), -1)).all(axis=1)
         if bad.any():
             row = int(np.argmax(bad))

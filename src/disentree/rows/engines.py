@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from threadpoolctl import threadpool_limits
+
 from disentree.rows.source import Source, blocks_of, problems_in
-from disentree.utils.jobs import in_processes
+from disentree.utils.jobs import made_in
+from disentree.utils.pools import Pool, open_pool
 from disentree.utils.threads import count
 
 Places = Sequence[tuple[int, int]]  # parts and the numbers of their first rows
@@ -36,7 +41,8 @@ class Local:
                     yield _made(source, part, function, rows, first)
             return
         waiting: deque[Future[Any]] = deque()
-        with ThreadPoolExecutor(n) as pool:
+        # threads of products of matrices would wait for each other
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(n) as pool:
             for part, start in places:
                 for first, rows in blocks_of(source, part, start):
                     call = copy_context().run, _made, source, part, function, rows, first
@@ -49,16 +55,26 @@ class Local:
 
 @dataclass(frozen=True)
 class Cluster:
-    """The processes of a Dask cluster, which read the files themselves: each call is one part. Of a process that
-    is killed its parts are computed once more."""
+    """The processes of a Dask cluster, which read files themselves: each call is one part. Of a process that is
+    killed its calls are made once more."""
 
-    address: str | None = None  # of a scheduler; None starts one on this machine
-    jobs: int = 2  # processes of one that is started
+    pool: Pool
 
     def run(self, source: Source, places: Places, function: Callable[[Any, int], Any]) -> Iterator[Any]:
         calls = [(source, part, start, function) for part, start in places]
-        for made in in_processes(of_part, calls, "dask", self.jobs, self.address):
+        for made in made_in(self.pool, of_part, calls):
             yield from made
+
+
+@contextmanager
+def engine_of(name: str, address: str | None = None) -> Iterator[Engine]:
+    """Threads of this process ("local"), or the processes of a Dask cluster ("dask"): that of the scheduler at an
+    address, or one that is started on this machine, with a process for every core."""
+    if name == "local" and address is None:
+        yield Local()
+        return
+    with open_pool(name, os.cpu_count() or 1, address) as pool:
+        yield Cluster(pool)
 
 
 def of_part(source: Source, part: int, start: int, function: Callable[[Any, int], Any]) -> list[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import math
 import os
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from disentree.datasets.files.formats import suffix_of
-from disentree.datasets.files.table_files import TABLES, Table, open_table
+from disentree.datasets.files.table_files import TABLES, Table, open_table, tables_at
 from disentree.errors import UserError
 from disentree.rows.source import Source, rows_of
 from disentree.tables.cells import EMPTY_WORDS, read_cell
@@ -21,29 +20,19 @@ from disentree.tables.kinds import MOST_LEVELS
 from disentree.utils.arrays import Layout, open_array
 
 
-def open_files(path: str | os.PathLike[str], step: int | None = None) -> Source:
-    """The rows of a table or an .npy, of all tables in a folder, or of those whose names have a pattern."""
-    files = files_of(path)
-    if len(files) == 1 and files[0].suffix.lower() == ".npy":
-        return NpyFile.of(files[0], step)
-    if other := [file for file in files if suffix_of(file) not in TABLES]:
+def open_files(
+    path: str | os.PathLike[str], step: int | None = None, table: str | None = None, skip_rows: int | None = 0
+) -> Source:
+    """The rows of a table or an .npy, of all tables in a folder, or of those whose names have a pattern; for
+    `table` and `skip_rows` see `open_table`."""
+    path, files = Path(path), tables_at(path)
+    if not files and not path.is_file():
+        raise UserError(f"{path} holds no table" if path.is_dir() else f"there is no file {path}")
+    if path.suffix.lower() == ".npy":
+        return NpyFile.of(path, step)
+    if other := [file for file in files or [path] if suffix_of(file) not in TABLES]:
         raise UserError(f"{other[0]} must be a table ({', '.join(TABLES)}) or, by itself, an .npy")
-    return TableFiles.of([open_table(file) for file in files], step)
-
-
-def files_of(path: str | os.PathLike[str]) -> list[Path]:
-    """A file, the tables in a folder, or the files whose names have a pattern, in the order of their names."""
-    text = os.fspath(path)
-    if os.path.isdir(text):
-        found = sorted(file for file in Path(text).rglob("*") if suffix_of(file) in TABLES)
-        return found or _none(f"{text} holds no table")
-    if not os.path.exists(text) and glob.has_magic(text):
-        return sorted(map(Path, glob.glob(text, recursive=True))) or _none(f"no file is called {text}")
-    return [Path(text)] if os.path.exists(text) else _none(f"there is no file {text}")
-
-
-def _none(sentence: str) -> Any:
-    raise UserError(sentence)
+    return TableFiles.of([open_table(file, table, skip_rows) for file in files or [path]], step)
 
 
 @dataclass(frozen=True, eq=False)

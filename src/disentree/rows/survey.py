@@ -19,6 +19,7 @@ class Survey:
     """How many cells of each column are empty, and between which numbers the others are."""
 
     n_rows: int
+    names: tuple[str, ...]
     empty: Int[np.ndarray, " p"]
     least: Float[np.ndarray, " p"]  # infinity where there are no numbers
     most: Float[np.ndarray, " p"]
@@ -28,16 +29,19 @@ class Survey:
         """Of all rows, in a pass that also takes the chosen ones."""
         found, rows = zip(*blocks.map(partial(_surveyed, chosen)), strict=True)
         empty, least, most = (np.stack(values) for values in zip(*found, strict=True))
-        return cls(len(blocks), empty.sum(axis=0), least.min(axis=0), most.max(axis=0)), concatenated(rows)
+        own = concatenated(rows)
+        names = tuple(map(str, own.columns if hasattr(own, "iloc") else range(own.shape[1])))
+        return cls(len(blocks), names, empty.sum(axis=0), least.min(axis=0), most.max(axis=0)), own
 
     def of_all(self, schema: Schema, sample: Any) -> Schema:
         """What the columns of all rows are, given what those of the sample seem to be."""
         columns = []
-        for j, column in enumerate(schema.columns):
+        for column in schema.columns:
+            j = self.names.index(column.name)
             column = replace(column, n_empty=int(self.empty[j]))
             if column.kind == "integer" and not column.n_empty and column.note != "as asked":
                 counts = self.most[j] - self.least[j] == self.n_rows - 1
-                values = sample[column.name].to_numpy(np.float64) if counts else np.zeros(2)
+                values = sample.iloc[:, j].to_numpy(np.float64) if counts else np.zeros(2)
                 if len(np.unique(values)) == len(values) and is_whole(values):
                     column = replace(column, kind="identifier", note="counts the rows")
             columns.append(column)

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from disentree.datasets import dataset_info
 from disentree.datasets.files.arrays import knows_truth
 from disentree.datasets.files.formats import suffix_of
-from disentree.datasets.files.user_files import ARRAYS, TABLES, digest_of, options_of
+from disentree.datasets.files.user_files import ARRAYS, TABLES, digest_of, options_of, tables_at
 from disentree.errors import UserError
 from disentree.runs.models import find_model, makes_runs
 
@@ -117,6 +117,7 @@ class RunConfig(BaseModel):
         needs_codes = find_model(model).needs_codes
         path = Path(source)
         is_file = path.exists() or suffix_of(path) in TABLES + ARRAYS
+        is_there = path.exists() or bool(tables_at(path))
         given = {"source": source, "preset": preset, "n_samples": n_samples, **settings}
         if not is_file:
             dataset_info(source, **settings.get("options", {}))
@@ -124,7 +125,7 @@ class RunConfig(BaseModel):
             if n_samples is None:
                 given["n_samples"] = N_SAMPLES.get(preset)
         else:
-            if not path.exists():
+            if not is_there:
                 raise UserError(f"there is no file {path}")
             what, known = options_of(path)
             for option in settings.get("options", {}):

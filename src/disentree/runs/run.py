@@ -7,6 +7,7 @@
     found/             the MIMOSA before that was done
     hierarchy.json     the tree
     labels.npz         which rows were trained on and held out, and the path of each
+    paths.npy          the path of every row of a file with so many that the run works with a sample
     structure.json     how the tree was found, for people
     mimosa/            the MIMOSA that found it, as `MIMOSA.save` writes it
     model.safetensors  the trained model, with model.json, as `COFHAE.save` writes it
@@ -102,6 +103,7 @@ class Run(Folder):
         super().__init__(folder, f"`{config.command(folder)}` makes it again")
         self.config = config
         self.about = about
+        self.engine: Any = None  # where passes over a large file are made; None for threads of this process
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Run:
@@ -150,10 +152,8 @@ class Run(Folder):
         if not isinstance(version, int) or version > FORMAT:
             raise UserError(f"{folder} was made by a newer disentree than {__version__}")
         if version < FORMAT:
-            again = "run it again in another folder, or here with --force"
-            raise UserError(
-                f"{folder} was made by disentree {made_by}, whose run folders are not read any more: {again}"
-            )
+            old = f"{folder} was made by disentree {made_by}, whose run folders are not read any more"
+            raise UserError(f"{old}: run it again in another folder, or here with --force")
         try:
             return cls(folder, RunConfig(**about["config"]), about)
         except (ValidationError, TypeError) as error:
@@ -165,7 +165,7 @@ class Run(Folder):
     @cached_property
     def data(self) -> UserData:
         """The data, read or made again; the run folder has no copy of it."""
-        return load_data(self.config)
+        return load_data(self.config, self.engine)
 
     def split(self, n_rows: int) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " m"]]:
         """Split rows at random into training and held-out rows.

@@ -20,6 +20,7 @@ from numpy import ndarray
 from disentree.errors import UserError
 from disentree.mimosa.saving.model_card import CARD, MIMOSA_FOLDER
 from disentree.plots.saving import FORMATS
+from disentree.rows.engines import engine_of
 from disentree.runs.files.integrity import check_no_links, problem_of_file, record_files
 from disentree.runs.files.schemas import EXPLANATION, LEAVES, MAP, NAMES, STABILITY, STEERING, Step
 from disentree.runs.report.report import write_report
@@ -34,6 +35,7 @@ from disentree.runs.steps.structure import (
     ABOUT,
     FOUND_FOLDER,
     MIMOSA_FILES,
+    PATHS,
     RESAMPLES,
     STRUCTURE_FILES,
     find_structure,
@@ -72,7 +74,7 @@ STAGES = (
         "finding the tree",
         find_structure,
         STRUCTURE_FILES,
-        MIMOSA_FILES,
+        (*MIMOSA_FILES, PATHS),
         timed_files=("structure.json", ABOUT),
     ),
     Stage(
@@ -131,6 +133,8 @@ def finish_run(
     embedding: Float[ndarray, "n d"] | None = None,
     on_mimosa: Callable[[Any], None] | None = None,
     redo: str | None = None,
+    engine: str = "local",
+    address: str | None = None,
 ) -> None:
     """Do every stage that is not finished yet, in order.
 
@@ -158,6 +162,10 @@ def finish_run(
         Called with MIMOSA once it is fitted; also if no component was found, with what it has by then.
     redo : str, default=None
         A stage that is done again in any case, and those after it.
+    engine : {"local", "dask"}, default="local"
+        Where passes over a large file are made: in threads of this process, or in the processes of a Dask cluster.
+    address : str, default=None
+        Of a Dask scheduler, whose workers see the same files; without it one is started on this machine.
 
     Raises
     ------
@@ -176,7 +184,7 @@ def finish_run(
     if until not in STAGE_NAMES:
         raise UserError(f"there is no stage {until!r}; a run has {', '.join(STAGE_NAMES)}")
     options = StageOptions(device, verbose, n_jobs, structure_from, embedding, on_mimosa)
-    with locked(run.folder / LOCK):
+    with locked(run.folder / LOCK), engine_of(engine, address) as run.engine:
         if Run.open(run.folder).about != run.about:
             raise UserError(f"{run.folder} was started over by another process")
         check_no_links(run.folder, WRITTEN)

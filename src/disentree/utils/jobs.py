@@ -72,6 +72,13 @@ def run_jobs(pool: Pool, jobs: Jobs, attempts: int = 2) -> None:
         jobs.tick()
 
 
+def made_in(pool: Pool, function: Callable[..., Any], calls: Sequence[Sequence[Any]]) -> list[Any]:
+    """The results of `function` with each of `calls`; a call whose process died is made once more."""
+    work = _Calls(function, calls)
+    run_jobs(pool, work)
+    return [work.results[i] for i in range(len(calls))]
+
+
 def in_processes(
     function: Callable[..., Any],
     calls: Sequence[Sequence[Any]],
@@ -79,11 +86,9 @@ def in_processes(
     jobs: int,
     address: str | None = None,
 ) -> list[Any]:
-    """The results of `function` with each of `calls`; a call whose process died is made once more."""
-    work = _Calls(function, calls)
+    """The same in processes that are started for it."""
     with open_pool(engine, jobs, address) as pool:
-        run_jobs(pool, work)
-    return [work.results[i] for i in range(len(calls))]
+        return made_in(pool, function, calls)
 
 
 class _Calls:

@@ -9,12 +9,12 @@ import torch
 
 from disentree import COFHAE, MIMOSA, Hierarchy, metrics
 from disentree.cofhae.fitting import stages
-from disentree.cofhae.placing.effects import same_effects
 from disentree.cofhae.placing.placement import Placement, knots_of
 from disentree.datasets import load_dataset
 from disentree.datasets.generated.branches import Branches
 from disentree.datasets.generated.spaceshapes import SPACESHAPES, render
 from disentree.explorer.interpreter import checked_program
+from disentree.geometry.maps.effects import same_effects
 from disentree.hierarchy.moves_as_json import move_from_dict, move_to_dict
 
 from ...hierarchy.conftest import categorical, continuous, hierarchy

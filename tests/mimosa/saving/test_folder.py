@@ -1,5 +1,6 @@
 """A saved MIMOSA: it comes back whole, later versions read it, and mistakes are told in one sentence."""
 
+import dataclasses
 import json
 import os
 from dataclasses import replace
@@ -42,6 +43,9 @@ def same(one, other):
         return one.dtype == other.dtype and one.shape == other.shape and (one == other).all()
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(same, one, other))
+    if dataclasses.is_dataclass(one):
+        names = [field.name for field in dataclasses.fields(one)]
+        return type(one) is type(other) and all(same(getattr(one, name), getattr(other, name)) for name in names)
     return type(one) is type(other) and one == other
 
 

@@ -221,3 +221,25 @@ def test_it_can_be_changed_only_by_making_another(fitted):
     with pytest.raises(AttributeError):
         found.resamples = 3
     assert replace(found, notes=("x",)).notes == ("x",)
+
+
+def test_a_choice_of_two_is_told_by_the_rarer_and_the_important_first():
+    joint = choice("type", **{"type is alone": [], "type is joint": [number("income")]})
+    both = tree(
+        choice("dep", **{"no dep": [], "with dep": [joint]}),
+        choice("sea", **{"near the sea": [], "far from the sea": []}),
+    )
+    columns = [v.index for v in both.variables if v.kind == "categorical"]
+    bits = dict(zip([both.variables[c].name for c in columns], [0.1, 9.0, 1.0], strict=True))
+    evidence = [{"variable": c, "bits": bits[both.variables[c].name], "support": [None, None]} for c in columns]
+    names = [[both.variables[c].options[k] for c, k in path.choices] for path in both.paths]
+    rows = [
+        i for i, own in enumerate(names) for _ in range(1 + 8 * ("with dep" in own and "type is alone" in own))
+    ]
+    first = summarize(both, rows, evidence=evidence, **SAVED).sentences[0]
+    assert first.startswith("3 yes/no properties of a row, 2 of them independent of each other: type is joint (")
+    assert "no dep (" in first
+    assert "with dep" not in first
+    nested = tree(choice("dep", **{"no dep": [], "with dep": [joint]}))
+    told = summarize(nested, [0, 1, 1, 1, 2, 2], evidence=evidence[:1], **SAVED).sentences[0]
+    assert "no dep (16.7 %), of all rows" in told

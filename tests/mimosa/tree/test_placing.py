@@ -1,5 +1,7 @@
 """Where variables stand: once above all branches on which they do the same."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from disentree import MIMOSA, Hierarchy, metrics
 from disentree.datasets import load_dataset
 from disentree.geometry.maps.choosing import fit_codes
+from disentree.mimosa.tree import placing
 from disentree.mimosa.tree.placing import Frame, Same, joined, moved, same_variables
 
 from ...hierarchy.conftest import categorical, continuous, hierarchy
@@ -41,6 +44,16 @@ def test_few_rows(number):
     assert metrics.placement_error(ds.hierarchy, h.move_up(above).after) == 0
 
 
+@pytest.mark.parametrize("number", [4, 9, 11])
+def test_curved_branches(number):
+    """By the variables of curved leaves, of which principal directions are mixtures."""
+    ds = load_dataset(f"branches-{number}-curved", n_samples=4000, seed=1)
+    h = down(ds)
+    above, partly = same_variables(h, ds.X, ds.paths, np.random.default_rng(0), lambda Y: Y)
+    assert metrics.placement_error(ds.hierarchy, h.move_up(above).after) == 0
+    assert [len(columns) for columns in partly] == [2] * (number == 9)
+
+
 def test_chance_and_sureness():
     """Directions that differ by their errors are one variable; by much more than that, two."""
     rng = np.random.default_rng(0)
@@ -56,6 +69,33 @@ def test_chance_and_sureness():
     assert joined(Same((0,), frozenset([0]), direction, wide), Same((1,), frozenset([1]), other, wide))[0] < 0
 
 
+@pytest.mark.parametrize(
+    "changed", [lambda saved: 1.0, lambda saved: -1.0, lambda saved: -saved, lambda saved: saved - 20]
+)
+def test_another_criterion_is_noticed(changed, monkeypatch):
+    monkeypatch.setattr(placing, "joined", lambda a, b: (changed(joined(a, b)[0]), joined(a, b)[1]))
+    errors = []
+    for number in (4, 8, 9):
+        ds = load_dataset(f"branches-{number}", n_samples=800, seed=1)
+        h = down(ds)
+        above, _ = same_variables(h, ds.X, ds.paths, np.random.default_rng(0))
+        errors.append(metrics.placement_error(ds.hierarchy, h.move_up(above).after))
+    assert any(errors)
+
+
+def test_errors_of_several_variables_shrink():
+    """Of twenty equally sure ones to a twentieth."""
+    rng = np.random.default_rng(0)
+    direction = np.array([1.0, 0, 0, 0])
+    errors = 1e-4 * np.eye(4)
+    both = Same((0,), frozenset([0]), direction, errors)
+    for i in range(1, 20):
+        turned = direction + 0.01 * rng.normal(size=4) * [0, 1, 1, 1]
+        both = joined(both, Same((i,), frozenset([i]), turned / np.linalg.norm(turned), errors))[1]
+    assert abs(both.direction[1:]).max() < 0.01
+    np.testing.assert_allclose(np.diag(both.errors)[1:], 1e-4 / 20, rtol=0.1)
+
+
 def test_a_turn_keeps_the_span_and_the_covariance():
     rng = np.random.default_rng(0)
     frame = Frame((0, 1, 2), rng.normal(size=(3, 4)), np.zeros((3, 2)), np.eye(4), 100)
@@ -64,6 +104,14 @@ def test_a_turn_keeps_the_span_and_the_covariance():
     cosine = turned.directions[1] @ to / np.linalg.norm(to) / np.linalg.norm(turned.directions[1])
     assert abs(cosine) == pytest.approx(1)
     np.testing.assert_allclose(turned.directions.T @ turned.directions, frame.directions.T @ frame.directions)
+
+
+def test_angles_between_gaussians_are_unknown_and_no_variance_is_negative():
+    """Also where moments of the sixth order are out of date, as after a turn."""
+    frame = Frame((0, 1), np.eye(2), np.array([[0.1, 5.0], [0.1, 5.0]]), np.zeros((2, 2)), 1000)
+    np.testing.assert_allclose(frame.errors(0), [[0, 0], [0, 1]])
+    told = replace(frame, moments=np.array([[-1.2, 1.0], [-1.2, 1.0]]))
+    np.testing.assert_allclose(told.errors(0), [[0, 0], [0, 1.44 / 2.4**2 / 1000]])
 
 
 def test_names_are_numbered_anew():

@@ -32,9 +32,9 @@ from disentree.cofhae.fitting.targets import Targets, align_targets, fit_subspac
 from disentree.cofhae.fitting.unrolling import guides, product_guides
 from disentree.cofhae.inputs import embedding_layer
 from disentree.cofhae.linear import AdditiveForm, ClosedForm, are_enough, fit_additive_form, fit_closed_form
-from disentree.cofhae.placing.effects import same_effects
 from disentree.cofhae.placing.placement import Placement, knots_of
 from disentree.cofhae.preprocessor import Preprocessor
+from disentree.geometry.maps.effects import same_effects
 from disentree.geometry.maps.linear_maps import is_tree
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa import MIMOSA

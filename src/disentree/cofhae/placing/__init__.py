@@ -1,1 +1,1 @@
-"""Where variables stand that networks have on each branch: which do the same, and codes in which they are one."""
+"""Codes in which variables that networks have on each branch, and that do the same there, are one."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Num
 
 from disentree.datasets.files.user_data import UserData, make_vectors, without_missing
 from disentree.datasets.files.wording import first_line, size_in_words, some_of
@@ -32,13 +32,7 @@ def load_array(path: Path, suffix: str, max_missing: float, scaled: bool) -> Use
     codes, hierarchy = _truth_in(arrays, len(X), path)
     policy: list[str] = []
     if X.ndim == 2 and codes is None:
-        if X.dtype.kind == "b":
-            X = X.astype(np.float64)
-        width = len(str(X.shape[1] - 1))
-        names = [f"column {j:0{width}d}" for j in range(X.shape[1])]
-        values, kept, rows = without_missing(X.astype(np.float64), names, max_missing, policy, path)
-        data = make_vectors(path, "series", values, [names[j] for j in kept], rows, scaled, policy)
-        return replace(data, columns=kept, n_columns=X.shape[1])
+        return array_data(path, X, max_missing, scaled)
     if X.dtype.kind == "f" and not np.isfinite(X).all():
         what = "images" if X.ndim > 2 else "rows with ground truth"
         raise UserError(f"{path} has {int((~np.isfinite(X)).sum())} missing or infinite values among its {what}")
@@ -50,6 +44,16 @@ def load_array(path: Path, suffix: str, max_missing: float, scaled: bool) -> Use
     images = X if X.dtype == np.uint8 else X.astype(np.float32)
     policy.append(f"{size_in_words(images)} images, taken as they are")
     return UserData(path.stem, "images", images, tuple(policy), codes=codes, hierarchy=hierarchy)
+
+
+def array_data(path: Path, X: Num[np.ndarray, "n d"], max_missing: float, scaled: bool) -> UserData:
+    """Rows of numbers as `UserData`: columns and rows with missing values are left out."""
+    policy: list[str] = []
+    width = len(str(X.shape[1] - 1))
+    names = [f"column {j:0{width}d}" for j in range(X.shape[1])]
+    values, kept, rows = without_missing(X.astype(np.float64), names, max_missing, policy, path)
+    data = make_vectors(path, "series", values, [names[j] for j in kept], rows, scaled, policy)
+    return replace(data, columns=kept, n_columns=X.shape[1])
 
 
 def knows_truth(path: Path) -> bool:

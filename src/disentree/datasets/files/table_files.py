@@ -5,6 +5,8 @@ Nothing shifts silently: a .csv must have as many names as values, and numbers i
 
 from __future__ import annotations
 
+import glob
+import os
 import re
 import warnings
 from collections.abc import Collection, Iterator
@@ -23,6 +25,22 @@ from disentree.utils.files import check_is_file, naming
 
 TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 TABLES = (*TEXT, ".parquet", *WHOLE)
+
+
+def tables_at(path: str | os.PathLike[str]) -> list[Path]:
+    """The tables in a folder, or those whose names have a pattern as `parts/*.parquet`, in the order of their
+    names; none for a single file.
+
+    Examples
+    --------
+    >>> tables_at("nowhere/*.csv")
+    []
+    """
+    text = os.fspath(path)
+    if os.path.isdir(text):
+        return sorted(file for file in Path(text).rglob("*") if suffix_of(file) in TABLES)
+    pattern = glob.has_magic(text) and not os.path.exists(text)
+    return sorted(map(Path, glob.glob(text, recursive=True))) if pattern else []
 
 
 @dataclass(frozen=True)

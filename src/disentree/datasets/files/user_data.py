@@ -52,6 +52,8 @@ class UserData:
     schema : Schema, optional
         What the columns of a table are, those that were left out included. `X` are the features that
         `codec` makes of `frame`, or the standardized columns if all of them are numbers without gaps.
+    everything : Blocks, optional
+        All rows of a file, of which `X` and `frame` are a sample; None if they are all.
     labels : array of shape (n,) of str, optional
         The known class of each row, which is no part of `X`; "" if it is not known.
     """
@@ -72,6 +74,7 @@ class UserData:
     labels: Any = None
     columns: Int[np.ndarray, " d"] | None = None
     n_columns: int | None = None
+    everything: Any = None
 
     @property
     def has_truth(self) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from disentree.datasets.files.arrays import ARRAYS, load_array
 from disentree.datasets.files.formats import suffix_of
 from disentree.datasets.files.images import image_files, load_images
-from disentree.datasets.files.table_files import TABLES, open_table
+from disentree.datasets.files.table_files import TABLES, open_table, tables_at
 from disentree.datasets.files.tables import load_table
 from disentree.datasets.files.user_data import UserData
 from disentree.errors import UserError
@@ -115,7 +115,7 @@ def load_file(
 def options_of(path: str | os.PathLike[str]) -> tuple[str, tuple[str, ...]]:
     """What a file is, in words, and the options of `load_file` that apply to it."""
     path = Path(path)
-    if path.is_dir():
+    if path.is_dir() and not tables_at(path):
         return "a folder of images", ("image_size",)
     if path.suffix.lower() in ARRAYS:
         return "an array", ("max_missing", "standardize")
@@ -123,9 +123,11 @@ def options_of(path: str | os.PathLike[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def digest_of(path: str | os.PathLike[str]) -> str:
-    """What changes when the data does: the SHA-256 of a file, or of names and contents of a folder's images."""
+    """What changes when the data does: the SHA-256 of a file, or of names and contents of several."""
     path = Path(path)
-    if not path.is_dir():
+    if path.is_file():
         return sha256_of(path)
-    listing = "\n".join(f"{p.relative_to(path).as_posix()} {sha256_of(p)}" for p in image_files(path))
+    files = tables_at(path) or image_files(path)
+    above = path if path.is_dir() else Path(os.path.commonpath([file.parent for file in files]))
+    listing = "\n".join(f"{p.relative_to(above).as_posix()} {sha256_of(p)}" for p in files)
     return hashlib.sha256(listing.encode("utf-8", "surrogateescape")).hexdigest()

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Shaped
+from scipy.sparse import issparse
 
 from disentree.geometry.pca import BLOCK
+from disentree.mimosa.coordinates.counts import Stabilizer
 from disentree.utils.files import atomic_path
 
 BuildNetwork = Callable[[Mapping[str, np.ndarray], Mapping[str, Any]], Any]
@@ -28,23 +30,31 @@ class Representation:
     network: Any = None  # takes principal components to the latent (`encode`) and back (`decode`)
     history: list[dict[str, float]] = field(default_factory=list)  # losses while the network was trained
     pixel_scale: float = 1.0  # rows are divided by it first: 255 for images of bytes, else 1
+    stabilizer: Stabilizer = field(default_factory=Stabilizer)  # what is done with counts first
 
-    def transform(self, X: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n D"]:
+    def transform(self, X: Any) -> Float[np.ndarray, "n D"]:
         """The representation of rows."""
         flat = as_rows(X)
         first = self._block(flat[:BLOCK])
-        out = np.empty((len(flat), first.shape[1]))
+        out = np.empty((flat.shape[0], first.shape[1]))
         out[: len(first)] = first
-        for start in range(BLOCK, len(flat), BLOCK):
+        for start in range(BLOCK, flat.shape[0], BLOCK):
             out[start : start + BLOCK] = self._block(flat[start : start + BLOCK])
         return out
 
-    def _block(self, rows: np.ndarray) -> np.ndarray:
+    def _block(self, rows: Any) -> np.ndarray:
+        if issparse(rows) or self.stabilizer.scale:
+            return np.asarray(self.stabilizer(rows) @ self.weights) - self.mean @ self.weights
         components = (as_float(rows, self.pixel_scale) - self.mean) @ self.weights
         return components if self.network is None else _through(self.network.encode, components)
 
+    def rows(self, X: Any) -> Float[np.ndarray, "n p"]:
+        """Rows of data, sparse ones too, as `inverse_transform` gives them."""
+        own = self.stabilizer(as_rows(X))
+        return as_float(own.toarray() if issparse(own) else own, self.pixel_scale).astype(np.float64)
+
     def inverse_transform(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n p"]:
-        """Rows from their representation, divided by `pixel_scale`."""
+        """Rows from their representation, divided by `pixel_scale`, counts on their scale."""
         components = Z if self.network is None else _through(self.network.decode, Z)
         # the least-norm inverse: directions that the components do not cover keep their mean
         return components @ np.linalg.pinv(self.weights) + self.mean
@@ -63,7 +73,9 @@ class Representation:
     def _about(self) -> dict[str, Any]:
         # Products are the same to the last bit only if the weights are in the same order in memory.
         order = "F" if np.isfortran(self.weights) else "C"
-        return {"kind": self.kind, "history": self.history, "order": order, "pixel_scale": self.pixel_scale}
+        return {"kind": self.kind, "history": self.history, "order": order, "pixel_scale": self.pixel_scale} | (
+            {"counts": asdict(self.stabilizer)} if self.stabilizer.scale else {}
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], build_network: BuildNetwork | None = None) -> Any:
@@ -89,6 +101,7 @@ class Representation:
             network=network,
             history=about["history"],
             pixel_scale=about.get("pixel_scale", 1.0),
+            stabilizer=Stabilizer(**about.get("counts", {})),
             **cls._extra_fields(about),
         )
 
@@ -105,9 +118,9 @@ def _through(network: Any, rows: np.ndarray) -> np.ndarray:
         return network(torch.from_numpy(rows.astype(np.float32))).double().numpy()
 
 
-def as_rows(X: Shaped[np.ndarray, "n ..."]) -> Shaped[np.ndarray, "n p"]:
-    """Rows as vectors."""
-    return X.reshape(len(X), -1)
+def as_rows(X: Any) -> Any:
+    """Rows as vectors; sparse ones as they are."""
+    return X if issparse(X) else X.reshape(len(X), -1)
 
 
 def pixel_scale_of(X: Shaped[np.ndarray, "n ..."]) -> float:

@@ -105,10 +105,14 @@ class Background:
         return cls(np.median(Z, axis=0), np.maximum(Z.std(axis=0), floor), 1.0 / (len(Z) + 1))
 
     def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
-        D = Z.shape[1]
         r2 = (((Z - self.mean) / self.deviations) ** 2).sum(axis=1)
-        norm = gammaln((1 + D) / 2) - gammaln(0.5) - 0.5 * D * np.log(np.pi) - np.log(self.deviations).sum()
-        return norm - 0.5 * (1 + D) * np.log1p(r2)
+        return self.highest - 0.5 * (1 + Z.shape[1]) * np.log1p(r2)
+
+    @property
+    def highest(self) -> float:
+        """The log density in the middle."""
+        D = len(self.mean)
+        return gammaln((1 + D) / 2) - gammaln(0.5) - 0.5 * D * np.log(np.pi) - np.log(self.deviations).sum()
 
     def mixed(self, log_density: Float[np.ndarray, " n"], Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
         """The log density of a candidate with its share of the background."""
@@ -119,7 +123,9 @@ def fits_nowhere(
     log_density: Float[np.ndarray, " n"], broad: Background, Z: Float[np.ndarray, "n D"]
 ) -> Bool[np.ndarray, " n"]:
     """Which rows fit no leaf: the background describes them better than leaves, whose log density is given, do."""
-    return ~(np.log1p(-broad.share) + log_density >= np.log(broad.share) + broad.log_density(Z))
+    out = ~(np.log1p(-broad.share) + log_density >= np.log(broad.share) + broad.highest)
+    out[out] = ~(np.log1p(-broad.share) + log_density[out] >= np.log(broad.share) + broad.log_density(Z[out]))
+    return out
 
 
 def background_of(fitted: Float[np.ndarray, "m D"], n: int) -> Background:

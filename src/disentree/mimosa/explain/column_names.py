@@ -43,9 +43,9 @@ def shortened(name: str, room: int) -> str:
     return short if 0 < len(short) <= room else f"{name[: max(1, room - 1)]}…"
 
 
-def common_name(names: Sequence[str]) -> str:
+def common_name(names: Sequence[str], others: Sequence[str] = ()) -> str:
     """The words that most of some names have in common; else how most of them begin; else all of them, or the
-    first and how many more there are.
+    first and how many more there are. A word of few letters stands for all of them if none of the `others` has it.
 
     Examples
     --------
@@ -53,6 +53,8 @@ def common_name(names: Sequence[str]) -> str:
     ('Bsmt', 'bmxwt, bmxht')
     >>> common_name(["Fireplaces", "Fireplace.Qu"])
     'Fireplace'
+    >>> common_name(["ads_amount", "ads_days"]), common_name(["ads_amount", "ads_days"], ["gift"])
+    ('ads_amount, ads_days', 'ads')
     >>> common_name(["AgeWhenToldYouHadIt", "WhatWasYourLevel"])
     'AgeWhenToldYouHadIt, WhatWasYourLevel'
     """
@@ -62,7 +64,9 @@ def common_name(names: Sequence[str]) -> str:
         counts = Counter(part for name in names for part in parts_of(name))
         shared = [part for part, count in counts.items() if count >= most]
         found = max(shared, key=lambda part: (counts[part], len(part), part), default="")
-        if not _is_small(found) and not (fits and len(found) <= EXPLAIN.shortest_word):  # "dep" of dep_time
+        is_own = bool(others) and all(found in parts_of(name) for name in names)
+        is_own = is_own and not any(found in name for name in others)
+        if not _is_small(found) and (is_own or not (fits and len(found) <= EXPLAIN.shortest_word)):
             return found
     if len(names) == 1 or fits:
         return together

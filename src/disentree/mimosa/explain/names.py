@@ -74,7 +74,10 @@ def name_variables(
             continue
         active = np.isfinite(codes[:, v.index])
         elsewhere = _varying(columns.take(np.flatnonzero(~active)))
-        moved = _moved_on_leaves(columns, codes[:, v.index], np.where(active, paths, -1), weight)
+        own = columns, codes[:, v.index], np.where(active, paths, -1), weight
+        moved = (
+            _moved_on_leaves(*own) or _moved_on_leaves(*own, least=0.0)[:1]
+        )  # a name, be it of what it hardly moves
         if v.parent is not None:
             least = FIT.half * moved[0][0] if moved else 0.0
             moved = [(size, one) for size, one in moved if one not in elsewhere and size >= least] or moved
@@ -91,17 +94,25 @@ def name_variables(
 
 
 def _moved_on_leaves(
-    columns: Columns, z: Float[np.ndarray, " n"], paths: Int[np.ndarray, " n"], weight: Float[np.ndarray, " n"]
+    columns: Columns,
+    z: Float[np.ndarray, " n"],
+    paths: Int[np.ndarray, " n"],
+    weight: Float[np.ndarray, " n"],
+    least: float | None = None,
 ) -> list[tuple[float, str]]:
     """How far a variable moves each column on its leaves, on average over their rows: few rows of one leaf do not
-    name what all others have."""
+    name what all others have. Moves of less than `least` do not count."""
+    least = EXPLAIN.small_share if least is None else least
     sizes: Counter[str] = Counter()
     for path in np.unique(paths[paths >= 0]):
         rows = np.flatnonzero(paths == path)
         share = weight[rows].sum() / weight[paths >= 0].sum()
         for size, name in _moved(columns.take(rows), columns, z[rows]):
-            sizes[name] += share * size
-    return sorted(((size, name) for name, size in sizes.items()), key=lambda one: (-round(one[0], 6), one[1]))
+            if size >= least:
+                sizes[name] += share * size
+    return sorted(
+        ((size, name) for name, size in sizes.items() if size), key=lambda one: (-round(one[0], 6), one[1])
+    )
 
 
 def _moved(here: Columns, table: Columns, z: Float[np.ndarray, " n"]) -> list[tuple[float, str]]:
@@ -123,7 +134,7 @@ def _moved(here: Columns, table: Columns, z: Float[np.ndarray, " n"]) -> list[tu
         if 1 < k < len(z):  # the part of the variance that is left, as it would be by chance
             left = (1 - (sums**2 / np.maximum(counts, 1)).sum() / len(z)) * (len(z) - 1) / (len(z) - k)
             out.append((float(np.sqrt(max(0.0, 1 - left) * _variety(counts) / variety)), name))
-    return [(size, name) for size, name in out if size >= EXPLAIN.small_share]
+    return out
 
 
 def _varying(columns: Columns) -> set[str]:

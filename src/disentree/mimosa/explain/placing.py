@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.hierarchy import Hierarchy
@@ -14,6 +16,7 @@ from disentree.mimosa.constants import FIT
 from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.formatting import category_text, listed, number_text, percent
 from disentree.mimosa.explain.names import leaf_name
+from disentree.mimosa.explain.telling import telling_columns
 from disentree.mimosa.inputs import is_frame, is_numbered
 from disentree.rows import Blocks, concatenated, in_blocks, opened, taken
 from disentree.tables.frames import as_pandas
@@ -28,6 +31,8 @@ class Placing:
     strange_from_: float
     _maps: Any  # from rows and paths to codes
     _features: Any
+    labels_: Int[np.ndarray, " n"]
+    names_: list[str] | None
     _rows: Any  # that it was fitted to, None if it was loaded
 
     @abstractmethod
@@ -175,15 +180,18 @@ class Placing:
             raise ValueError(
                 f"reasons are told in terms of columns, and images have none (got shape {np.shape(X)})"
             )
-        rows = X if self._rows is None else self._rows
-        some = np.linspace(0, len(rows) - 1, min(len(rows), EXPLAIN.other_rows)).astype(int)
-        frame, some = _as_frame(X), _as_frame(taken(rows, some))
+        rows, asked = X if self._rows is None else self._rows, np.arange(np.shape(X)[1])
+        if issparse(rows):
+            asked = telling_columns(rows, np.asarray(self.labels_ if rows is self._rows else self.predict(X)))
+        n = rows.shape[0] if issparse(rows) else len(rows)
+        some = np.linspace(0, n - 1, min(n, EXPLAIN.other_rows)).astype(int)
+        frame, some = _as_frame(X, self.names_), _as_frame(taken(rows, some), self.names_)
         if len(self.hierarchy_.paths) < 2:
             return pd.Series(["all rows are one leaf"] * len(frame), index=_index_of(X), dtype=object)
         proba = self.predict_proba(X)
         first, second = np.argsort(-proba, axis=1, kind="stable")[:, :2].T
         bits = self._decisive_bits(
-            frame, some[list(frame.columns)], first, second, as_array=not is_frame(X) or is_numbered(X)
+            frame, some[list(frame.columns)], (first, second), asked, not is_frame(X) or is_numbered(X)
         )
         ahead = _ahead(proba, first, second)
         texts = [
@@ -193,14 +201,19 @@ class Placing:
         return pd.Series(texts, index=_index_of(X), dtype=object)
 
     def _decisive_bits(
-        self, frame: Any, some: Any, first: Int[np.ndarray, " n"], second: Int[np.ndarray, " n"], as_array: bool
+        self,
+        frame: Any,
+        some: Any,
+        both: tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]],
+        asked: Int[np.ndarray, " k"],
+        as_array: bool,
     ) -> Float[np.ndarray, "n p"]:
-        """For each row and column by how many bits the first path is ahead of the second more with the column's
-        value than with that of other rows."""
+        """For each row and each column that is asked by how many bits the first path is ahead of the second more
+        with the column's value than with that of other rows."""
         n, m = len(frame), len(some)
         mine, other = frame.iloc[np.repeat(np.arange(n), m)], some.iloc[np.tile(np.arange(m), n)]
         mine, other = mine.reset_index(drop=True), other.reset_index(drop=True)
-        paths = np.repeat(first, m), np.repeat(second, m)
+        paths = np.repeat(both[0], m), np.repeat(both[1], m)
 
         def ahead(rows: Any) -> Float[np.ndarray, " n"]:
             found = self.predict_proba(rows.to_numpy() if as_array else rows)
@@ -208,7 +221,8 @@ class Placing:
 
         whole, nothing = ahead(mine), ahead(other)
         out = np.zeros((n, len(frame.columns)))
-        for j, name in enumerate(frame.columns):
+        for j in asked:
+            name = frame.columns[j]
             without, alone = mine.copy(), other.copy()
             without[name], alone[name] = other[name], mine[name]
             out[:, j] = 0.5 * (whole - ahead(without) + ahead(alone) - nothing)
@@ -246,13 +260,13 @@ def _ahead(
     return np.clip(logs[rows, first] - logs[rows, second], -EXPLAIN.most_bits, EXPLAIN.most_bits)
 
 
-def _as_frame(X: Any) -> Any:
+def _as_frame(X: Any, names: Sequence[str] | None = None) -> Any:
     if is_frame(X) and not is_numbered(X):
         return X
     import pandas as pd
 
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
-    return pd.DataFrame(X, columns=pd.Index([f"x{j + 1}" for j in range(X.shape[1])]))
+    return pd.DataFrame(X, columns=pd.Index(names or [f"x{j + 1}" for j in range(X.shape[1])]))
 
 
 def _index_of(X: Any) -> Any:

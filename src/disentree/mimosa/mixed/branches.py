@@ -82,7 +82,10 @@ def thing_names(presence: Presence, columns: Sequence[Column], order: Sequence[C
     the table: columns that come first tell what a table is about."""
     place = {column.name: i for i, column in enumerate(order)}
     owned = ([columns[j].name for j in switch.columns] for switch in presence.switches)
-    return [common_name(sorted(names, key=place.__getitem__)) for names in owned]
+    return [
+        common_name(sorted(names, key=place.__getitem__), [name for name in place if name not in names])
+        for names in owned
+    ]
 
 
 def _decided(

@@ -7,15 +7,18 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
+from scipy.sparse import issparse
 
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.choosing import Coordinates, choose_coordinates, landmarks, some_of
 from disentree.mimosa.coordinates.noise import white_noise
 from disentree.mimosa.coordinates.noise_columns import noise_columns
 from disentree.mimosa.coordinates.reach import unit_of
+from disentree.mimosa.coordinates.sparse import sparse_coordinates
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.finders.modes.finder import Mixtures
 from disentree.mimosa.finders.protocol import Finder, Rows
@@ -66,7 +69,7 @@ class Structure:
 
 
 def find_structure(
-    X: Shaped[np.ndarray, "n ..."],
+    X: Any,
     settings: Settings,
     seeds: Sequence[np.random.SeedSequence],
     step: Steps,
@@ -77,6 +80,10 @@ def find_structure(
     `everything`, if X is a sample of that. Where rows are marked as
     complete, those alone are searched, if they are not too few. Columns of pure noise are left out if there are
     leaves that are thin among the others; where leaves are clouds, noise is what they vary by."""
+    if issparse(X) and settings.coordinates is None:
+        with step("representation"):
+            own = sparse_coordinates(X, settings.column_weights, np.random.default_rng(seeds[0]))
+        settings = replace(settings, coordinates=own)
     unit = unit_of(X) if settings.coordinates is None else np.ones(0)
     if (unit != 1).any():
         # Squares of such numbers are not in float64: the same rows are searched in another unit.
@@ -125,8 +132,8 @@ def columns_of_noise(X: Shaped[np.ndarray, "n ..."], seed: np.random.SeedSequenc
 
 
 def _structure(
-    X: Shaped[np.ndarray, "n ..."],
-    seen: Shaped[np.ndarray, "m ..."],
+    X: Any,
+    seen: Any,
     coordinates: Coordinates,
     settings: Settings,
     seeds: Sequence[np.random.SeedSequence],
@@ -141,9 +148,11 @@ def _structure(
     most = usual if settings.max_landmarks is None else int(settings.max_landmarks)
     Z = embedding if seen is X else represent(seen)
     Z = Z[landmarks(Z, most, seeds[1])]
-    noise = None if columns is None else white_noise(seen, columns, coordinates.decomposed)
+    noise = None if columns is None or issparse(seen) else white_noise(seen, columns, coordinates.decomposed)
     rows = Rows(Z, floor, columns, noise, settings.n_neighbors, settings.n_jobs, settings.part)
-    finders = [finder for finder in finders_for(columns is not None) if finder.name not in settings.skipped]
+    # no principal component is zero where something is absent
+    skipped = (*settings.skipped, "switches") if issparse(X) else settings.skipped
+    finders = [finder for finder in finders_for(columns is not None) if finder.name not in skipped]
     if settings.labels is not None:
         outcome = by_labels(replace(rows, Z=embedding), settings.labels)
         return Structure(coordinates, embedding, embedding, outcome, arrange_leaves(outcome.candidate, embedding))

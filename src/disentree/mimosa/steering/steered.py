@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -343,7 +344,8 @@ class Steered:
 
     def _take_all(self, X: Any, drawn: Int[np.ndarray, " m"], only_drawn: bool) -> None:
         """Be about all rows of X, having been fitted to those that were drawn of them; or label those only."""
-        finest, core, _ = in_order(Blocks.of(X), self._finest_labels)
+        rows = Blocks.of(np.arange(X.shape[0])[:, None]).then(lambda own: X[own[:, 0]]) if issparse(X) else X
+        finest, core, _ = in_order(Blocks.of(rows), self._finest_labels)
         if only_drawn:
             outside = np.bincount(drawn, minlength=len(finest)) == 0
             finest[outside] = core[outside] = -1

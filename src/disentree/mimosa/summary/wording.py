@@ -29,17 +29,18 @@ def what(found: Contents) -> str:
         if given:
             return f"{given}It is one group."
         return f"No structure found: one cloud of about {counted(found.dimension, 'dimension')}."
-    if len(own) > 1:
-        kind = "yes/no properties" if all(len(one.branches) == 2 for one in own) else "properties"
-        head = f"{given}{len(own)} {kind} of a row, independent of each other: "
-        return _several(head, [_branches(one, "or") for one in largest(own)])
     every = list(found.divisions())
+    if len(own) > 1:
+        kind = "yes/no properties" if all(len(one.branches) == 2 for _, one in every) else "properties"
+        some = "" if len(own) == len(every) else f"{len(own)} of them "
+        head = f"{given}{len(every)} {kind} of a row, {some}independent of each other: "
+        return _several(head, [_property(one) for one in largest(one for _, one in every)])
     if len(every) == 1:
         return f"{given}{len(own[0].branches)} groups of rows: {_branches(own[0], 'and')}."
     ranked = sorted(every, key=lambda one: (not one[1].found_again, -one[1].weight))
     told = [(branch, one) for branch, one in ranked if one.found_again] or ranked[:1]
     head = f"{given}A tree of {found.n_leaves} leaves; its largest divisions: "
-    told_of = [f"{_branches(one, 'or')}, {_within(found, branch)}" for branch, one in told]
+    told_of = [f"{_exists(one) or _branches(one, 'or')}, {_within(found, branch)}" for branch, one in told]
     return _several(head, told_of + [""] * (len(every) - len(told)))
 
 
@@ -176,6 +177,22 @@ def _columns(variables: Iterable[str]) -> list[str]:
 def _branches(division: Division, last: str) -> str:
     shown = sorted(division.branches, key=lambda one: -one.share)
     return listed([with_share(one) for one in shown], last=last)
+
+
+def _property(division: Division) -> str:
+    """A choice of two by the rarer option, which says the other too; another by all of its options."""
+    rarer = min(division.branches, key=lambda one: one.share)
+    is_told = " " in rarer.name and not rarer.name.startswith("group ")
+    if len(division.branches) == 2 and is_told and rarer.share < max(one.share for one in division.branches):
+        return with_share(rarer)
+    said = _branches(division, "or")
+    return f"{said} {division.name}" if division.name.startswith("by ") and "group " in said else said
+
+
+def _exists(division: Division) -> str:
+    """What rows have, or have not, by the rarer of both; empty if a choice is not about that."""
+    words = {one.name.partition(" ")[0] for one in division.branches}
+    return _property(division) if len(words) == 2 and words <= {"with", "without", "no"} else ""
 
 
 def _within(found: Contents, branch: Branch) -> str:

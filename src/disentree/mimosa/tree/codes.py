@@ -14,7 +14,7 @@ from disentree.geometry.maps.choosing import choose_map, fit_codes
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.tree.matching import match_variables
-from disentree.mimosa.tree.placing import same_variables
+from disentree.mimosa.tree.placing import ToColumns, same_variables
 
 # From rows and their paths to codes.
 Encode = Callable[[Float[np.ndarray, "n D"], Int[np.ndarray, " n"]], Float[np.ndarray, "n v"]]
@@ -50,13 +50,13 @@ def find_matches(
 
 
 def find_same(
-    hierarchy: Hierarchy, Z: Float[np.ndarray, "n D"], labels: Int[np.ndarray, " n"]
+    hierarchy: Hierarchy, Z: Float[np.ndarray, "n D"], labels: Int[np.ndarray, " n"], columns_of: ToColumns
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Variables that do the same on all branches of a choice, and those that do on some of them."""
     if choose_map(hierarchy, Z.shape[1]) == "additive":
         return [], []
     rows, rng = _some_rows(labels)
-    return same_variables(hierarchy, Z[rows], labels[rows], rng)
+    return same_variables(hierarchy, Z[rows], labels[rows], rng, columns_of)
 
 
 def _some_rows(labels: Int[np.ndarray, " n"]) -> tuple[Int[np.ndarray, " m"], np.random.Generator]:

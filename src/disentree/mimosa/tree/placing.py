@@ -11,22 +11,25 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import gammaln
 
+from disentree.geometry.maps.bent_factors import bent_maps, is_bent
+from disentree.geometry.maps.effects import same_effects
 from disentree.geometry.maps.leaf_factors import ROWS_PER_DIMENSION, assign_columns
 from disentree.geometry.maps.leaf_spans import clouds_of
 from disentree.geometry.maps.linear_maps import BY_CHANCE, factors_of, is_tree
 from disentree.geometry.maps.matched import NEGLIGIBLE
+from disentree.geometry.maps.sharing import Item, Sharing, may_share
 from disentree.hierarchy import Hierarchy, Move
-from disentree.hierarchy.tree import Continuous, Group
 from disentree.mimosa.tree.building import named, numbered
+
+# From coordinates of rows to what they were made of.
+ToColumns = Callable[[Float[np.ndarray, "n r"]], Float[np.ndarray, "n p"]]
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,11 @@ class Frame:
             return 1 / self.n_rows
         fourth, sixth = self.moments[[i, j]].T
         told = np.where(np.abs(fourth) > BY_CHANCE * np.sqrt(24 / self.n_rows), np.abs(fourth), 0.0).sum()
-        spread = float((sixth - (fourth + 3) ** 2).sum() + fourth[1] ** 2)
-        return min(1.0, spread / max(told**2, 1e-300) / self.n_rows)
+        if not told:
+            return 1.0
+        # no less than of any numbers with these fourth moments: sixth ones are those from before a turn
+        spread = float(np.maximum(sixth - (fourth + 3) ** 2, 0.0).sum() + fourth[1] ** 2)
+        return min(1.0, spread / told**2 / self.n_rows)
 
     def turned(self, at: int, to: Float[np.ndarray, " r"]) -> Frame:
         """With one direction turned toward another within the leaf, and then fixed; those not fixed make room."""
@@ -77,14 +83,6 @@ class Frame:
         directions, moments = turn.T @ self.directions, self.moments.copy()
         moments[:, 0] = (turn.T**4) @ self.moments[:, 0]
         return replace(self, directions=directions, moments=moments, fixed=self.fixed | {at})
-
-
-@dataclass(frozen=True, eq=False)
-class Item:
-    """One variable, or several that do the same on different branches."""
-
-    columns: tuple[int, ...]
-    options: frozenset[int]  # of the choice that it is below
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,11 +135,12 @@ def joined(a: Same, b: Same) -> tuple[float, Same]:
     values, axes = np.maximum(values, NEGLIGIBLE), across @ vectors
     off, either = np.square(difference @ axes), values + 2 / r  # of directions that are drawn at random
     saved = 0.5 * float((np.log(either / values) + off / either).sum()) + _student(off / values)
-    weight = a.errors @ (axes / values) @ axes.T
-    keep = np.eye(r) - weight
-    direction = a.direction - weight @ difference
+    of_a, of_b = (axes.T @ errors @ axes for errors in (a.errors, b.errors))  # those of lengths do not count
+    weight = of_a / values
+    keep = np.eye(r - 1) - weight
+    direction = a.direction - axes @ weight @ (difference @ axes)
+    combined = axes @ (keep @ of_a @ keep.T + weight @ of_b @ weight.T) @ axes.T
     both = a.columns + b.columns, a.options | b.options
-    combined = keep @ a.errors @ keep.T + weight @ b.errors @ weight.T
     return saved, Same(*both, direction / np.linalg.norm(direction), combined)
 
 
@@ -151,54 +150,6 @@ def _student(squares: Float[np.ndarray, " k"]) -> float:
     four, these one of twenty."""
     half = len(squares) / 2
     return float(gammaln(1 + half) - (1 + half) * math.log1p(squares.sum() / 2))
-
-
-ItemT = TypeVar("ItemT", bound=Item)
-
-
-class Sharing(ABC, Generic[ItemT]):
-    """The search for variables that do the same, from the lowest choices up, whatever they are compared by."""
-
-    def __init__(self, hierarchy: Hierarchy):
-        self.hierarchy = hierarchy
-        self.above: list[list[int]] = []  # columns that are one variable on all branches of a choice
-        self.partly: list[list[int]] = []  # and on some of them
-
-    @abstractmethod
-    def item(self, columns: tuple[int, ...], option: int) -> ItemT | None:
-        """A variable that all paths below an option have; None if too few rows tell what it does."""
-
-    @abstractmethod
-    def grouped(self, items: list[ItemT]) -> list[ItemT]:
-        """The variables of the options of a choice, those that do the same as one."""
-
-    def variables(self, group: Group, column: int = 0) -> list[tuple[int, ...]]:
-        """The columns of each variable that a group and all branches below it have."""
-        own = []
-        for variable in group.variables:
-            here, column = column, column + 1
-            if isinstance(variable, Continuous):
-                own.append((here,))
-                continue
-            below, items = [], []
-            for k, option in enumerate(variable.options):
-                for columns in self.variables(option, column):
-                    below.append(columns)
-                    items.append(self.item(columns, k))
-                column += option.n_columns
-            for one in self.grouped([item for item in items if item is not None]):
-                if len(one.options) == len(variable.options):
-                    own.append(one.columns)
-                elif len(one.options) > 1:
-                    self.partly.append(list(one.columns))
-            higher = {column for columns in own for column in columns}
-            self.above += [list(columns) for columns in below if len(columns) > 1 and columns[0] not in higher]
-        return own
-
-    def found(self) -> tuple[list[list[int]], list[list[int]]]:
-        """Columns that are one variable on all branches of a choice, and those that are one on some of them."""
-        self.above += [list(columns) for columns in self.variables(self.hierarchy.root) if len(columns) > 1]
-        return sorted(map(sorted, self.above)), sorted(map(sorted, self.partly))
 
 
 class Placing(Sharing[Same]):
@@ -244,19 +195,22 @@ class Placing(Sharing[Same]):
 
 
 def same_variables(
-    hierarchy: Hierarchy, Y: Float[np.ndarray, "n r"], paths: Int[np.ndarray, " n"], rng: np.random.Generator
+    hierarchy: Hierarchy,
+    Y: Float[np.ndarray, "n r"],
+    paths: Int[np.ndarray, " n"],
+    rng: np.random.Generator,
+    columns_of: ToColumns = lambda Y: Y,
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Columns that are one variable on all branches of a choice, and those that are one on some of them. From rows
-    and their paths."""
+    and their paths; curved leaves by what their variables do to the columns that rows were made of."""
     if not is_tree(hierarchy.root) or not may_share(hierarchy.root):
         return [], []
+    if any(is_bent(Y[paths == path.index], path.dimension) for path in hierarchy.paths):
+        rows = columns_of(Y)
+        unit = rows.std(axis=0)
+        rows = (rows - rows.mean(axis=0)) / np.where(unit > NEGLIGIBLE * unit.max(), unit, 1.0)
+        return same_effects(hierarchy, *bent_maps(hierarchy, rows, paths, rng), rng)[:2]
     return Placing(hierarchy, frames_of(Y, hierarchy, paths, rng)).found()
-
-
-def may_share(group: Group) -> bool:
-    """Whether two options of some choice have variables."""
-    inside = [option for choice in group.categoricals for option in choice.options]
-    return sum(option.n_columns > 0 for option in inside) > 1 or any(map(may_share, inside))
 
 
 def moved(hierarchy: Hierarchy, same: Sequence[Sequence[int]]) -> Move:

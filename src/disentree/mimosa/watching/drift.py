@@ -12,8 +12,6 @@ from scipy import stats
 
 from disentree.mimosa.explain.formatting import counted, share_text
 
-NOWHERE = "nowhere"  # the row of the table for rows that fit no leaf
-
 
 @dataclass(frozen=True)
 class Told:
@@ -64,7 +62,7 @@ class Drift:
         out = [f"Changed beyond chance in {new} (in {self.level:.0%} of all cases without a change something is):"]
         for one in self.table.itertuples():
             now, before = share_text(one.share), share_text(one.share_before)
-            if one.share_changed and one.leaf == NOWHERE:
+            if one.share_changed and one.Index == len(self.table) - 1:
                 out.append(f"{now} of rows fit nowhere, {before} of training rows did.")
             elif one.share_changed:
                 out.append(f"“{one.leaf}” has {now} of rows, and had {before}.")
@@ -104,7 +102,7 @@ def drift_of(before: Told, now: Told, names: Sequence[str], held_out: float, lev
             more = held_out * len(before.paths) / (k * len(old))
             bits = float(np.median(new) - np.median(old) - more)
             p_bits = _stranger(old, new, more)
-        name = names[leaf] if leaf < k else NOWHERE
+        name = names[leaf] if leaf < k else "nowhere"
         told.append((name, a / totals[0], b / totals[1], bits, p_share, p_bits))
     columns = ("leaf", "share_before", "share", "bits", "p_share", "p_bits")
     table = pd.DataFrame([dict(zip(columns, one, strict=True)) for one in told])

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from scipy.sparse import csr_matrix, issparse, vstack
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.geometry.neighbors import thinned
@@ -46,6 +47,7 @@ class Watched:
     description_length_: float
     table_: Any
     steering_: Any
+    names_: list[str] | None
     candidates_: list[dict[str, Any]]
     saved_bits_: float
     saved_bits_doubt_: float
@@ -151,6 +153,7 @@ class Watched:
             raise ValueError("the model was saved by a version that kept no rows: fit it again to update it")
         placed = self.place(X)
         mine = self._row_features(X)[~placed["fits"].to_numpy()]
+        mine = np.asarray(mine.toarray() if issparse(mine) else mine, dtype=np.float64)
         kept = Kept(mine[:0]) if self.kept_ is None else self.kept_
         self.kept_ = kept = kept.with_more(mine, len(placed), self.random_state)
         kinds: list[Kind] = []
@@ -179,6 +182,8 @@ class Watched:
             return "leaves of images are found by a fit"
         if self.candidate_.product is not None:
             return "the tree is a product of choices"
+        if self._rows is None and self.names_ is not None:
+            return "a model of sparse rows that was loaded has none of them"
         if self.sample_ is not None:
             return "the tree was looked for in some of the rows"
         return "" if self.steering_ is None else "the tree was cut, merged or split"
@@ -191,7 +196,10 @@ class Watched:
         before = LeafCandidate(self.candidate_.finder, self.candidate_.components, self.candidate_.shares)
         found = with_kinds(before, kinds, n)
         fitted = self._fitted_numbers()
-        rows = np.concatenate([fitted, kept.rows[own]])
+        if issparse(fitted):
+            rows: Any = csr_matrix(vstack([fitted, csr_matrix(kept.rows[own])]))
+        else:
+            rows = np.concatenate([fitted, kept.rows[own]])
         old = Outcome(
             before,
             self.candidates_,
@@ -203,7 +211,8 @@ class Watched:
         Z = self._kept_coordinates()[own]
         saved = (found.log_density(Z) - before.log_density(Z)).sum() / np.log(2) / n
         outcome = improved(old, replace(found, finder=f"{before.finder} + new rows"), float(saved), 0.0, 0.0)
-        known = Known(outcome, np.arange(len(fitted), len(rows)))
+        before_them, n_rows = fitted.shape[0], rows.shape[0]
+        known = Known(outcome, np.arange(before_them, n_rows))
         coordinates = Coordinates(self.representation_, self.floor_, self.columns_)
         reach, were_known, names = self.reach_, self._rows is not None, getattr(self, "feature_names_in_", None)
         self._fit_once(
@@ -211,13 +220,13 @@ class Watched:
         )
         self.reach_, self.kept_ = reach, Kept(np.delete(kept.rows, own, axis=0), kept.seen)
         self._rows = self._rows if were_known else None
-        return [leaf_name(self.hierarchy_, int(path)) for path in np.unique(self.labels_[len(fitted) :])]
+        return [leaf_name(self.hierarchy_, int(path)) for path in np.unique(self.labels_[before_them:])]
 
-    def _fitted_numbers(self) -> Float[np.ndarray, "n p"]:
+    def _fitted_numbers(self) -> Any:
         """The rows that were fitted, as far as they are known."""
         if self._rows is None:
             return self.representation_.inverse_transform(self.embedding_)
-        return np.asarray(self._check(self._rows, fitting=False), dtype=np.float64)
+        return self._check(self._rows, fitting=False)
 
     def _kept_coordinates(self) -> Float[np.ndarray, "r D"]:
         assert self.kept_ is not None
@@ -226,11 +235,11 @@ class Watched:
             return self.reach_(self.representation_, self.table_.numbers(self.table_.codec.cells(rows)))[0]
         return self.reach_(self.representation_, rows.reshape(len(rows), *self.shape_))[0]
 
-    def _row_features(self, X: Any) -> Float[np.ndarray, "n f"]:
+    def _row_features(self, X: Any) -> Any:
         """The features of rows of a table, else the numbers of each."""
         if self.table_ is not None:
             return self.table_.codec.features(self.table_.codec.read(self._tabular(X)))
-        return np.asarray(as_rows(self._check(X, fitting=False)), dtype=np.float64)
+        return as_rows(self._check(X, fitting=False))
 
     def _training(self) -> Told:
         """What is known of training rows."""

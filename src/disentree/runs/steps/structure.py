@@ -26,6 +26,7 @@ from disentree.utils.arrays import read_array, read_arrays
 from disentree.utils.files import atomic_path
 
 STRUCTURE_FILES = ("hierarchy.json", "labels.npz", "structure.json")
+PATHS = "paths.npy"  # of all rows, where the run works with a sample
 # What `MIMOSA.save` writes, beside its card.
 ABOUT = f"{MIMOSA_FOLDER}/mimosa.json"
 MIMOSA_FILES = (ABOUT, f"{MIMOSA_FOLDER}/mimosa.safetensors", f"{MIMOSA_FOLDER}/representation.safetensors")
@@ -41,14 +42,21 @@ def find_structure(run: Run, options: StageOptions) -> str:
     about: dict[str, Any] = {"from": run.config.structure}
     if run.config.structure in ("mimosa", "mimosa-paper"):
         # Of all rows: those that are held out for scores are new to the model, not to the tree.
+        everything = None if options.embedding is not None else run.data.everything
         mimosa = options.steered
         if mimosa is None:
-            mimosa = _fitted_mimosa(run, options, *searched_rows(run, options))
+            rows, codec = searched_rows(run, options)
+            mimosa = _fitted_mimosa(run, options, rows if everything is None else everything, codec)
             if steps := run.steps:
                 mimosa.save(run.folder / FOUND_FOLDER)
                 mimosa = with_steps(mimosa, steps)
         about |= _describe(mimosa)
         hierarchy, paths, core = mimosa.hierarchy_, mimosa.labels_, mimosa.core_labels_
+        (run.folder / PATHS).unlink(missing_ok=True)
+        if everything is not None:
+            with atomic_path(run.folder / PATHS) as temporary:
+                np.save(temporary, paths)
+            paths, core = paths[run.data.rows], core[run.data.rows]
         remove_mimosa(run.folder / MIMOSA_FOLDER)  # of an earlier one
         (run.folder / RESAMPLES).unlink(missing_ok=True)
         mimosa.save(run.folder / MIMOSA_FOLDER)

@@ -48,7 +48,10 @@ def train_model(run: Run, options: StageOptions) -> str:
         if hasattr(mimosa, "predict_proba") and mimosa.representation != "given":  # it knows rows as they come
             more["mimosa"] = mimosa
             if data.schema is not None and not is_image and hasattr(mimosa, "codes_"):
-                more["codes"] = mimosa.codes_[rows["train"]]
+                if data.everything is None:
+                    more["codes"] = mimosa.codes_[rows["train"]]
+                else:
+                    more["codes"] = mimosa.transform(data.frame.iloc[rows["train"]])
         if (table := getattr(mimosa, "table_", None)) is not None:
             preprocessor = Preprocessor(table=table)
             X = preprocessor.to_features(data.frame.iloc[rows["train"]])

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from disentree.cofhae.placing import effects
 from disentree.cofhae.placing.placement import knots_of
 from disentree.datasets import Dataset, load_dataset
+from disentree.geometry.maps import effects
 from disentree.geometry.pca import principal_axes
 from disentree.hierarchy import Hierarchy
 from disentree.metrics import evaluate, h_error, placement_error, purity_score
@@ -120,7 +120,7 @@ def _placement(m: MIMOSA, X: Any, ds: Dataset) -> dict[str, Any]:
     if m.placement == "down":
         for cosine in COSINES["directions"]:
             with replaced("mimosa.tree.placing", "joined", _by_cosine(cosine)):
-                same, _ = find_same(found, m.embedding_, m.labels_)
+                same, _ = find_same(found, m.embedding_, m.labels_, m.representation_.inverse_transform)
             values |= _moved(f"cosine {cosine:g}", found.move_up(same).after, ds.hierarchy)
     return values
 
@@ -187,12 +187,12 @@ def _placed_by_generator(ds: Dataset, seed: int) -> tuple[dict[str, Any], float]
     before = evaluate(ds.codes, codes, tree, lower, metrics=names, n_jobs=1)["scores"]
     values |= {f"{name}, down": score for name, score in before.items()}
     for cosine in COSINES["effects"]:
-        with replaced("cofhae.placing.effects", "_saved", _by_effect(cosine)):
+        with replaced("geometry.maps.effects", "_saved", _by_effect(cosine)):
             values |= _moved(f"cosine {cosine:g}", lower.move_up(asked()[0]).after, tree)
     rows = rows - rows.mean(axis=0)
     if rows.shape[1] > SHOWN_COMPONENTS:
         rows = rows @ principal_axes(rows, SHOWN_COMPONENTS, random_state=seed).axes
-    same, _ = find_same(lower, rows, ds.paths)
+    same, _ = find_same(lower, rows, ds.paths, lambda rows: rows)
     return values | _moved("directions", lower.move_up(same).after, tree), seconds
 
 

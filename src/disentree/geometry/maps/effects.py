@@ -17,14 +17,17 @@ import numpy as np
 from jaxtyping import Float
 from scipy.optimize import linear_sum_assignment
 
-from disentree.cofhae import constants
 from disentree.geometry.maps.leaf_factors import ROWS_PER_DIMENSION
+from disentree.geometry.maps.sharing import Item, Sharing, may_share
 from disentree.hierarchy import Hierarchy
-from disentree.mimosa.tree.placing import Item, Sharing, may_share
 
 Decode = Callable[[Float[np.ndarray, "n v"]], Float[np.ndarray, "n p"]]
 Effect = Float[np.ndarray, "n p"]  # at some points, as vectors of length 1
-ORDERS = np.arange(1, constants.EFFECT_ORDERS + 1)
+ORDERS = np.arange(1, 5)  # cosines of the ranks, that main effects are made of
+ROWS = 384  # decoded rows of a leaf for its main effects
+POINTS, STEP = 128, 0.04  # where changes are compared, over so much of the ranks to either side
+NUMBERS = 2e7  # decoded for a leaf at once: fewer points for large rows
+PAIRS = 4000  # of changes, to measure in how many dimensions they lie
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +86,8 @@ class Effects(Sharing[Moving]):
     def _joined(self, views: list[View], slots: list[list[tuple[int, int]]], n_options: int) -> list[Moving]:
         """Variables of the same slot as one, if they do the same."""
         widest = max(view.n_numbers for view in views)
-        n = max(2, min(constants.EFFECT_POINTS, int(constants.EFFECT_NUMBERS / max(widest, 1))))
-        edge = constants.EFFECT_STEP
+        n = max(2, min(POINTS, int(NUMBERS / max(widest, 1))))
+        edge = STEP
         n_slots = 1 + max(slot for own in slots for slot, _ in own)
         points = self.rng.uniform(edge, 1 - edge, (n, n_slots))
         effects = [view.effects(points, own) for view, own in zip(views, slots, strict=True)]
@@ -130,7 +133,7 @@ class View:
             item.signs[item.columns.index(self.active[at])] * item.signs[0]
             for item, at in zip(items, self.at, strict=True)
         ])  # fmt: skip
-        ranks = effects.rng.uniform(size=(constants.EFFECT_ROWS, len(self.active)))
+        ranks = effects.rng.uniform(size=(ROWS, len(self.active)))
         Y = self.rows_at(ranks)
         terms = np.cos(np.pi * ranks[:, :, None] * ORDERS).reshape(len(ranks), -1)
         design = np.column_stack([np.ones(len(ranks)), terms])
@@ -151,7 +154,7 @@ class View:
         self, points: Float[np.ndarray, "n slots"], slots: Sequence[tuple[int, int]]
     ) -> Float[np.ndarray, "k n p"]:
         """How rows change with each variable where variables have the ranks of their slots."""
-        n, step = len(points), constants.EFFECT_STEP
+        n, step = len(points), STEP
         signs = self.sign * [sign for _, sign in slots]
         ranks = self.rng.uniform(step, 1 - step, (n, len(self.active)))
         for at, (slot, _), sign in zip(self.at, slots, signs, strict=True):
@@ -206,7 +209,7 @@ def _freedom(
     """In how many numbers directions are free: by what chance leaves of the cosine of two that are no pair, and by
     the dimensions that changes of rows have."""
     vectors = np.concatenate([found.reshape(-1, found.shape[2]) for found in effects])
-    i, j = rng.integers(len(vectors), size=(2, constants.EFFECT_PAIRS))
+    i, j = rng.integers(len(vectors), size=(2, PAIRS))
     some = i != j
     overlap = np.square(np.einsum("np,np->n", vectors[i[some]], vectors[j[some]]))
     most = 1 / max(float(overlap.mean()), 1e-300)
