@@ -301,9 +301,10 @@ def test_bad_data(X, message):
         MIMOSA().fit(X)
 
 
-def test_sparse_data():
+def test_sparse_data_of_few_columns_are_dense_and_the_paper_takes_none(fitted):
+    np.testing.assert_array_equal(fitted.predict(csr_matrix(fitted._rows[:50])), fitted.labels_[:50])
     with pytest.raises(TypeError, match=r"[Ss]parse"):
-        MIMOSA().fit(csr_matrix(np.eye(5)))
+        MIMOSA.paper().fit(csr_matrix(np.eye(5)))
 
 
 def test_infinite_values_and_empty_pixels_are_named():

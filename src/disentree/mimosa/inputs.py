@@ -116,8 +116,10 @@ def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Any:
     Errors name the argument, what it was and what it may be. Remembers the shape of a row on fitting and
     insists on it afterwards.
     """
-    known = None if fitting or not issparse(X) else getattr(estimator, "feature_names_in_", None)
-    rows: Any = sparse_rows(as_pandas(X), known)[0]
+    rows: Any = as_pandas(X)
+    takes_sparse = bool(estimator.__sklearn_tags__().input_tags.sparse)
+    if issparse(rows) and takes_sparse:
+        rows = sparse_rows(rows, None if fitting else getattr(estimator, "feature_names_in_", None))[0]
     X, array = rows, rows if isinstance(rows, np.ndarray) else None
     if is_frame(X):
         X = _without_durations(X)
@@ -132,7 +134,7 @@ def as_observations(estimator: Any, X: Any, fitting: bool = True) -> Any:
             X,
             reset=fitting,
             dtype="numeric",
-            accept_sparse="csr",
+            accept_sparse="csr" if takes_sparse else False,
             ensure_all_finite=False,
             ensure_min_samples=2 if fitting else 1,
         )

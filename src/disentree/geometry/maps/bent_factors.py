@@ -19,9 +19,10 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
-from disentree.geometry.charts import quadratic_terms
+from disentree.geometry.charts import n_quadratic_terms, quadratic_terms
 from disentree.geometry.maps.leaf_factors import ROWS_PER_DIMENSION, fast_ica
-from disentree.geometry.neighbors import nearest_neighbors
+from disentree.geometry.maps.linear_maps import BENT_DIMENSIONS
+from disentree.geometry.neighbors import nearest_neighbors, thinned
 from disentree.hierarchy import Hierarchy
 
 Decode = Callable[[Float[np.ndarray, "n v"]], Float[np.ndarray, "n r"]]
@@ -32,6 +33,7 @@ FEWEST, FOR_EACH = 20, 6  # neighbors of a row that span its tangent, in all and
 BOUND, EVENNESS = 1.75, 8
 FOLDED = 0.1  # of the mean volume of values for a piece of the leaf, below which it is as good as folded
 STEADY = 1e-3  # weight of the squares of the functions
+MOST_ROWS = 2000  # of a leaf: more show the same, and take longer
 MOST_STEPS, NEGLIGIBLE = 200, 1e-12
 MOST_FOLDED = 0.2  # share of the rows of a leaf, beyond which its variables are not known
 BENT = 0.005  # share of the variance that quadratic terms explain on left-out rows, from which a leaf is curved
@@ -49,12 +51,14 @@ class BentLeaf:
     @classmethod
     def fit(cls, Y: Float[np.ndarray, "n r"], d: int, rng: np.random.Generator) -> BentLeaf | None:
         """That of the rows of a leaf; None if they are too few."""
-        if not d or len(Y) < ROWS_PER_DIMENSION * (1 + d) ** 2:
+        if not 0 < d <= BENT_DIMENSIONS or len(Y) < ROWS_PER_DIMENSION * (1 + d) ** 2:
             return None
         off = Y - Y.mean(axis=0)
         left, values, _ = np.linalg.svd(off, full_matrices=False)
-        kept = np.square(values) > THINNEST * np.square(values).sum()
-        if kept.sum() < d:
+        # No more directions than a quadratic leaf fills.
+        kept = np.square(values[: n_quadratic_terms(d) - 1]) > THINNEST * np.square(values).sum()
+        kept = np.flatnonzero(kept)
+        if len(kept) < d:
             return None
         white = left[:, kept] * np.sqrt(len(Y))
         Z = white * (values[kept] / values[0])
@@ -76,8 +80,9 @@ class BentLeaf:
 def is_bent(Y: Float[np.ndarray, "n r"], d: int) -> bool:
     """Whether the rows of a leaf lie on a curved one: what a half of them says about its principal directions, and
     about quadratic terms of these, is tried on the other half."""
-    if not 0 < d < Y.shape[1] or len(Y) < ROWS_PER_DIMENSION * (1 + d) ** 2:
+    if not 0 < d < min(Y.shape[1], 1 + BENT_DIMENSIONS) or len(Y) < ROWS_PER_DIMENSION * (1 + d) ** 2:
         return False
+    Y = Y[thinned(np.arange(len(Y)), MOST_ROWS)]
     some, others = Y[::2] - Y.mean(axis=0), Y[1::2] - Y.mean(axis=0)
     axes = np.linalg.svd(some, full_matrices=False)[2][:d].T
     off = others - others @ axes @ axes.T
@@ -155,7 +160,7 @@ def bent_maps(
     known = np.zeros(len(Y), dtype=bool)
     leaves: dict[int, BentLeaf] = {}
     for path in hierarchy.paths:
-        rows = np.flatnonzero(paths == path.index)
+        rows = thinned(np.flatnonzero(paths == path.index), MOST_ROWS)
         leaf = BentLeaf.fit(Y[rows], path.dimension, rng)
         if leaf is not None and leaf.folded <= MOST_FOLDED:
             leaves[path.index] = leaf
