@@ -1,16 +1,14 @@
-"""Many rows: seconds and memory of a fit, and kinds that are too rare for the rows that are searched.
+"""Many rows: seconds and memory of a fit, of a run of a file, and kinds that are too rare for the rows searched.
 
     python benchmarks/scale.py                              # a million rows, rare kinds in 500,000
     python benchmarks/scale.py --rows 5000000 --rare-rows 2000000 --share .0005 --seeds 4000 4001
+    python benchmarks/scale.py --rows 1000000 --hdbscan --file-rows 20000000 --others normal --kinds nothing
 
-Memory is the peak of the process above what it holds before the fit, rows included. MiniBatchKMeans, which is told
-the number of leaves, has the same rows in the same run. A rare kind is a share of the rows: on a line, on a plane
-or in a ball, some deviations away from the middle of all others; "nothing" has none, and one leaf is right.
-
-    python benchmarks/scale.py --rows --others --sparse 100000 --seeds 4000
-
-fits sparse counts, 2,000 columns of which some 5 % are not zero: kinds of rows that each have thirty columns of
-their own, and sums that differ.
+Memory is the peak of the process and all that it starts, above what it holds before the fit, rows included.
+MiniBatchKMeans, which is told the number of leaves, has the same rows in the same run, and so has HDBSCAN if it is
+asked for (it may take hours). A run of a .parquet of float32 is `disentree mimosa`, beside the time of reading the
+file once. A rare kind is a share of the rows: on a line, on a plane or in a ball, some deviations away from the
+middle of all others; "nothing" has none, and one leaf is right.
 """
 
 from __future__ import annotations
@@ -19,14 +17,20 @@ import argparse
 import json
 import multiprocessing
 import resource
+import subprocess
+import sys
+import tempfile
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 from scipy import sparse
-from sklearn.cluster import MiniBatchKMeans
+from sklearn.cluster import HDBSCAN, MiniBatchKMeans
 from sklearn.metrics import adjusted_rand_score
 
 from disentree import MIMOSA, __version__
@@ -35,35 +39,100 @@ COLUMNS = 20
 FAR = 6.0  # deviations of a column, from the middle of the rows to a rare kind
 
 
-def leaves_in_noise(n: int) -> np.ndarray:
-    """A line, a plane and a space of three dimensions, with noise."""
-    rng = np.random.default_rng(1)
+def leaves_in_noise(n: int, seed: int = 1) -> np.ndarray:
+    """A line, a plane and a space of three dimensions, with noise; the spaces are always the same."""
+    axes = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     kind, X = rng.integers(3, size=n), np.zeros((n, COLUMNS))
     for i in range(3):
         own = kind == i
-        X[own] = rng.random((int(own.sum()), i + 1)) @ rng.standard_normal((i + 1, COLUMNS))
+        X[own] = rng.random((int(own.sum()), i + 1)) @ axes.standard_normal((i + 1, COLUMNS))
     X += 0.01 * rng.standard_normal(X.shape)
     return X
 
 
-def cost(n: int) -> dict[str, Any]:
+@contextmanager
+def measured() -> Iterator[dict[str, float]]:
+    """Seconds, seconds of processors, and the peak of the memory of this process and its children in MB, above
+    what there was."""
+    found: dict[str, float] = {}
+    own = psutil.Process()
+
+    def held() -> float:
+        total = 0.0
+        for process in (own, *own.children(recursive=True)):
+            try:
+                total += process.memory_info().rss / 1e6
+            except psutil.Error:  # it has ended
+                continue
+        return total
+
+    def spent() -> float:
+        times = own.cpu_times()
+        return times.user + times.system + times.children_user + times.children_system
+
+    before, cpu, start = held(), spent(), time.perf_counter()
+    peak, done = before, threading.Event()
+
+    def watch() -> None:
+        nonlocal peak
+        while not done.wait(0.05):
+            peak = max(peak, held())
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield found
+    finally:
+        found |= {"seconds": round(time.perf_counter() - start, 1), "cpu seconds": round(spent() - cpu, 1)}
+        done.set()
+        thread.join()
+        found["MB above"] = round(peak - before)
+
+
+def cost(n: int, hdbscan: bool) -> dict[str, Any]:
     """Of a fit, in a process of its own."""
     X = leaves_in_noise(n)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.perf_counter()
-    m = MIMOSA().fit(X)
-    seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    start = time.perf_counter()
-    MiniBatchKMeans(3, random_state=0, n_init=3).fit(X)
-    return {
-        "rows": n,
-        "seconds": round(seconds, 1),
-        "MiniBatchKMeans": round(time.perf_counter() - start, 1),
-        "MB of rows": round(X.nbytes / 1e6),
-        "MB above them": round(peak / 1e3),
-        "dimensions": sorted(int(c.dimension) for c in m.components_),
-    }
+    with measured() as found:
+        m = MIMOSA().fit(X)
+    others: list[Any] = [MiniBatchKMeans(3, random_state=0, n_init=3), *([HDBSCAN()] if hdbscan else [])]
+    row = {"rows": n, **found, "MB of rows": round(X.nbytes / 1e6)}
+    for other in others:
+        with measured() as theirs:
+            other.fit(X)
+        row |= {f"{type(other).__name__} {name}": value for name, value in theirs.items()}
+    return row | {"dimensions": sorted(int(c.dimension) for c in m.components_)}
+
+
+def cost_of_file(n: int) -> dict[str, Any]:
+    """Of a run of a .parquet with tree and paths, and of reading the file once."""
+    import pyarrow
+    from pyarrow import parquet
+
+    names, million = [f"column{j}" for j in range(COLUMNS)], 1_000_000
+    with tempfile.TemporaryDirectory() as folder:
+        path, schema = Path(folder) / "rows.parquet", pyarrow.schema([(name, pyarrow.float32()) for name in names])
+        with parquet.ParquetWriter(path, schema) as file:
+            for k, start in enumerate(range(0, n, million)):
+                X = leaves_in_noise(min(million, n - start), k).astype(np.float32)
+                file.write_table(pyarrow.table(dict(zip(names, X.T, strict=True))), row_group_size=million // 4)
+        with measured() as once, parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=million // 10):
+                batch.to_pandas()
+        command = [
+            sys.executable,
+            "-m",
+            "disentree",
+            "mimosa",
+            str(path),
+            "--out",
+            f"{folder}/run",
+            "--no-figures",
+        ]
+        with measured() as found:
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        n_paths = int(np.load(f"{folder}/run/paths.npy", mmap_mode="r").max()) + 1
+    return {"rows of a file": n, "reading once": once["seconds"], **found, "leaves": n_paths}
 
 
 BULKS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
@@ -135,6 +204,8 @@ def fit_sparse(n: int, seed: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="*", default=[1_000_000])
+    parser.add_argument("--hdbscan", action="store_true", help="beside the fits")
+    parser.add_argument("--file-rows", type=int, nargs="*", default=[])
     parser.add_argument("--rare-rows", type=int, default=500_000)
     parser.add_argument("--share", type=float, default=0.0005)
     parser.add_argument("--seeds", type=int, nargs="*", default=[0])

@@ -1,5 +1,7 @@
 """The same rows give the same tree and the same labels whatever holds them, also where a sample is searched."""
 
+import pickle
+from concurrent.futures import Future
 from dataclasses import replace
 
 import numpy as np
@@ -7,9 +9,11 @@ import pandas as pd
 import pytest
 
 from disentree import MIMOSA
+from disentree.errors import UserError
 from disentree.mimosa import fit
 from disentree.mimosa.constants import FIT
 from disentree.rows import Blocks
+from disentree.rows.engines import Cluster
 from forms import FORMS, as_form
 
 SAMPLE = 400
@@ -111,3 +115,44 @@ def test_weights_and_parts_of_many_rows_compose():
     assert (m.labels_[kind] == -1).all()
     assert not kind[m.sample_].any()
     assert len(m.embedding_) == len(m.sample_) == SAMPLE
+
+
+class Far:
+    """What a cluster does to calls: they are sent, and a process is killed in the middle of some."""
+
+    def __init__(self, killed):
+        self.killed, self.calls = set(killed), 0
+
+    def room(self):
+        return 2
+
+    def submit(self, function, *args):
+        import cloudpickle
+
+        future, self.calls = Future(), self.calls + 1
+        if self.calls in self.killed:
+            future.set_exception(type("KilledWorker", (Exception,), {})())
+            return future
+        sent, given = pickle.loads(cloudpickle.dumps((function, args)))
+        future.set_result(sent(*given))
+        return future
+
+    def close(self, kill):
+        pass
+
+
+@pytest.mark.parametrize("form", ["parquet", "npy", "csv"])
+def test_a_cluster_gives_the_same_though_processes_are_killed(form, tmp_path, right):
+    frame, _ = groups()
+    pool = Far(killed=(1, 4, 9))
+    blocks = Blocks.of(as_form(form, frame, tmp_path, most=700), engine=Cluster(pool), step=250)
+    m = MIMOSA(random_state=0, n_jobs=1).fit(blocks)
+    assert pool.calls > 3
+    np.testing.assert_array_equal(m.labels_, right.labels_)
+    np.testing.assert_array_equal(m.sample_, right.sample_)
+
+
+def test_a_process_that_is_killed_twice_is_told(tmp_path):
+    blocks = Blocks.of(as_form("npy", groups()[0], tmp_path), engine=Cluster(Far(killed=range(9))), step=250)
+    with pytest.raises(UserError, match="a process was killed twice"):
+        blocks.all()
