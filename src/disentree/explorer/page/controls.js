@@ -95,7 +95,8 @@ export class Controls {
         onchange: () => this.panel.set(i, k),
       });
       radios.push(radio);
-      const parts = [element("span", {}, option), element("small", {}, percent(this.tree.shares[i][k]))];
+      const share = option.endsWith(" %)") ? [] : [element("small", {}, percent(this.tree.shares[i][k]))];
+      const parts = [element("span", {}, option), ...share];
       if (support?.[k] != null) parts.push(supported(support[k]));
       if (isTold) parts.push(element("small", { class: "reason" }, reasons[k]));
       return element("label", { class: "option" }, radio, ...parts);

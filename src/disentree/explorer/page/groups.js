@@ -94,7 +94,7 @@ export class Groups {
         { class: "name", onclick: () => this.panel.chooseLeaf(this.about.choices[this.#largest(group)]) },
         group.name,
       );
-      const parts = [chip, name, element("small", {}, percent(group.share))];
+      const parts = [chip, name, ...(group.name.endsWith(" %)") ? [] : [element("small", {}, percent(group.share))])];
       if (this.isServed && isFinest) {
         const box = element("input", { type: "checkbox", "aria-label": group.name, onchange: () => this.#able() });
         this.boxes.push([box, group.paths[0]]);

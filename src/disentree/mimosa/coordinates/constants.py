@@ -22,7 +22,9 @@ class CoordinatesConstants:
     rare: float = 0.1  # share of columns whose ranges may be smaller
     most: int = 100  # coordinates: the others hold too little, and too much like noise, to tell leaves apart
     far: float = 1e4  # times the range of nine tenths of a column: values beyond it are mistakes
-    odd: float = 1e-3  # share of values beyond `same_unit` times that range, if those are mistakes
+    # One in a thousand: share of values beyond `same_unit` times that range, if those are mistakes; how likely
+    # chance makes a column of pure noise look like none.
+    odd: float = 1e-3
     float_steps: float = 16.0  # of float64's spacing at the largest value: what a few operations lose
     off_grid: float = 1e-3  # of a step, that values may be off their grid
     tied: float = 0.05  # a column is on a grid if at least this part of its rows repeats another row's value
@@ -30,9 +32,7 @@ class CoordinatesConstants:
     # looked for in: in more, few odd rows decide (digits: 20 gives ARI .77, 50 gives .18).
     most_linear: int = 20
     noise_directions: int = 4  # of a table of few columns, at least, to call their variance noise
-    # columns of pure noise: how likely chance makes one look like none, and cells of a column
-    chance: float = 1e-3
-    cells: int = 6
+    cells: int = 6  # of a column, by which those of pure noise are told
     factor_iterations: int = 60  # of the factor analysis that measures the noise of columns, at most
 
 

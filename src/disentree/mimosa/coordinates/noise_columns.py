@@ -25,7 +25,7 @@ def noise_columns(X: Float[np.ndarray, "n p"]) -> Bool[np.ndarray, " p"]:
     middle = np.median(X, axis=0)
     deviation = np.median(np.abs(X - middle), axis=0) / norm.ppf(0.75)
     varies = deviation > 0
-    chance = COORDINATES.chance / p
+    chance = COORDINATES.odd / p
     normal = np.zeros(p, bool)
     # a strange value or two make no other column of one that is noise
     held = np.clip((X - middle)[:, varies] / deviation[varies], -4, 4)

@@ -110,11 +110,6 @@ class Product:
     base: int  # variables that all rows have
     sizes: list[int]  # variables that each switch adds
 
-    @property
-    def n_options(self) -> int:
-        """Of all choices together."""
-        return sum(len(choice.switches) for choice in all_choices(self.choices))
-
 
 @runtime_checkable
 class Candidate(Protocol):

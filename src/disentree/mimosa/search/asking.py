@@ -14,7 +14,6 @@ from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.density.mixture_leaf import MixtureCandidate
 from disentree.mimosa.finders.budget import Budget, unbounded
-from disentree.mimosa.finders.connected import connected_leaves
 from disentree.mimosa.finders.protocol import Finder, Rows
 from disentree.mimosa.search.choose import Score
 from disentree.mimosa.search.judge import STRUCTURELESS, held_out_bits, structureless
@@ -94,27 +93,29 @@ def _judged(
     for candidate in new:
         own = bits.get(candidate.finder)
         if own is not None:
-            score = _scored(candidate, own.bits, _seen(rows, held))
+            score = _scored(candidate, own.bits, rows.Z.shape[1])
             out.append(Tried(candidate, score, took + own.seconds))
     return out
 
 
-def _scored(candidate: Candidate, bits: Float[np.ndarray, " n"], rows: Rows) -> Score:
-    """A candidate's row in the table of scores, its leaves counted on rows that finders saw."""
-    dimensions, is_plain = candidate.dimensions, candidate.finder in STRUCTURELESS
+def _scored(candidate: Candidate, bits: Float[np.ndarray, " n"], most: int) -> Score:
+    """A candidate's row in the table of scores, given how many dimensions a leaf may have."""
     return Score(
         candidate.finder,
         bits,
-        n_leaves=len(dimensions),
-        n_connected=1 if is_plain else connected_leaves(candidate, rows.Z),
-        mean_dimension=float(np.dot(candidate.shares, dimensions) / np.sum(candidate.shares)),
-        is_plain=is_plain,
-        is_cloud=dimensions == [rows.Z.shape[1]],
+        is_plain=candidate.finder in STRUCTURELESS,
+        is_cloud=candidate.dimensions == [most],
         is_exact=candidate.is_exact,
-        # leaves that all differ in dimension, as a line in a plane, are no pieces of one density
-        is_density=isinstance(candidate, MixtureCandidate) and not 1 < len(dimensions) == len(set(dimensions)),
-        n_options=0 if candidate.product is None else candidate.product.n_options,
+        is_product=candidate.product is not None,
+        is_density=_is_density(candidate),
     )
+
+
+def _is_density(candidate: Candidate) -> bool:
+    """Whether a candidate is a mixture. One whose leaves all differ in dimension, as a line in a plane, is no
+    density in pieces."""
+    dimensions = candidate.dimensions
+    return isinstance(candidate, MixtureCandidate) and not 1 < len(dimensions) == len(set(dimensions))
 
 
 def row_of(candidate: Candidate, bits: float, seconds: float, budget: Budget | None = None) -> dict[str, Any]:

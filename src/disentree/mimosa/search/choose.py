@@ -10,7 +10,6 @@ from jaxtyping import Float
 
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.finders.constants import FINDERS
-from disentree.mimosa.search.constants import SEARCH
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,23 +18,16 @@ class Score:
 
     finder: str
     bits: Float[np.ndarray, " n"]  # of each held-out row; NaN for rows that were never held out
-    n_leaves: int
-    n_connected: int  # the same, but a leaf whose rows fall apart counts as several
-    mean_dimension: float  # of rows
     is_plain: bool = False  # a model without structure
     is_cloud: bool = False  # one leaf that fills all coordinates
     is_exact: bool = False  # most rows lie on leaves to rounding
+    is_product: bool = False
     is_density: bool = False  # of all rows, as flexible as leaves are along themselves
-    n_options: int = 0  # of all choices of a product; 0 for leaves one by one
 
     @property
     def mean(self) -> float:
         """Bits per held-out row."""
         return float(np.nanmean(self.bits))
-
-    @property
-    def is_product(self) -> bool:
-        return self.n_options > 0
 
 
 @dataclass(frozen=True)
@@ -75,74 +67,31 @@ def has_structure(score: Score, plain: Score, rigor: float = 1.0) -> bool:
 
 
 def choose(scores: Sequence[Score], rigor: float = 1.0) -> Decision:
-    """The decision.
-
-    1. Without structure beyond doubt: the best model without structure.
-    2. Else of the candidates with structure that of fewest bits, unless one after it (in the order of bits) is
-       exact and loses no more than `thin` bits, or has fewer connected leaves and saves nearly as much.
-    3. A product takes the place of leaves that save hardly more, and few leaves that of a product.
-    4. Leaves are not thin, and the best model without structure stays, where a density of all rows saves more; how
-       dense rows are along a leaf is no structure.
-    """
+    """Of the candidates with structure that of fewest bits. The best model without structure stays if there is
+    none, or if a density of all rows has fewer bits: how dense rows are along a leaf is no structure. Leaves that
+    rows lie on exactly are no chance: `thin` bits that they lose are density along them, unless to a product."""
     order = sorted(scores, key=lambda s: s.mean)
     plain = best_plain(order)
-    structured = [s for s in order if has_structure(s, plain, rigor)]
-    saved = {s.finder: saving(s.bits, plain.bits)[0] for s in [plain, *structured]}
-    best = structured[0] if structured else plain
-    for other in structured[1:]:
-        if not (best.is_product or other.is_product) and (
-            _holds_exactly(other, best) or _is_simpler(other, best, saved, structured[0])
-        ):
-            best = other
-    best = _product_or_leaves(best, structured, saved)
-    density = next((s for s in order if s.is_density), plain)
-    if _tells_more(density, best, plain, saved):
+    best = next((s for s in order if s.is_density or has_structure(s, plain, rigor)), plain)
+    exact = next((s for s in order if s.is_exact and has_structure(s, plain, rigor)), None)
+    if exact is not None and _hold_exactly(exact, best):
+        best = exact
+    elif best.is_density:
         best = plain
-    reasons = {s.finder: _why_not(s, best, structured) for s in order if s is not best and s.mean < best.mean}
+    reasons = {s.finder: _why_not(s, best, plain, rigor) for s in order if s is not best and s.mean < best.mean}
     return Decision(best, plain, *saving(best.bits, plain.bits), reasons)
 
 
-def _holds_exactly(other: Score, best: Score) -> bool:
-    """Leaves that rows lie on exactly are no chance: what they lose is density along leaves."""
-    return other.is_exact and saving(best.bits, other.bits)[0] <= FINDERS.thin
+def _hold_exactly(exact: Score, best: Score) -> bool:
+    return not best.is_product and saving(best.bits, exact.bits)[0] <= FINDERS.thin
 
 
-def _is_simpler(other: Score, best: Score, saved: dict[str, float], first: Score) -> bool:
-    """Fewer connected leaves that save nearly as much as the candidate of fewest bits; one leaf of three
-    dimensions is not simpler than three of one and two."""
-    fewer = other.n_connected < best.n_connected
-    higher = other.mean_dimension > SEARCH.higher * best.mean_dimension
-    return fewer and not higher and saved[other.finder] * SEARCH.more >= saved[first.finder]
-
-
-def _tells_more(density: Score, best: Score, plain: Score, saved: dict[str, float]) -> bool:
-    """Whether a density of all rows saves more than leaves do, which are then not thin."""
-    if saving(density.bits, plain.bits)[0] <= SEARCH.more * saved.get(best.finder, 0.0):
-        return False
-    return not _holds_exactly(best, density)
-
-
-def _product_or_leaves(best: Score, structured: Sequence[Score], saved: dict[str, float]) -> Score:
-    """A product that saves nearly as much as leaves one by one says the same, and why there are so many. Where it
-    saves more, leaves must be fewer than its options to be preferred."""
-    product = next((s for s in structured if s.is_product), None)
-    if product is None:
-        return best
-    if best is product:
-        fewer = [s for s in structured if s is not product and s.n_leaves < product.n_options]
-        return next((s for s in fewer if saved[s.finder] * SEARCH.more >= saved[product.finder]), product)
-    loses = saving(best.bits, product.bits)[0]
-    return product if loses <= min(FINDERS.thin, (1 - 1 / SEARCH.more) * saved[best.finder]) else best
-
-
-def _why_not(score: Score, best: Score, structured: Sequence[Score]) -> str:
+def _why_not(score: Score, best: Score, plain: Score, rigor: float) -> str:
     """Why a candidate of fewer bits than the chosen one was not chosen."""
     if score.is_cloud:
         return "it is one cloud too"
-    if not any(score is s for s in structured):
+    if score.is_density:
+        return "density is no structure"
+    if not has_structure(score, plain, rigor):
         return "what it saves may be chance"
-    if best.is_product:
-        return "independent choices say nearly the same"
-    if best.is_exact:
-        return "the chosen leaves hold exactly"
-    return "fewer leaves do nearly as well"
+    return "the chosen leaves hold exactly" if best.is_exact else "a density saves more"

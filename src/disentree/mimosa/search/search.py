@@ -25,6 +25,7 @@ from disentree.mimosa.density.parts import joined
 from disentree.mimosa.density.structureless import fit_gaussian
 from disentree.mimosa.finders.atlas.finder import Atlas
 from disentree.mimosa.finders.budget import Budget
+from disentree.mimosa.finders.connected import connected_leaves
 from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.flats.finder import ExactSubspaces, NoisySubspaces, Sheets
 from disentree.mimosa.finders.modes.finder import Mixtures
@@ -131,11 +132,12 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
     best = decision.chosen
     outcome = _outcome(decision, tried, tuple(silent), interrupted, again)
     outcome.table[0]["left_out"] = ", ".join([*filter(None, [outcome.table[0]["left_out"]]), *unseen])
-    if interrupted or best.is_product:
+    if interrupted or outcome.candidate.product is not None:
         return outcome
     # density varies along a thin leaf by how it is curved, so that only a gap divides it
     grouped = None
-    if (best.is_plain or best.n_leaves == 1 < best.n_connected) and dependent():
+    single = len(outcome.candidate.components) == 1
+    if (best.is_plain or (single and connected_leaves(outcome.candidate, Z) > 1)) and dependent():
         with step("groups"):
             grouped = _groups(tried, decision, outcome, rows, as_they_are, rng_of("groups"))
             outcome = grouped or outcome
@@ -183,9 +185,7 @@ def _that_comes_back(
         tried = [one for one in tried if one is not best]
         if back is not None:
             candidate, again = back
-            score = replace(best.score, n_leaves=len(candidate.components))
-            tried.append(replace(best, candidate=candidate, score=score))
-            return replace(decision, chosen=score), tried, again
+            return decision, [*tried, replace(best, candidate=candidate)], again
 
 
 def _may_be_chance(candidate: Candidate, rows: Rows) -> bool:

@@ -91,6 +91,7 @@ def _option(branch: Branch, examples: Mapping[int, str], folded: bool) -> str:
     if branch.rows:
         bar = f'<span class="fill" style="width:{5 * branch.share:.1f}em"></span>'
         rows = f'<span title="{branch.rows:,} rows">{share_text(branch.share)} of rows</span>'
+        rows = "" if branch.name.endswith(" %)") else rows  # it is said already
         share = f' <span class="share">{bar}{rows}</span>'
     parts = [f'<div class="head">{name}{share} {_support(branch.support)}</div>']
     if branch.path is not None and (picture := examples.get(branch.path)):

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TreeConstants:
-    most_paths: int = 1024  # of all switches together
-    # That are compared with each other: of more, one is made better step by step. Paths of switches, each with all
-    # leaves among the numbers.
-    most_trees: int = 4096
+    # Of all switches together, with leaves among the numbers four times as many: more nobody reads. Trees that are
+    # compared with each other: of more, one is made better step by step.
+    most_paths: int = 1024
     # which leaf encloses which
     within: float = 0.6  # share of the smaller leaf's rows in reach of the larger one
     # Rows of the larger leaf that are this near to the smaller one, in deviations of its noise, look as if on it

@@ -98,10 +98,8 @@ RULES: dict[str, Rule] = {
     "savings are beyond doubt": Rule(
         "search.choose", "beyond_doubt", lambda a, b, _: np.nanmean(a) < np.nanmean(b)
     ),
-    "exact leaves may lose bits": Rule("search.choose", "_holds_exactly", lambda *_: False),
-    "fewer leaves that save nearly as much": Rule("search.choose", "_is_simpler", lambda *_: False),
-    "products for leaves one by one": Rule("search.choose", "_product_or_leaves", lambda best, *_: best),
-    "leaves save more than a density": Rule("search.choose", "_tells_more", lambda *_: False),
+    "exact leaves may lose bits": Rule("search.choose", "_hold_exactly", lambda *_: False),
+    "mixtures are densities and no leaves": Rule("search.asking", "_is_density", lambda _: False),
     "finders that are needless are not asked": Rule("search.search", "_needless", lambda *_: set()),
     "leaves are looked into": Rule("search.search", "look_inside", lambda outcome, *_: outcome),
 }

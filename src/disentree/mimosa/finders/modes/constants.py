@@ -27,15 +27,6 @@ class ModesConstants:
     # starts that are followed, and steps of EM: all for two steps, the best of them further
     rounds: tuple[tuple[int, int], ...] = ((6, 2), (2, 4))
 
-    # ---- valleys between pieces
-    # A valley whose fitted density falls to this part of the lower peak must be deeper in the counts of rows than
-    # so many standard deviations of chance. Pieces of a uniform cloud exceed 2.8 once in twenty, those of a normal
-    # one never; their fitted density never falls to a fifth.
-    valley: tuple[tuple[float, float], ...] = ((1.0, 5.0), (0.5, 2.8), (0.2, 2.0))
-    # The same among columns with normal margins: a cloud is not uniform along any of them, and free covariances
-    # bend around what is skewed, so that valleys are shallower there by chance, and fewer deviations will do.
-    normal_valley: tuple[float, float] = (0.7, 2.3)
-
     # ---- different manifolds
     # A piece is a point in another if all its standard deviations are smaller by the square of this factor, and
     # thin in it if some are smaller by this factor,

@@ -130,11 +130,11 @@ def group_moments(mixture: Mixture, pieces: list[int]):
     return mean, np.einsum("k,kij->ij", w, mixture.covariances[pieces]) + (off * w[:, None]).T @ off
 
 
-def is_valley(depth: float, z: float, normal: bool = False, rigor: float = 1.0) -> bool:
-    """Whether the fitted density and the rows agree that there is one; `normal`: between free covariances, in
-    columns with normal margins. `rigor` times the usual deviations of chance are asked for."""
-    table = (*MODES.valley, MODES.normal_valley) if normal else MODES.valley
-    return any(depth <= fall and z / rigor > deviations for fall, deviations in table)
+def is_valley(depth: float, z: float, rigor: float = 1.0) -> bool:
+    """Whether the fitted density and the rows agree that there is one: the less the density falls, the clearer it
+    must be in the counts. Pieces of a uniform cloud, whose density never falls to a half, exceed 3 deviations once
+    in fifty; those of a normal one never. `rigor` times the usual deviations of chance are asked for."""
+    return z > rigor * FIT.doubt * (1 + depth)
 
 
 def merge_pieces(
@@ -167,7 +167,7 @@ def merge_pieces(
                 continue
             fall, z = valleys.between([i], [j])
             fell[i, j] = fell[j, i] = fall
-            if not is_valley(fall, z, normal, rigor):
+            if not is_valley(fall, z, rigor):
                 links.append((min(height[i], height[j]), -z, i, j))
     links.sort(key=lambda t: (-t[0], -t[1]))
     group = np.arange(k)
@@ -180,7 +180,7 @@ def merge_pieces(
         if level < lower + np.log(FIT.half):
             continue
         A, B = np.flatnonzero(group == a).tolist(), np.flatnonzero(group == b).tolist()
-        if len(A) + len(B) > 2 and fell[i, j] < FIT.half and is_valley(*valleys.between(A, B), normal, rigor):
+        if len(A) + len(B) > 2 and fell[i, j] < FIT.half and is_valley(*valleys.between(A, B), rigor):
             continue
         group[group == b] = a
         peak[a] = max(peak[a], peak[b])
