@@ -48,3 +48,11 @@ def test_draws_have_the_margins_and_the_correlations():
         np.testing.assert_array_equal(np.sort(some, axis=0), np.sort(np.exp(MIXED), axis=0))
         np.testing.assert_allclose(np.corrcoef(np.log(some).T), np.corrcoef(MIXED.T), atol=0.15)
     assert not (own[0] == own[1]).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_seed_does_not_decide(seed):
+    """Two plates that are dense at opposite corners: near neighbors alone do not tell them from draws."""
+    rng = np.random.default_rng(5)
+    plate = np.column_stack([rng.random(300), rng.random(300) ** 0.5])
+    assert exceeds(np.concatenate([plate, [2.1, 1.0] - plate]), seed)

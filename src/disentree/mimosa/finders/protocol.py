@@ -32,8 +32,9 @@ class Rows:
 
     @property
     def rigor(self) -> float:
-        """How many times the usual doubt a saving, or a valley between leaves, must exceed."""
-        return float(np.sqrt(self.part))
+        """How many times the usual doubt a saving, or a valley of a mixture, must exceed: what all rows show is
+        less clear in a part of them by its root, and by chance, since it is not the only part."""
+        return self.part
 
     def some(self, chosen: Int[np.ndarray, " m"]) -> Rows:
         """A part of the rows, to show what all of them do."""

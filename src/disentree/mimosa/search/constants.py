@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class SearchConstants:
     coarse: float = 20.0  # steps of the grid that as many rows take before a heap at an end as are in it, at least
     # whether columns depend on each other by more than margins and correlations tell
-    compared: int = 2  # draws that rows, and each draw, are compared with
+    compared: int = 2  # draws that each draw is compared with
     nearest: int = 3  # neighbors: thin structure shows in the nearest, groups in more of them
     # A density of all rows must save this many times the bits of leaves for these not to be thin, and a rare kind
     # in pieces that of one whole: both describe a little better how dense rows are along a leaf.

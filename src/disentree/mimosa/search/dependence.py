@@ -10,37 +10,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.special import ndtri
 from sklearn.neighbors import NearestNeighbors
 
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.columns import Columns
 from disentree.mimosa.finders.constants import FINDERS
+from disentree.mimosa.finders.modes.constants import MODES
 from disentree.mimosa.search.constants import SEARCH
+
+Placed = tuple[np.ndarray, NearestNeighbors]  # rows, and their neighbors
 
 
 def exceeds_margins(Z: Float[np.ndarray, "n D"], columns: Columns, rng: np.random.Generator) -> bool:
     """Whether rows are nearer to each other than to rows drawn column by column, beyond doubt: by more errors than
-    such draws differ by among themselves, for near neighbors or for farther ones."""
+    such draws differ by among themselves, for the nearest neighbors or for as many as modes take."""
     columns = columns.independent()
     if len(Z) > FIT.many:
         Z = Z[rng.choice(len(Z), FIT.many, replace=False)]
     X = columns.of(Z)
     deviations = np.maximum(X.std(axis=0), columns.precision)
+    farther = [round(scale * np.sqrt(len(X))) for scale in MODES.scales]
+    ks = np.minimum([SEARCH.nearest, *(max(SEARCH.nearest, k) for k in farther)], len(X) - 1)
 
-    def placed(own: Float[np.ndarray, "n p"]) -> Float[np.ndarray, "n p"]:
+    def placed(own: Float[np.ndarray, "n p"]) -> Placed:
         """Anywhere within the cells of the grid, in units of deviations."""
-        return (own + rng.uniform(-0.5, 0.5, own.shape) * columns.precision) / deviations
+        Y = (own + rng.uniform(-0.5, 0.5, own.shape) * columns.precision) / deviations
+        return Y, NearestNeighbors(n_jobs=1).fit(Y)
+
+    def excess(rows: Placed, others: Sequence[Placed]) -> Float[np.ndarray, " k"]:
+        """How much farther the k-th neighbor is among other rows than among its own, where a row itself is the
+        first."""
+        among_others = np.mean([_log_reach(rows[0], other[1], ks) for other in others], axis=0)
+        return among_others - _log_reach(*rows, ks + 1)
 
     draws = [placed(own) for own in drawn(X, columns.precision, FINDERS.looks, rng)]
-    ks = [SEARCH.nearest, max(SEARCH.nearest, round(0.5 * np.sqrt(len(X))))]
-
-    def excess(rows: Float[np.ndarray, "n p"], others: Sequence[Float[np.ndarray, "n p"]]) -> np.ndarray:
-        return np.mean([_excess(rows, other, ks) for other in others[: SEARCH.compared]], axis=0)
-
-    among = np.array([excess(one, [*draws[i + 1 :], *draws[:i]]) for i, one in enumerate(draws)])
-    own = excess(placed(X), draws)
+    among = np.array(
+        [excess(one, [*draws[i + 1 :], *draws[:i]][: SEARCH.compared]) for i, one in enumerate(draws)]
+    )
+    own = excess(placed(X), draws)  # with all of them, which leaves less to chance
     return bool((own - among.mean(axis=0) > FIT.sure * among.std(axis=0, ddof=1)).any())
 
 
@@ -61,9 +70,9 @@ def drawn(
     return [np.take_along_axis(ordered, rank, axis=0) for rank in ranks]
 
 
-def _excess(A: Float[np.ndarray, "n p"], B: Float[np.ndarray, "n p"], ks: list[int]) -> Float[np.ndarray, " 2"]:
-    """How much farther the k-th neighbor is among other rows than among its own, in logs, on average."""
-    own = NearestNeighbors(n_neighbors=max(ks) + 1, n_jobs=1).fit(A).kneighbors(A)[0]
-    other = NearestNeighbors(n_neighbors=max(ks), n_jobs=1).fit(B).kneighbors(A)[0]
-    tiny = np.finfo(float).tiny
-    return np.array([np.log(np.maximum(other[:, k - 1], tiny) / np.maximum(own[:, k], tiny)).mean() for k in ks])
+def _log_reach(
+    Y: Float[np.ndarray, "n p"], others: NearestNeighbors, ks: Int[np.ndarray, " k"]
+) -> Float[np.ndarray, " k"]:
+    """The log of the distance to the k-th neighbor among others, on average."""
+    distances = others.kneighbors(Y, int(ks.max()))[0][:, ks - 1]
+    return np.log(np.maximum(distances, np.finfo(float).tiny)).mean(axis=0)

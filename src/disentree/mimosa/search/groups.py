@@ -63,17 +63,18 @@ def divide(
     Z = rows.jittered(rng)
     parts = parts_of(len(Z), rng)
     divisions = [*_by_modes(Z, rows, parts, scales), *_by_mixtures(Z, rows, parts, mixtures, rng)]
-    best, bits = None, 0.0
+    best, bits, whole = None, 0.0, True
     # what joining leaves tells no more than what there was
     for division in sorted(divisions, key=lambda one: -told(one.labels)):
-        if told(division.labels) <= bits:
+        if told(division.labels) < bits or (told(division.labels) == bits and whole):
             break
         k = int(division.labels.max()) + 1
         again = [shared_rows(division.labels, division.again(part), k) for part in range(len(parts))]
         group = coarsened(again, k)
         groups = Groups(division, group, in_groups(again, group))
-        if told(groups.labels) > bits:
-            best, bits = groups, told(groups.labels)
+        # of two that tell the same that of which all groups come back
+        if (told(groups.labels), len(set(group)) == k) > (bits, whole):
+            best, bits, whole = groups, told(groups.labels), len(set(group)) == k
     return best
 
 
@@ -89,7 +90,7 @@ def _by_mixtures(
 
     def again(name: str, part: int) -> Int[np.ndarray, " n"]:
         if part not in found:
-            own = Mixtures().propose(rows.some(parts[part]), rng)
+            own = Mixtures().of_part(rows.some(parts[part]), rng, several)
             found[part] = {one.finder: one for one in own}
         return _placed(found[part].get(name), Z)
 

@@ -29,8 +29,19 @@ class Mixtures:
         return mixture.find(Z, floor, rng, rows.columns, rows.part)
 
     def refit(self, rows: Rows, rng: np.random.Generator, found: Sequence[Candidate]) -> Sequence[Candidate]:
+        return self._again(rows, rng, found, None)
+
+    def of_part(self, rows: Rows, rng: np.random.Generator, found: Sequence[Candidate]) -> Sequence[Candidate]:
+        """What a part of the rows shows of the mixtures of all."""
+        return self._again(rows, rng, found, rows.part)
+
+    @staticmethod
+    def _again(
+        rows: Rows, rng: np.random.Generator, found: Sequence[Candidate], part: float | None
+    ) -> Sequence[Candidate]:
         own = [candidate for candidate in found if isinstance(candidate, MixtureCandidate)]
-        return mixture.refit(rows.jittered(rng), wide_enough(rows.Z, rows.floor), rng, rows.columns, own)
+        floor = wide_enough(rows.Z, rows.floor)
+        return mixture.refit(rows.jittered(rng), floor, rng, rows.columns, own, part)
 
 
 def wide_enough(Y: Float[np.ndarray, "n q"], floor: Float[np.ndarray, " q"]) -> Float[np.ndarray, " q"]:

@@ -46,7 +46,7 @@ def find(
         out = [in_components("mixture", Z, floor, rng, ("pooled", "lowrank"), part=part)]
         shattered = is_shattered(out[0])
         most = MODES.first_pieces // 2 if shattered else None
-        out.append(in_components("gmm", Z, floor, rng, ("full",), most, part=part))
+        out.append(in_components("gmm", Z, floor, rng, ("full",), most=most, part=part))
         if columns is None or n < MODES.fewest * D or shattered:
             return out
         own = columns.independent()
@@ -71,9 +71,10 @@ def refit(
     rng: np.random.Generator,
     columns: Columns | None,
     found: Sequence[MixtureCandidate],
+    part: float | None = None,
 ) -> list[MixtureCandidate]:
-    """The same kinds of mixtures, of a part of the rows: densities for the judge, so that leaves need not be told
-    apart."""
+    """The same kinds of mixtures, of other rows: densities for the judge, whose leaves need not be told apart; or
+    those of a `part` of the rows, which show what all of them do, in no more pieces."""
     floor = np.broadcast_to(np.asarray(precision, float), (Z.shape[1],))
     out: dict[str, MixtureCandidate] = {}
     plain, own, maps = ("mixture", "gmm"), None, None
@@ -83,12 +84,13 @@ def refit(
             maps = Margins.fit(own.of(Z), own.precision)
         for candidate in found:
             name, family = candidate.finder, candidate.family
+            more = {"merged": False} if part is None else {"most": len(candidate.mixture), "part": part}
             if name in plain:
-                out[name] = in_components(name, Z, floor, rng, (family,), merged=False)
+                out[name] = in_components(name, Z, floor, rng, (family,), **more)
             elif name == "mixture-with-margins":
                 out[name] = with_margins(Z, own, maps, out["mixture"])
             else:
-                out[name] = in_margins(name, Z, own, maps, rng, family, merged=False)
+                out[name] = in_margins(name, Z, own, maps, rng, family, **more)
     return list(out.values())
 
 
@@ -98,21 +100,21 @@ def is_shattered(found: MixtureCandidate) -> bool:
     return pieces >= MODES.first_pieces and 2 * len(found.components) < pieces
 
 
-def in_components(name, Z, floor, rng, families, most=None, merged=True, part=1.0) -> MixtureCandidate:
-    """A mixture of the leading principal components, of so many pieces at most."""
+def in_components(name, Z, floor, rng, families, **more) -> MixtureCandidate:
+    """A mixture of the leading principal components."""
     n, D = Z.shape
     q = max(1, min(D, COORDINATES.most_linear, n // MODES.fewest))
     rest = np.maximum(np.sqrt((Z[:, q:] ** 2).mean(axis=0) * (n / max(n - 1, 1))), floor[q:])
-    return fitted(name, Z, Space(q, rest), floor[:q], rng, families, most, merged, part)
+    return fitted(name, Z, Space(q, rest), floor[:q], rng, families, **more)
 
 
-def in_margins(name, Z, columns, maps, rng, family, merged=True, part=1.0) -> MixtureCandidate:
+def in_margins(name, Z, columns, maps, rng, family, **more) -> MixtureCandidate:
     """A mixture of the columns' scores."""
     X = columns.of(Z)
     slopes = np.array([np.exp(np.median(m(X[:, j])[1])) for j, m in enumerate(maps.maps)])
     floor = np.maximum(DENSITY.score_floor, slopes * columns.precision)
     space = Space(Z.shape[1], np.ones(0), columns, maps)
-    return fitted(name, Z, space, floor, rng, (family,), None, merged, part)
+    return fitted(name, Z, space, floor, rng, (family,), **more)
 
 
 def with_margins(Z, columns, maps, found: MixtureCandidate) -> MixtureCandidate:
@@ -143,8 +145,8 @@ def pieces_of(mixture: Mixture, chosen) -> Mixture:
     )
 
 
-def fitted(name, Z, space, floor, rng, families, most, merged, part) -> MixtureCandidate:
-    """The mixture of the family with the best BIC, as leaves."""
+def fitted(name, Z, space, floor, rng, families, most=None, merged=True, part=1.0) -> MixtureCandidate:
+    """The mixture of the family with the best BIC, of so many pieces at most, as leaves."""
     Y, _ = space(Z)
     n = len(Y)
     searched = Y if n <= FINDERS.searched else Y[np.sort(rng.permutation(n)[: FINDERS.searched])]
@@ -155,10 +157,10 @@ def fitted(name, Z, space, floor, rng, families, most, merged, part) -> MixtureC
     mixture, _, R, family = max(grown, key=lambda one: one[1])
     groups = np.zeros(len(mixture), int)
     if merged:
-        groups = merge_pieces(searched, mixture, R, floor, family, normal, float(np.sqrt(part)))
+        groups = merge_pieces(searched, mixture, R, floor, family, normal, part)
     if merged and not most and len(mixture) >= MODES.first_pieces and 2 * (groups.max() + 1) >= len(mixture):
         mixture, _, R = grow(searched, floor, family, MODES.most_pieces, R, part)
-        groups = merge_pieces(searched, mixture, R, floor, family, normal, float(np.sqrt(part)))
+        groups = merge_pieces(searched, mixture, R, floor, family, normal, part)
     if n > FINDERS.searched:
         mixture, _, R = expectation_maximization(Y, mixture.posteriors(Y), floor, family, steps=MODES.steps)
     leaves, shares = [], []
