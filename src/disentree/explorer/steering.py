@@ -44,6 +44,7 @@ def steering_of(
         ]
         for level in run.structure["levels"]
     ]
+    levels = [sorted(level, key=lambda leaf: -leaf["share"]) for level in levels]
     names: list[tuple[str, str]] = []  # as the run's files have them, and as they are shown
     for v in hierarchy.variables:
         shown = findings.variable_name(v.name)

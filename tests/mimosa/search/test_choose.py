@@ -37,7 +37,8 @@ CASES = {
     "a cloud is no rival": ([score("a", -50.0, is_cloud=True), score("b", -10.0)], 1, "b"),
     # a density of all rows is no leaf; where it saves more, leaves are not thin
     "a density": ([score("d", -10.0, is_density=True)], 1, "gaussian"),
-    "a density saves more": ([score("a", -10.0), score("d", -10.1, is_density=True)], 1, "gaussian"),
+    "a density saves more": ([score("a", -10.0), score("d", -10.6, is_density=True)], 1, "gaussian"),
+    "a density saves hardly more": ([score("a", -10.0), score("d", -10.4, is_density=True)], 1, "a"),
     "a density saves less": ([score("a", -10.1), score("d", -10.0, is_density=True)], 1, "a"),
     # exact leaves may lose 4 bits, to others and to a density
     "exact": ([score("a", -53.9), score("b", -50.0, is_exact=True)], 1, "b"),
@@ -80,7 +81,7 @@ def test_the_winner(name):
         ([score("a", -0.1, error=0.1)], {"a": "what it saves may be chance"}),
         ([score("a", -53.9), score("b", -50.0, is_exact=True)], {"a": "the chosen leaves hold exactly"}),
         (
-            [score("a", -10.0), score("d", -10.1, is_density=True)],
+            [score("a", -10.0), score("d", -10.6, is_density=True)],
             {"a": "a density saves more", "d": "density is no structure"},
         ),
         # several at once, each by its own

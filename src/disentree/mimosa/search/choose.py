@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.finders.constants import FINDERS
+from disentree.mimosa.search.constants import SEARCH
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,15 +69,18 @@ def has_structure(score: Score, plain: Score, rigor: float = 1.0) -> bool:
 
 def choose(scores: Sequence[Score], rigor: float = 1.0) -> Decision:
     """Of the candidates with structure that of fewest bits. The best model without structure stays if there is
-    none, or if a density of all rows has fewer bits: how dense rows are along a leaf is no structure. Leaves that
-    rows lie on exactly are no chance: `thin` bits that they lose are density along them, unless to a product."""
+    none, or if a density of all rows saves clearly more: how dense rows are along a leaf is no structure. Leaves
+    that rows lie on exactly are no chance: what they lose, but to a product, is density along them."""
     order = sorted(scores, key=lambda s: s.mean)
     plain = best_plain(order)
-    best = next((s for s in order if s.is_density or has_structure(s, plain, rigor)), plain)
-    exact = next((s for s in order if s.is_exact and has_structure(s, plain, rigor)), None)
+    structured = [s for s in order if has_structure(s, plain, rigor)]
+    best = next(iter(structured), plain)
+    exact = next((s for s in structured if s.is_exact), None)
     if exact is not None and _hold_exactly(exact, best):
         best = exact
-    elif best.is_density:
+    density = next((s for s in order if s.is_density), plain)
+    saved = [saving(s.bits, plain.bits)[0] for s in (density, best)]
+    if saved[0] > SEARCH.more * saved[1] and not (best.is_exact and _hold_exactly(best, density)):
         best = plain
     reasons = {s.finder: _why_not(s, best, plain, rigor) for s in order if s is not best and s.mean < best.mean}
     return Decision(best, plain, *saving(best.bits, plain.bits), reasons)

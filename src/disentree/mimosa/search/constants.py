@@ -11,8 +11,8 @@ class SearchConstants:
     # whether columns depend on each other by more than margins and correlations tell
     compared: int = 2  # draws that each draw is compared with
     nearest: int = 3  # neighbors: thin structure shows in the nearest, groups in more of them
-    # A rare kind in pieces must save this many times the bits of one whole: cutting a leaf always describes a
-    # little better how dense it is along itself.
+    # A density of all rows must save this many times the bits of leaves for these not to be thin, and a rare kind
+    # in pieces that of one whole: both describe a little better how dense rows are along a leaf.
     more: float = 1.05
 
 

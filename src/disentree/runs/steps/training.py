@@ -47,7 +47,7 @@ def train_model(run: Run, options: StageOptions) -> str:
         more |= {name: value for name, value in given.items() if value is not None}
         if hasattr(mimosa, "predict_proba") and mimosa.representation != "given":  # it knows rows as they come
             more["mimosa"] = mimosa
-            if data.schema is not None and not is_image and hasattr(mimosa, "codes_"):
+            if data.schema is not None and not is_image and hasattr(type(mimosa), "codes_"):
                 if data.everything is None:
                     more["codes"] = mimosa.codes_[rows["train"]]
                 else:
