@@ -50,7 +50,7 @@ def test_things_instead_of_each_other_are_one_choice(mistakes):
     assert len(tree_of(found)) == 3  # ads, payment, payment of a company
     fork = found.branches[0]
     assert fork.options == ["ads", "payment"]
-    assert _names(found).branches == ["ads_amount, ads_days or payment", "company"]
+    assert _names(found).branches == ["ads or payment", "company"]
     company = found.branches[1]
     assert company.parent == fork.switches[1]
 
