@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import os
 import resource
 import subprocess
 import sys
@@ -33,7 +34,8 @@ from scipy import sparse
 from sklearn.cluster import HDBSCAN, MiniBatchKMeans
 from sklearn.metrics import adjusted_rand_score
 
-from disentree import MIMOSA, __version__
+from disentree import MIMOSA
+from disentree.utils.versions import build_versions
 
 COLUMNS = 20
 FAR = 6.0  # deviations of a column, from the middle of the rows to a rare kind
@@ -95,7 +97,7 @@ def cost(n: int, hdbscan: bool) -> dict[str, Any]:
     X = leaves_in_noise(n)
     with measured() as found:
         m = MIMOSA().fit(X)
-    others: list[Any] = [MiniBatchKMeans(3, random_state=0, n_init=3), *([HDBSCAN()] if hdbscan else [])]
+    others: list[Any] = [MiniBatchKMeans(3, random_state=0), *([HDBSCAN()] if hdbscan else [])]
     row = {"rows": n, **found, "MB of rows": round(X.nbytes / 1e6)}
     for other in others:
         with measured() as theirs:
@@ -119,19 +121,11 @@ def cost_of_file(n: int) -> dict[str, Any]:
         with measured() as once, parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(batch_size=million // 10):
                 batch.to_pandas()
-        command = [
-            sys.executable,
-            "-m",
-            "disentree",
-            "mimosa",
-            str(path),
-            "--out",
-            f"{folder}/run",
-            "--no-figures",
-        ]
+        out = f"{folder}/run"
+        command = [sys.executable, "-m", "disentree", "mimosa", str(path), "--out", out, "--no-figures"]
         with measured() as found:
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        n_paths = int(np.load(f"{folder}/run/paths.npy", mmap_mode="r").max()) + 1
+        n_paths = int(np.load(f"{out}/paths.npy", mmap_mode="r").max()) + 1
     return {"rows of a file": n, "reading once": once["seconds"], **found, "leaves": n_paths}
 
 
@@ -214,22 +208,26 @@ def main() -> None:
     parser.add_argument("--sparse", type=int, nargs="*", default=[])
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    out: list[dict[str, Any]] = []
-    tasks: list[tuple[Callable[..., dict[str, Any]], tuple[Any, ...]]] = [(cost, (n,)) for n in args.rows]
-    tasks += [(fit_sparse, (n, seed)) for n in args.sparse for seed in args.seeds]
-    tasks += [
-        (rare, (bulk, kind, args.rare_rows, args.share, seed))
-        for bulk in args.others
-        for kind in args.kinds
-        for seed in args.seeds
+    tasks: list[tuple[str, str, Callable[..., dict[str, Any]], tuple[Any, ...]]] = [
+        *(("fits", str(n), cost, (n, args.hdbscan)) for n in args.rows),
+        *(("files", str(n), cost_of_file, (n,)) for n in args.file_rows),
+        *(("sparse", f"{n}, seed {seed}", fit_sparse, (n, seed)) for n in args.sparse for seed in args.seeds),
+        *(
+            ("rare", f"{kind} in {bulk}, seed {seed}", rare, (bulk, kind, args.rare_rows, args.share, seed))
+            for bulk in args.others
+            for kind in args.kinds
+            for seed in args.seeds
+        ),
     ]
-    for function, values in tasks:
+    found: dict[str, Any] = {}
+    for part, name, function, values in tasks:
         with multiprocessing.get_context("spawn").Pool(1) as pool:  # a peak of its own
-            out.append(pool.apply(function, values))
-        print("  ".join(f"{key} {value}" for key, value in out[-1].items()), flush=True)
+            row = found.setdefault(part, {})[name] = pool.apply(function, values)
+        print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
     if args.out:
-        about = {"version": __version__, "share": args.share, "columns": COLUMNS}
-        args.out.write_text(json.dumps(about | {"results": out}, indent=1) + "\n")
+        command = " ".join(["python", "benchmarks/scale.py", *sys.argv[1:]])
+        about = {"command": command, "versions": build_versions(), "load": round(os.getloadavg()[0])}
+        args.out.write_text(json.dumps(about | found, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
