@@ -15,7 +15,7 @@ from disentree.errors import UserError
 from disentree.metrics import r4c_score
 from disentree.runs import Run, RunConfig
 from disentree.runs.models import MODELS
-from disentree.runs.stages import unfinished_stages
+from disentree.runs.stages import STAGE_NAMES, finished_stages
 
 SMALL = {"epochs": 1, "batch_size": 128, "hidden": (8,), "device": "cpu"}
 
@@ -152,7 +152,7 @@ def test_a_run_through_the_command_line(model, tmp_path):
     assert result.exit_code == 0, result.output
     assert "R4c" in result.output
     run = Run.open(tmp_path / "run")
-    assert not unfinished_stages(run)
+    assert finished_stages(run) == [*STAGE_NAMES]
     hierarchy = run.model("cpu").hierarchy_
     flat = model == "jointvae"
     assert hierarchy == (Hierarchy.flat(2, (2,)) if flat else run.hierarchy)

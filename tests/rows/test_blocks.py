@@ -1,11 +1,14 @@
 """Rows in blocks are the same whatever holds them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from disentree.errors import UserError
 from disentree.rows import Blocks, Survey, in_blocks, taken
+from disentree.rows.dask_parts import lazily
 from disentree.rows.engines import of_part
 from disentree.utils.threads import threads
 from forms import FORMS, as_form
@@ -113,3 +116,43 @@ def test_few_rows_are_taken_at_once():
     seen = []
     np.testing.assert_array_equal(in_blocks(X, lambda rows: (seen.append(len(rows)), rows)[1], 2000), X)
     assert seen == [1000]
+
+
+@pytest.mark.parametrize("form", ["array", "npy", "frame", "parquet", "csv", "dask array", "dask frame"])
+def test_no_rows_are_an_empty_block(form, tmp_path):
+    blocks = Blocks.of(as_form(form, table(0), tmp_path))
+    assert len(blocks) == 0
+    assert blocks.is_flat
+    assert blocks.all().shape == blocks.take(np.arange(0)).shape == (0, 4)
+    assert in_blocks(blocks, lambda rows: np.zeros(len(rows)), 10).shape == (0,)
+
+
+def test_a_folder_with_images_is_none_of_tables(tmp_path):
+    table().to_csv(tmp_path / "labels.csv", index=False)
+    (tmp_path / "1.png").write_bytes(b"")
+    with pytest.raises(UserError, match="is a folder of images: for tables in it give a pattern"):
+        Blocks.of(tmp_path)
+    assert len(Blocks.of(f"{tmp_path}/*.csv")) == 1000
+
+
+def test_partitions_of_dask_may_be_empty_and_have_the_rows_that_were_counted():
+    pytest.importorskip("dask", reason="needs dask: the extra dask of disentree")
+    import dask.array
+    from dask.base import compute
+
+    images = dask.array.zeros((300, 64, 64), chunks=100)
+    assert Blocks.of(images).source.step == 2**21 // 64**2
+    assert not Blocks.of(images).is_flat
+    import dask.dataframe
+
+    frame = dask.dataframe.from_pandas(table().assign(a=np.arange(1000)), npartitions=4)
+    late = frame[frame["a"] > 600]
+    blocks = Blocks.of(late)
+    assert blocks.source.sizes[0] == 0
+    assert blocks.is_flat
+    assert blocks.all()["a"].tolist() == list(range(601, 1000))
+    made = lazily(late, lambda rows: rows["a"].to_numpy() - rows["a"].iloc[0], None, int)
+    assert len(compute(made)[0]) == 399
+    source = replace(blocks.source, sizes=[0, 0, 200, 250])
+    with pytest.raises(UserError, match="partition 2 of X has 149 rows where 200 were: it has changed"):
+        Blocks(source, source).all()

@@ -50,6 +50,7 @@ def test_forms_give_the_same_tree_and_labels(form, tmp_path, right):
     frame, kind = groups()
     m = fitted(as_form(form, frame, tmp_path, most=700))
     assert len(m.sample_) == SAMPLE
+    assert hasattr(m, "feature_names_in_") == ("array" not in form and form != "npy")
     assert [path.choices for path in m.hierarchy_.paths] == [path.choices for path in right.hierarchy_.paths]
     np.testing.assert_array_equal(m.labels_, right.labels_)
     np.testing.assert_array_equal(m.sample_, right.sample_)
@@ -77,7 +78,7 @@ def test_blocks_in_another_order_or_one_that_is_lost_are_noticed(right):
         MIMOSA(random_state=0).fit(Blocks(Short(frame, 251), Blocks.of(frame).engine))
 
 
-def test_a_few_empty_cells_outside_the_sample_make_a_table(right):
+def test_a_few_empty_cells_outside_the_sample_make_a_table(tmp_path, right):
     frame, _ = groups()
     m = right
     outside = np.setdiff1d(np.arange(len(frame)), m.sample_)[:5]
@@ -87,6 +88,8 @@ def test_a_few_empty_cells_outside_the_sample_make_a_table(right):
     assert n.table_ is not None
     assert (n.labels_ == m.labels_).mean() > 0.999
     assert n.labels_[outside].tolist() == m.labels_[outside].tolist()
+    np.save(tmp_path / "gap.npy", np.ascontiguousarray(gaps))
+    assert not hasattr(fitted(tmp_path / "gap.npy"), "feature_names_in_")
 
 
 def test_numbers_of_the_rows_are_left_out_though_a_sample_has_gaps(right):
@@ -156,3 +159,17 @@ def test_a_process_that_is_killed_twice_is_told(tmp_path):
     blocks = Blocks.of(as_form("npy", groups()[0], tmp_path), engine=Cluster(Far(killed=range(9))), step=250)
     with pytest.raises(UserError, match="a process was killed twice"):
         blocks.all()
+
+
+def test_no_rows_are_refused_in_the_same_words_whatever_holds_them(tmp_path, right):
+    frame, kind = groups(600)
+    mixed = frame.assign(e=np.where(kind, "x", "y"))
+    for m, rows in ((right, frame.head(0)), (MIMOSA(random_state=0, n_jobs=1).fit(mixed), mixed.head(0))):
+        rows.to_parquet(tmp_path / "none.parquet")
+        for none in (rows, tmp_path / "none.parquet"):
+            for ask in (m.predict, m.transform, m.place):
+                with pytest.raises(ValueError, match=r"Found array with 0 sample\(s\)"):
+                    ask(none)
+        for ask in (m.why, m.drift, m.update):
+            with pytest.raises(ValueError, match=r"Found array with 0 sample\(s\)"):
+                ask(rows)

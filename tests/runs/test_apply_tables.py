@@ -245,12 +245,14 @@ def test_a_table_has_leaves_probabilities_errors_and_what_is_kept(colored_run, c
     [
         (("t.csv", "--keep", "z", "--out", "z.csv"), "t.csv has no column 'z' to keep; it has a, b"),
         (("t.csv", "--keep", "key", "--out", "z.npy"), "--keep copies columns from a table to a table"),
-        ((".", "--out", "z.csv"), "is a folder of images, the run was not made from such"),
+        (("images", "--out", "z.csv"), "is a folder of images, the run was not made from such"),
     ],
 )
 def test_what_cannot_be_kept(colored_run, colored, tmp_path, monkeypatch, words, sentence):
     monkeypatch.chdir(tmp_path)
     colored.to_csv("t.csv", index=False)
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "1.png").touch()
     result = invoke("apply", colored_run.folder, *words)
     assert (result.exit_code, is_one_sentence(result)) == (2, True)
     assert sentence in result.stderr

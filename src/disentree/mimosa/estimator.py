@@ -25,6 +25,7 @@ from disentree.mimosa.inputs import (
     check_common_settings,
     check_leaves,
     check_one_of,
+    check_some,
     check_whole,
     columns_in_use,
     is_frame,
@@ -224,7 +225,6 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         ----------
         X : array or sparse matrix of shape (n, p), images of shape (n, h, w) or (n, h, w, c), data frame, path
             An array may have empty cells, NaN. A data frame, of pandas or polars, or what an SQLite cursor or a
-            An array may have empty cells, NaN. A data frame, of pandas or polars, or what an SQLite cursor or a
             DuckDB query holds, may have them too, and columns of numbers, whole numbers, truth values, text,
             categories and dates. A path is that of a table or an .npy, of a folder of tables, or a pattern such
             as "parts/*.parquet"; files and Dask arrays and data frames are read a block at a time.
@@ -277,7 +277,8 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         X, names = sparse_rows(X, names)
         most = None if known or self.representation == "autoencoder" else self.max_landmarks or 1
         fitted, (X, rest) = X, searched(X, most, self.random_state)
-        frame, given = None, fitted if isinstance(fitted, np.ndarray) else X
+        unnamed = fitted.names is None if isinstance(fitted, Blocks) else isinstance(fitted, np.ndarray)
+        frame, given = None, None if unnamed else X
         if is_frame(X):
             codec = codec_of(X, rest, codec)
             X, codec = without_columns(X, codec, column_weights)
@@ -353,7 +354,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
 
     def _tabular(self, X: Any) -> Any:
         """Rows that are taken as a data frame as such a frame."""
-        return as_pandas(X) if self.table_ is None else numbered(as_pandas(X))
+        return check_some(as_pandas(X) if self.table_ is None else numbered(as_pandas(X)))
 
     def _transform(self, X: Any) -> Float[np.ndarray, "n D"]:
         return self.representation_.transform(self._numbers(X))

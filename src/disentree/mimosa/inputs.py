@@ -208,6 +208,13 @@ def check_whole(estimator: Any, name: str, least: int) -> None:
         raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")
 
 
+def check_some(rows: Any) -> Any:
+    """The rows, if there are any; else scikit-learn's ValueError."""
+    if hasattr(rows, "shape") and not rows.shape[0]:
+        raise ValueError(f"Found array with 0 sample(s) (shape={rows.shape}) while a minimum of 1 is required.")
+    return rows
+
+
 def check_leaves(n_leaves: Any) -> None:
     """Raise a ValueError unless it is a number of leaves."""
     if not _is_whole(n_leaves) or n_leaves < 1:

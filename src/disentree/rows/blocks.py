@@ -79,7 +79,15 @@ class Blocks:
     @property
     def is_flat(self) -> bool:
         """Whether each row is one of numbers or of a table, and no image."""
-        return next(iter(self.source.read(0))).ndim == 2
+        return self.source.empty.ndim == 2
+
+    @property
+    def empty(self) -> Any:
+        """A block without rows."""
+        rows = self.source.empty
+        for step in self.steps:
+            rows = step(rows)
+        return rows
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -100,11 +108,11 @@ class Blocks:
         """Some rows by their numbers, in ascending order, as an array or a data frame."""
         edges = np.searchsorted(rows, self._starts)
         held = [part for part, (a, b) in enumerate(pairwise(edges)) if a < b]
-        return concatenated(list(self.map(partial(taken_of, rows), held or [0])))
+        return concatenated(list(self.map(partial(taken_of, rows), held)) or [self.empty])
 
     def all(self) -> Any:
         """All rows at once."""
-        return concatenated(list(self.map(_as_it_is)))
+        return concatenated(list(self.map(_as_it_is)) or [self.empty])
 
 
 @dataclass(frozen=True)
@@ -173,7 +181,8 @@ def in_blocks(X: Any, function: Callable[[Any], Any], most: int) -> Any:
         shape = getattr(X, "shape", ())
         if len(shape) != 2 or shape[0] <= most or not hasattr(X, "__array__"):
             return function(X)
-    return concatenated(list(Blocks.of(X).map(partial(_only_rows, function))))
+    blocks = Blocks.of(X)
+    return concatenated(list(blocks.map(partial(_only_rows, function))) or [function(blocks.empty)])
 
 
 def _only_rows(function: Callable[[Any], Any], rows: Any, start: int) -> Any:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from disentree.rows.source import problems_in, rows_of
+from disentree.rows.source import check_size, problems_in, rows_of
 
 
 def is_dask(X: Any) -> bool:
@@ -20,6 +22,7 @@ def is_dask(X: Any) -> bool:
 def lazily(X: Any, function: Callable[[Any], np.ndarray], n_columns: int | None, dtype: type) -> Any:
     """A Dask array of what `function` makes of each block of rows: `n_columns` of them, or None for a vector."""
     meta = np.empty((0,) if n_columns is None else (0, n_columns), dtype)
+    function = partial(_of_some, function, meta)
     if not type(X).__module__.startswith("dask.array"):
         return _of_frame(X, function, meta)
     rows = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
@@ -28,6 +31,11 @@ def lazily(X: Any, function: Callable[[Any], np.ndarray], n_columns: int | None,
         return rows.map_blocks(function, drop_axis=list(range(1, X.ndim)), **settings)
     chunks = (rows.chunks[0], (n_columns,))
     return rows.map_blocks(function, chunks=chunks, drop_axis=list(range(2, X.ndim)), **settings)
+
+
+def _of_some(function: Callable[[Any], np.ndarray], nothing: np.ndarray, rows: Any) -> np.ndarray:
+    """Of a partition that may have no rows."""
+    return function(rows) if len(rows) else nothing
 
 
 def _of_frame(X: Any, function: Callable[[Any], np.ndarray], meta: np.ndarray) -> Any:
@@ -48,6 +56,7 @@ class DaskParts:
     sizes: Sequence[int]
     names: tuple[str, ...] | None
     step: int
+    empty: Any  # a block without rows
 
     @classmethod
     def of(cls, X: Any, step: int | None = None) -> DaskParts:
@@ -56,14 +65,15 @@ class DaskParts:
         from dask.delayed import delayed
 
         if hasattr(X, "columns"):
-            parts, names = list(X.to_delayed()), tuple(map(str, X.columns))
+            parts, names, empty = list(X.to_delayed()), tuple(map(str, X.columns)), X._meta
             sizes = compute(*[delayed(len)(part) for part in parts])
         else:
             rows = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
             parts, names, sizes = list(rows.to_delayed().ravel()), None, rows.chunks[0]
             if any(n != n for n in sizes):
                 sizes = compute(*[delayed(len)(part) for part in parts])
-        return cls(parts, [int(n) for n in sizes], names, step or rows_of(X.shape[1]))
+            empty = np.empty((0, *X.shape[1:]), X.dtype)
+        return cls(parts, [int(n) for n in sizes], names, step or rows_of(math.prod(X.shape[1:])), empty)
 
     def read(self, part: int) -> Iterator[Any]:
         rows = self.parts[part].compute()
@@ -78,13 +88,16 @@ class DaskParts:
         from dask.delayed import delayed
 
         at = delayed(_of_partition)
-        calls = [at(self.parts[k], self.where(k), start, self.step, function) for k, start in places]
-        for made in compute(*calls):
+        own = [(self.parts[k], self.where(k), start, self.sizes[k]) for k, start in places]
+        for made in compute(*[at(*of, self.step, function) for of in own]):
             yield from made
 
 
-def _of_partition(rows: Any, where: str, start: int, step: int, function: Callable[[Any, int], Any]) -> list[Any]:
-    """What a function makes of each block of a partition."""
+def _of_partition(
+    rows: Any, where: str, start: int, n: int, step: int, function: Callable[[Any, int], Any]
+) -> list[Any]:
+    """What a function makes of each block of a partition of `n` rows."""
+    check_size(where, len(rows), n)
     out = []
     for first in range(0, len(rows), step):
         some = _some(rows, first, step)

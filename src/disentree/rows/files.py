@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from disentree.datasets.files.formats import suffix_of
+from disentree.datasets.files.images import is_image_folder
 from disentree.datasets.files.table_files import TABLES, Table, open_table, tables_at
 from disentree.errors import UserError
 from disentree.rows.source import Source, rows_of
@@ -26,6 +27,8 @@ def open_files(
     """The rows of a table or an .npy, of all tables in a folder, or of those whose names have a pattern; for
     `table` and `skip_rows` see `open_table`."""
     path, files = Path(path), tables_at(path)
+    if is_image_folder(path):
+        raise UserError(f"{path} is a folder of images: for tables in it give a pattern such as {path}/*.csv")
     if not files and not path.is_file():
         raise UserError(f"{path} holds no table" if path.is_dir() else f"there is no file {path}")
     if path.suffix.lower() == ".npy":
@@ -69,6 +72,12 @@ class TableFiles:
         table, group = self.parts[part]
         for frame in table.frames(self.step, self.as_text, group):
             yield frame if table.columns == self.names else frame[list(self.names)]
+
+    @property
+    def empty(self) -> Any:
+        import pandas as pd
+
+        return pd.DataFrame(columns=pd.Index(self.names))
 
     def where(self, part: int) -> str:
         table, group = self.parts[part]
@@ -161,6 +170,10 @@ class NpyFile:
         with open_array(self.path) as (file, _):
             file.seek(part * self.step * self.layout.dtype.itemsize * math.prod(row), os.SEEK_CUR)
             yield np.fromfile(file, self.layout.dtype, n * math.prod(row)).reshape(n, *row)
+
+    @property
+    def empty(self) -> np.ndarray:
+        return np.empty((0, *self.layout.shape[1:]), self.layout.dtype)
 
     def where(self, part: int) -> str:
         return str(self.path)

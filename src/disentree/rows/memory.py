@@ -30,6 +30,10 @@ class InMemory:
     def names(self) -> tuple[str, ...] | None:
         return tuple(map(str, self.X.columns)) if hasattr(self.X, "iloc") else None
 
+    @property
+    def empty(self) -> Any:
+        return self.X[:0]
+
     def read(self, part: int) -> Iterator[Any]:
         rows = slice(part * self.step, (part + 1) * self.step)
         yield self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]

@@ -25,6 +25,11 @@ class Source(Protocol):
         """Names of the columns; None of an array."""
         ...
 
+    @property
+    def empty(self) -> Any:
+        """A block without rows."""
+        ...
+
     def read(self, part: int) -> Iterator[Any]:
         """The rows of a part, block by block: arrays or data frames."""
         ...
@@ -48,12 +53,16 @@ def blocks_of(source: Source, part: int, start: int) -> Iterator[tuple[int, Any]
             rows = next(blocks, None)
         if rows is None:
             break
-        yield start, rows
-        start += len(rows)
-    if start - first != source.sizes[part]:
-        raise UserError(
-            f"{source.where(part)} has {start - first:,} rows where {source.sizes[part]:,} were: it has changed"
-        )
+        if len(rows):
+            yield start, rows
+            start += len(rows)
+    check_size(source.where(part), start - first, source.sizes[part])
+
+
+def check_size(where: str, n: int, expected: int) -> None:
+    """Refuse a part that has other rows than those that were counted."""
+    if n != expected:
+        raise UserError(f"{where} has {n:,} rows where {expected:,} were: it has changed")
 
 
 @contextmanager

@@ -22,9 +22,11 @@ from numpy.typing import ArrayLike
 
 from disentree.datasets.files.arrays import ARRAYS
 from disentree.datasets.files.formats import suffix_of
-from disentree.datasets.files.table_files import TABLES
+from disentree.datasets.files.images import is_image_folder
+from disentree.datasets.files.table_files import TABLES, tables_at
 from disentree.errors import FarOut, UserError
 from disentree.hierarchy import Hierarchy
+from disentree.rows import concatenated
 from disentree.runs.files.reading import Block, check_layout, read_blocks, read_rows
 from disentree.runs.files.writing import (
     STRANGE,
@@ -138,7 +140,8 @@ def apply_run(
     run : Run
         A run with a trained model.
     source : str or path
-        Rows of the kind that the run was made from, in any format that `load_file` reads.
+        Rows of the kind that the run was made from, in any format that `load_file` reads, or tables in a folder or
+        by a pattern such as "parts/*.parquet", one below the other in the order of their names.
     out : str or path
         A .npy file gets the codes, and one beside it that ends in .paths.npy the paths. A .csv or .parquet table
         gets for each row the columns to keep (of a folder, the name of the file), its path, the name of its leaf,
@@ -165,22 +168,23 @@ def apply_run(
         How many rows there were, how long it took and which files were written.
     """
     source, out = Path(source), Path(out)
-    if suffix_of(source) not in IN and not source.is_dir():
-        raise UserError(f"{source} must end in {', '.join(IN)} or be a folder of images")
+    tables = tables_at(source)
+    if suffix_of(source) not in IN and not source.is_dir() and not tables:
+        raise UserError(f"{source} must end in {', '.join(IN)} or be a folder of images or of tables")
     if out.suffix.lower() not in OUT:
         raise UserError(f"{out} must end in {', '.join(OUT[:-1])} or {OUT[-1]}")
-    if not source.exists():
+    if not source.exists() and not tables:
         raise UserError(f"there is no file {source}")
-    if not source.is_dir():
+    if source.exists() and not source.is_dir():
         check_is_file(source)
     for path in out_files(out):
-        if path.exists() and path.samefile(source):
+        if path.exists() and any(map(path.samefile, tables or [source])):
             raise UserError(f"{path} is the file that is read: choose another name for --out")
     if engine not in ("local", "dask"):
         raise UserError(f"--engine must be local or dask, got {engine!r}")
     if address is not None and engine != "dask":
         raise UserError("--address is that of a Dask scheduler and needs --engine dask")
-    if keep and (suffix_of(source) not in TABLES or out.suffix.lower() == ".npy"):
+    if keep and (not (tables or suffix_of(source) in TABLES) or out.suffix.lower() == ".npy"):
         raise UserError("--keep copies columns from a table to a table, a .csv or .parquet")
     check_stages(run, "data", "model")
     began = time.perf_counter()
@@ -220,7 +224,9 @@ def drift_run(run: Run, source: str | os.PathLike[str], level: float = 0.05, dev
     if not hasattr(getattr(model, "mimosa_", None), "drift"):
         raise UserError(f"{run.folder} has no tree that MIMOSA found: drift is told of its leaves")
     parts = [model.preprocessor_.to_searched(block.rows) for block in read_blocks(source, run.about_data, ())]
-    return model.mimosa_.drift(together(parts), level=level)
+    if not parts:
+        raise UserError(f"{source} has no rows")
+    return model.mimosa_.drift(concatenated(parts), level=level)
 
 
 @contextmanager
@@ -244,7 +250,7 @@ def _apply_in_order(
     about = run.about_data
     n_rows, reasons = 0, Counter[str]()
     with ExitStack() as stack:
-        kept_names = ("file",) if source.is_dir() else tuple(keep)
+        kept_names = ("file",) if is_image_folder(source) else tuple(keep)
         write = open_writer(stack, out, *_names(run, model.hierarchy_), kept_names, escape=escape)
         for block in read_blocks(source, about, keep):
             found = _assigned(model, block, source)
@@ -253,15 +259,6 @@ def _apply_in_order(
             reasons += found.reasons
             log.debug("%s rows done", f"{n_rows:,}")
     return n_rows, reasons
-
-
-def together(parts: Sequence[Any]) -> Any:
-    """Blocks of rows one below the other."""
-    if not hasattr(parts[0], "iloc"):
-        return np.concatenate(parts)
-    import pandas as pd
-
-    return pd.concat(parts, ignore_index=True)
 
 
 def _names(run: Run, hierarchy: Hierarchy) -> tuple[list[str], list[str]]:

@@ -53,29 +53,26 @@ def load_data(config: RunConfig, engine: Engine | None = None) -> UserData:
 
 
 def _sampled(config: RunConfig, engine: Engine | None) -> UserData | None:
-    """A sample of a file with many rows, and all of them in blocks; None if they are few, or are asked for."""
+    """A sample of a file with many rows, and all of them in blocks, or as many as are asked for, in memory; so are
+    all rows of several files whose tree is not looked for. None for a single file that is read as a whole."""
     path, options = Path(config.source), config.options
-    streamed = suffix_of(path) in (*TEXT, ".parquet", ".npy") or tables_at(path)
-    size = path.stat().st_size if path.is_file() else None
-    if not streamed or config.structure != "mimosa" or (size is not None and size < 2 * MOST):
+    several, searched = bool(tables_at(path)), config.structure == "mimosa"
+    if not several and (not searched or suffix_of(path) not in (*TEXT, ".parquet", ".npy")):
+        return None
+    if path.is_file() and path.stat().st_size < 2 * MOST:
         return None
     source = open_files(path, None, options.get("table"), options.get("skip_rows", 0))
     blocks = Blocks(source, engine or Local())
-    if (len(blocks) <= MOST and path.is_file()) or not blocks.is_flat:
+    if (len(blocks) <= MOST and not several) or not blocks.is_flat:
         return None
-    if config.n_samples is not None and config.n_samples <= MOST:
-        seed = np.random.SeedSequence(config.seed, spawn_key=SUBSET_STREAM)
-        n = min(config.n_samples, len(blocks))
-        chosen = np.sort(np.random.default_rng(seed).choice(len(blocks), n, replace=False))
-    else:
-        chosen = np.sort(
-            np.random.default_rng(config.seed).choice(len(blocks), min(MOST, len(blocks)), replace=False)
-        )
+    most = config.n_samples or (MOST if searched else len(blocks))
+    rng = np.random.default_rng(np.random.SeedSequence(config.seed, spawn_key=SUBSET_STREAM))
+    chosen = np.sort(rng.choice(len(blocks), min(most, len(blocks)), replace=False))
     rows = blocks.take(chosen)
     data = _sample_of(path, rows, source, options)
     policy = list(data.policy)
     kept = data.rows if data.rows is not None else np.arange(len(chosen))
-    if config.n_samples is not None or len(blocks) <= MOST:
+    if config.n_samples is not None or len(blocks) <= most:
         return replace(data, rows=chosen[kept])
     policy.append(
         f"codes, scores and figures are of {len(data):,} rows, a sample of {len(blocks):,}, whose paths are in "

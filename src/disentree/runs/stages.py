@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from numpy import ndarray
 from disentree.errors import UserError
 from disentree.mimosa.saving.model_card import CARD, MIMOSA_FOLDER
 from disentree.plots.saving import FORMATS
-from disentree.rows.engines import engine_of
+from disentree.rows.engines import Local, engine_of
 from disentree.runs.files.integrity import check_no_links, problem_of_file, record_files
 from disentree.runs.files.schemas import EXPLANATION, LEAVES, MAP, NAMES, STABILITY, STEERING, Step
 from disentree.runs.report.report import write_report
@@ -184,7 +184,7 @@ def finish_run(
     if until not in STAGE_NAMES:
         raise UserError(f"there is no stage {until!r}; a run has {', '.join(STAGE_NAMES)}")
     options = StageOptions(device, verbose, n_jobs, structure_from, embedding, on_mimosa)
-    with locked(run.folder / LOCK), engine_of(engine, address) as run.engine:
+    with locked(run.folder / LOCK), _engine_for(run, engine, address):
         if Run.open(run.folder).about != run.about:
             raise UserError(f"{run.folder} was started over by another process")
         check_no_links(run.folder, WRITTEN)
@@ -209,6 +209,18 @@ def finish_run(
                 log.warning("%s; %s is done again", problems[0], stage.name)
             log.info("step %d of %d: %s", i + 1, len(todo), stage.title)
             _do(run, stage, options)
+
+
+@contextmanager
+def _engine_for(run: Run, name: str, address: str | None) -> Iterator[None]:
+    """Within the block passes over a run's rows are made there; afterwards none asks processes that have ended."""
+    with engine_of(name, address) as run.engine:
+        try:
+            yield
+        finally:
+            if not isinstance(run.engine, Local):
+                run.__dict__.pop("data", None)
+            run.engine = None
 
 
 def _do(run: Run, stage: Stage, options: StageOptions) -> None:
@@ -254,11 +266,6 @@ def finished_stages(run: Run) -> list[str]:
             break
         finished.append(stage.name)
     return finished
-
-
-def unfinished_stages(run: Run) -> list[str]:
-    """Names of the stages that are left to do."""
-    return list(STAGE_NAMES[len(finished_stages(run)) :])
 
 
 def check_stages(run: Run, *names: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from disentree.errors import UserError
 from disentree.runs import Run, RunConfig, finish_run, start_run
 from disentree.runs.files.json_files import read_sealed
-from disentree.runs.stages import STAGES, finished_stages, unfinished_stages
+from disentree.runs.stages import STAGE_NAMES, STAGES, finished_stages
 from disentree.runs.start import clear_run
 from disentree.runs.steps.training import seconds_in_checkpoint
 from disentree.utils import files
@@ -54,7 +54,7 @@ def test_what_is_damaged_is_made_again(name, damage, finished, copy_of_finished,
     damage(copy_of_finished / name)
     result = invoke(*RUN, copy_of_finished)
     assert result.exit_code == 0, result.stderr
-    assert unfinished_stages(Run.open(copy_of_finished)) == []
+    assert finished_stages(Run.open(copy_of_finished)) == [*STAGE_NAMES]
     for same in ("data.json", "hierarchy.json", "labels.npz", "model.safetensors", "metrics.json", "learned.npz"):
         assert (copy_of_finished / same).read_bytes() == (finished[0] / same).read_bytes(), same
     assert read_sealed(copy_of_finished / "config.json") == Run.open(finished[0]).about

@@ -69,6 +69,11 @@ def image_files(folder: Path) -> list[Path]:
     return sorted(found, key=lambda p: p.relative_to(folder).parts)
 
 
+def is_image_folder(path: Path) -> bool:
+    """Whether it is a folder with images, whatever else is in it."""
+    return path.is_dir() and bool(image_files(path))
+
+
 def load_images(folder: Path, image_size: int | None) -> UserData:
     """The images of a folder, as bytes; see `disentree.datasets.load_file` for the parameters."""
     files = image_files(folder)

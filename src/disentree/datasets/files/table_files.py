@@ -17,6 +17,7 @@ from typing import Any
 
 from disentree.datasets.files.csv_style import CsvStyle, check_width, csv_style
 from disentree.datasets.files.formats import suffix_of
+from disentree.datasets.files.images import is_image_folder
 from disentree.datasets.files.whole_files import WHOLE, read_whole
 from disentree.datasets.files.wording import columns_in_words, first_line
 from disentree.errors import UserError
@@ -29,7 +30,7 @@ TABLES = (*TEXT, ".parquet", *WHOLE)
 
 def tables_at(path: str | os.PathLike[str]) -> list[Path]:
     """The tables in a folder, or those whose names have a pattern as `parts/*.parquet`, in the order of their
-    names; none for a single file.
+    names, hidden ones left out; none for a single file, nor of a folder of images.
 
     Examples
     --------
@@ -38,7 +39,10 @@ def tables_at(path: str | os.PathLike[str]) -> list[Path]:
     """
     text = os.fspath(path)
     if os.path.isdir(text):
-        return sorted(file for file in Path(text).rglob("*") if suffix_of(file) in TABLES)
+        if is_image_folder(Path(text)):
+            return []
+        found = (file for file in Path(text).rglob("*") if not file.name.startswith("."))
+        return sorted(file for file in found if suffix_of(file) in TABLES)
     pattern = glob.has_magic(text) and not os.path.exists(text)
     return sorted(map(Path, glob.glob(text, recursive=True))) if pattern else []
 

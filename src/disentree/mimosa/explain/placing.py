@@ -131,7 +131,7 @@ class Placing:
 
         X = opened(X)
         if isinstance(X, Blocks):
-            told = concatenated(list(X.map(self._placed_block)))
+            told = concatenated(list(X.map(self._placed_block)) or [self.place(X.empty)])
             return told.fillna({"unseen": ""}) if "unseen" in told else told
         proba = self.predict_proba(X)
         paths = self.predict(X)

@@ -14,7 +14,7 @@ from jaxtyping import Bool
 
 from disentree.datasets.files.formats import suffix_of
 from disentree.datasets.files.images import image_files, look_at_images, read_image
-from disentree.datasets.files.table_files import open_table
+from disentree.datasets.files.table_files import open_table, tables_at
 from disentree.datasets.files.tables import with_numbers
 from disentree.datasets.files.whole_files import DATABASES
 from disentree.datasets.files.wording import name_in_words, some_of
@@ -41,15 +41,22 @@ def read_blocks(source: Path, about: dict[str, Any], keep: Collection[str] = ())
     """Rows as the run's model takes them."""
     step = rows_per_block(tuple(about["shape"]))
     suffix = source.suffix.lower()
-    if source.is_dir():
+    tables = tables_at(source)
+    if source.is_dir() and not tables:
         yield from _image_blocks(source, about, step)
-    elif suffix == ".npy":
+    elif suffix == ".npy" and not tables:
         with open_array(source) as (file, layout):
             yield from _array_blocks(file, layout, source, about, step)
-    elif suffix == ".npz":
+    elif suffix == ".npz" and not tables:
         yield from _archived_blocks(source, about, step)
     else:
-        yield from _table_blocks(source, about, step, keep)
+        n_rows = 0
+        for path in tables or [source]:
+            for block in _table_blocks(path, about, step, keep):
+                n_rows += len(block.rows)
+                yield block
+        if not n_rows:
+            raise UserError(f"{source} has no rows")
 
 
 def _image_blocks(folder: Path, about: dict[str, Any], step: int) -> Iterator[Block]:
@@ -174,7 +181,7 @@ def frame_blocks(path: Path, about: dict[str, Any], step: int, keep: Collection[
     warned: set[str] = set()
     for frame in table.frames(step, as_text):
         if frame.empty:
-            raise UserError(f"{path} has no rows")
+            continue
         frame = with_numbers(frame, table, {name: numeric.get(name, "category") for name in frame}, [])
         if columns:
             _warn_of_new_values(frame, about, path, warned)

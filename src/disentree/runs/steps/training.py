@@ -10,10 +10,11 @@ from typing import Any
 from disentree.cofhae.preprocessor import Preprocessor
 from disentree.datasets import UserData
 from disentree.errors import DamagedFile, UserError
+from disentree.rows import taken
 from disentree.runs.models import find_model
 from disentree.runs.run import Run
 from disentree.runs.steps.options import StageOptions
-from disentree.runs.steps.structure import model_starts_from
+from disentree.runs.steps.structure import model_starts_from, searched_rows
 from disentree.tables import Codec, Schema
 
 log = logging.getLogger(__name__)
@@ -48,10 +49,11 @@ def train_model(run: Run, options: StageOptions) -> str:
         if hasattr(mimosa, "predict_proba") and mimosa.representation != "given":  # it knows rows as they come
             more["mimosa"] = mimosa
             if data.schema is not None and not is_image and hasattr(type(mimosa), "codes_"):
-                if data.everything is None:
+                if mimosa.sample_ is None:
                     more["codes"] = mimosa.codes_[rows["train"]]
-                else:
-                    more["codes"] = mimosa.transform(data.frame.iloc[rows["train"]])
+                else:  # it was loaded, and a sample has no codes of the other rows
+                    own = searched_rows(run, options)[0] if data.everything is None else data.frame
+                    more["codes"] = mimosa.transform(taken(own, rows["train"]))
         if (table := getattr(mimosa, "table_", None)) is not None:
             preprocessor = Preprocessor(table=table)
             X = preprocessor.to_features(data.frame.iloc[rows["train"]])
