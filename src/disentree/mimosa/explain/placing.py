@@ -38,7 +38,6 @@ class Placing:
     # Some of the rows that were fitted: numbers, of a table also the codes of categories; not in the first files.
     others_: Float[np.ndarray, "_ _"] | None = None
     telling_: Int[np.ndarray, " _"] | None = None  # columns of sparse rows that tell leaves apart
-    sample_labels_: Any
 
     @abstractmethod
     def predict(self, X: Any) -> Any:
@@ -211,7 +210,7 @@ class Placing:
         elif issparse(rows):
             self.others_ = some.toarray().astype(np.float64)
             shown = thinned(np.arange(n), FIT.landmarks)
-            self.telling_ = telling_columns(rows[shown], np.asarray(self.sample_labels_)[shown])
+            self.telling_ = telling_columns(rows[shown], self.labels_[shown])
         else:
             self.others_ = np.asarray(some, dtype=np.float64)
 
