@@ -50,8 +50,6 @@ from disentree.tables import Codec
 from disentree.tables.frames import as_pandas
 from disentree.utils.threads import threads
 
-SAVED_APART = ("hierarchy", "plain_hierarchy", "components", "representation")  # of the fields of a fit
-
 
 class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimator, Resampled):
     """Find the tree of manifolds in a data set.
@@ -183,8 +181,12 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         return PaperMIMOSA(**settings)
 
     _saved = (
-        *(f"{one.name}_" for one in fields(Fit) if one.name not in SAVED_APART),
-        *("stability_", "steering_", "given_names_", "told_", "kept_", "names_"),
+        *(
+            f"{one.name}_"
+            for one in fields(Fit)
+            if one.name not in ("hierarchy", "plain_hierarchy", "components", "representation")  # saved apart
+        ),
+        *("stability_", "steering_", "given_names_", "told_", "kept_", "names_", "others_", "telling_"),
     )
     candidate_: Candidate
     candidates_: list[dict[str, Any]]
@@ -223,7 +225,6 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         Parameters
         ----------
         X : array or sparse matrix of shape (n, p), images of shape (n, h, w) or (n, h, w, c), data frame, path
-            An array may have empty cells, NaN. A data frame, of pandas or polars, or what an SQLite cursor or a
             An array may have empty cells, NaN. A data frame, of pandas or polars, or what an SQLite cursor or a
             DuckDB query holds, may have them too, and columns of numbers, whole numbers, truth values, text,
             categories and dates. A path is that of a table or an .npy, of a folder of tables, or a pattern such
@@ -295,6 +296,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         self.stability_, self.steering_, self.split_models_ = None, None, ()
         self._rows = (rows if issparse(rows) else X) if rest is None else fitted
         self.given_names_, self.told_, self.kept_, self.names_ = None, [], None, names
+        self._keep_others(rows)
         self.__dict__.pop("_levels", None)
         if self.n_leaves is not None and self.n_leaves < len(self.hierarchy_.paths):
             self.__dict__.update(self._completed().cut(self.n_leaves).__dict__)
@@ -337,7 +339,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
 
         Parameters
         ----------
-        X : as for `fit`
+        X : as for `fit`, but in memory: no path, and nothing of Dask
             Rows that it was not fitted to.
         y : None, default=None
             Ignored.
