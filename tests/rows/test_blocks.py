@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import coo_matrix
 
 from disentree.errors import UserError
 from disentree.rows import Blocks, Survey, in_blocks, taken
@@ -156,3 +157,11 @@ def test_partitions_of_dask_may_be_empty_and_have_the_rows_that_were_counted():
     source = replace(blocks.source, sizes=[0, 0, 200, 250])
     with pytest.raises(UserError, match="partition 2 of X has 149 rows where 200 were: it has changed"):
         Blocks(source, source).all()
+
+
+def test_sparse_rows_are_taken_in_blocks():
+    X = coo_matrix(np.arange(30.0).reshape(10, 3))
+    seen = []
+    found = in_blocks(X, lambda rows: (seen.append(rows.shape[0]), rows.toarray())[1], 4)
+    np.testing.assert_array_equal(found, X.toarray())
+    assert seen == [4, 4, 2]

@@ -1,4 +1,4 @@
-"""Runs of files with more rows than they work with in memory."""
+"""Runs of files with more rows than they work with in memory: `data.py`, `apply.py`."""
 
 import sqlite3
 from contextlib import closing, nullcontext

@@ -51,8 +51,6 @@ from disentree.tables import Codec
 from disentree.tables.frames import as_pandas
 from disentree.utils.threads import threads
 
-SAVED_APART = ("hierarchy", "plain_hierarchy", "components", "representation")  # of the fields of a fit
-
 
 class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimator, Resampled):
     """Find the tree of manifolds in a data set.
@@ -184,8 +182,12 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         return PaperMIMOSA(**settings)
 
     _saved = (
-        *(f"{one.name}_" for one in fields(Fit) if one.name not in SAVED_APART),
-        *("stability_", "steering_", "given_names_", "told_", "kept_", "names_"),
+        *(
+            f"{one.name}_"
+            for one in fields(Fit)
+            if one.name not in ("hierarchy", "plain_hierarchy", "components", "representation")  # saved apart
+        ),
+        *("stability_", "steering_", "given_names_", "told_", "kept_", "names_", "others_", "telling_"),
     )
     candidate_: Candidate
     candidates_: list[dict[str, Any]]
@@ -277,8 +279,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         X, names = sparse_rows(X, names)
         most = None if known or self.representation == "autoencoder" else self.max_landmarks or 1
         fitted, (X, rest) = X, searched(X, most, self.random_state)
-        unnamed = fitted.names is None if isinstance(fitted, Blocks) else isinstance(fitted, np.ndarray)
-        frame, given = None, None if unnamed else X
+        frame, given = None, None if isinstance(fitted, np.ndarray) or getattr(fitted, "names", 0) is None else X
         if is_frame(X):
             codec = codec_of(X, rest, codec)
             X, codec = without_columns(X, codec, column_weights)
@@ -291,11 +292,11 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         settings = replace(self._settings, column_weights=weights, **known)
         with threads(self._workers):
             found = fit(rows, settings, self.random_state, codec, frame, rest, names)
-        for field in fields(found):
-            setattr(self, f"{field.name}_", getattr(found, field.name))
+        self.__dict__.update({f"{one.name}_": getattr(found, one.name) for one in fields(found)})
         self.stability_, self.steering_, self.split_models_ = None, None, ()
         self._rows = (rows if issparse(rows) else X) if rest is None else fitted
         self.given_names_, self.told_, self.kept_, self.names_ = None, [], None, names
+        self._keep_others(rows)
         self.__dict__.pop("_levels", None)
         if self.n_leaves is not None and self.n_leaves < len(self.hierarchy_.paths):
             self.__dict__.update(self._completed().cut(self.n_leaves).__dict__)
@@ -338,7 +339,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
 
         Parameters
         ----------
-        X : as for `fit`
+        X : as for `fit`, but in memory: no path, and nothing of Dask
             Rows that it was not fitted to.
         y : None, default=None
             Ignored.

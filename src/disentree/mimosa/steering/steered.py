@@ -213,7 +213,6 @@ class Steered:
         -------
         MIMOSA
             Another fitted estimator, on which all methods work.
-
         """
         check_is_fitted(self)
         count, some = len(self.hierarchy_.paths), list(dict.fromkeys(paths))
@@ -344,7 +343,9 @@ class Steered:
 
     def _take_all(self, X: Any, drawn: Int[np.ndarray, " m"], only_drawn: bool) -> None:
         """Be about all rows of X, having been fitted to those that were drawn of them; or label those only."""
-        rows = Blocks.of(np.arange(X.shape[0])[:, None]).then(lambda own: X[own[:, 0]]) if issparse(X) else X
+        rows = X
+        if issparse(X):
+            rows = Blocks.of(np.arange(X.shape[0])[:, None], step=FIT.landmarks).then(lambda own: X[own[:, 0]])
         finest, core, _ = in_order(Blocks.of(rows), self._finest_labels)
         if only_drawn:
             outside = np.bincount(drawn, minlength=len(finest)) == 0
