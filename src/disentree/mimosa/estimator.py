@@ -31,6 +31,7 @@ from disentree.mimosa.inputs import (
     numbered,
     remember_columns,
     sparse_rows,
+    weights_in_use,
     weights_of,
     without_columns,
 )
@@ -184,7 +185,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
 
     _saved = (
         *(f"{one.name}_" for one in fields(Fit) if one.name not in SAVED_APART),
-        *("stability_", "steering_", "given_names_", "told_", "kept_", "names_"),
+        *("stability_", "steering_", "given_names_", "told_", "kept_", "names_", "weights_", "column_weights_"),
     )
     candidate_: Candidate
     candidates_: list[dict[str, Any]]
@@ -223,7 +224,6 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         Parameters
         ----------
         X : array or sparse matrix of shape (n, p), images of shape (n, h, w) or (n, h, w, c), data frame, path
-            An array may have empty cells, NaN. A data frame, of pandas or polars, or what an SQLite cursor or a
             An array may have empty cells, NaN. A data frame, of pandas or polars, or what an SQLite cursor or a
             DuckDB query holds, may have them too, and columns of numbers, whole numbers, truth values, text,
             categories and dates. A path is that of a table or an .npy, of a folder of tables, or a pattern such
@@ -280,6 +280,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         frame, given = None, fitted if isinstance(fitted, np.ndarray) else X
         if is_frame(X):
             codec = codec_of(X, rest, codec)
+            column_weights = weights_in_use(column_weights, codec)
             X, codec = without_columns(X, codec, column_weights)
             X, codec = columns_in_use(X, codec)
             frame = X
@@ -295,12 +296,13 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         self.stability_, self.steering_, self.split_models_ = None, None, ()
         self._rows = (rows if issparse(rows) else X) if rest is None else fitted
         self.given_names_, self.told_, self.kept_, self.names_ = None, [], None, names
-        self.__dict__.pop("_levels", None)
+        self.weights_, self.column_weights_ = None, weights
         if self.n_leaves is not None and self.n_leaves < len(self.hierarchy_.paths):
             self.__dict__.update(self._completed().cut(self.n_leaves).__dict__)
         return self._completed()
 
     def _completed(self) -> MIMOSA:
+        self.__dict__.pop("_levels", None)  # those of another tree
         self._maps = LeafMaps(self._fitted_rows, self.hierarchy_, self.sample_labels_, self.matches_)
         return self
 
@@ -311,7 +313,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
     @property
     def _settings(self) -> Settings:
         names = ("n_neighbors", "representation", "max_landmarks", "placement")
-        given = {name: getattr(self, name) for name in names}
+        given = {name: getattr(self, name) for name in names} | {"column_weights": self.column_weights_}
         return Settings(**given, n_jobs=self._workers, verbose=bool(self.verbose))
 
     def _found_proba(self, X: Any) -> Float[np.ndarray, "n found"]:
@@ -371,7 +373,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
     def _evidence(self) -> dict[str, Any]:
         return {
             "evidence": self.divisions_,
-            "saved": float(self.saved_bits_),
+            "saved": None if self.steering_ else float(self.saved_bits_),  # of the tree that was found
             "doubt": float(self.saved_bits_doubt_),
             "runner_up": runner_up(self.candidates_),
             "nowhere": self.nowhere_,
