@@ -30,6 +30,7 @@ def model(sticks):
 def test_what_is_saved_comes_back(model, sticks, tmp_path):
     model.save(tmp_path / "a" / "b")
     assert sorted(os.listdir(tmp_path / "a" / "b")) == ["MODEL_CARD.md", "model.json", "model.safetensors"]
+    assert "- rows: 600" in (tmp_path / "a" / "b" / "MODEL_CARD.md").read_text(encoding="utf-8")
     loaded = COFHAE.load(tmp_path / "a" / "b", device="cpu")
     Z = model.transform(sticks.X)
     assert np.array_equal(loaded.transform(sticks.X), Z, equal_nan=True)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import coo_matrix
 
 from disentree.errors import UserError
 from disentree.rows import Blocks, Survey, in_blocks, taken
@@ -113,3 +114,11 @@ def test_few_rows_are_taken_at_once():
     seen = []
     np.testing.assert_array_equal(in_blocks(X, lambda rows: (seen.append(len(rows)), rows)[1], 2000), X)
     assert seen == [1000]
+
+
+def test_sparse_rows_are_taken_in_blocks():
+    X = coo_matrix(np.arange(30.0).reshape(10, 3))
+    seen = []
+    found = in_blocks(X, lambda rows: (seen.append(rows.shape[0]), rows.toarray())[1], 4)
+    np.testing.assert_array_equal(found, X.toarray())
+    assert seen == [4, 4, 2]

@@ -1,4 +1,5 @@
-"""The same rows give the same tree and the same labels whatever holds them, also where a sample is searched."""
+"""The same rows give the same tree and the same labels whatever holds them, also where a sample is searched:
+`blocks.py`, `memory.py`, `files.py`, `dask_parts.py`."""
 
 import pickle
 from concurrent.futures import Future

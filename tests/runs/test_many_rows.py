@@ -1,4 +1,4 @@
-"""Runs of files with more rows than they work with in memory."""
+"""Runs of files with more rows than they work with in memory: `data.py`, `apply.py`."""
 
 from dataclasses import replace
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from disentree.tables import Codec
-from disentree.tables.margins import TRANSFORMS, backward, choose_scale, forward, log_slope
+from disentree.tables.margins import TRANSFORMS, backward, choose_scale, deviation, forward, log_slope
 
 N = 200
 
@@ -115,6 +115,7 @@ def test_scales_by_hand():
     rng = np.random.default_rng(0)
     x = rng.normal(size=2000)
     assert choose_scale(x).transform == "none"
+    assert deviation(x[:0]) == 0
     assert choose_scale(np.exp(2 * x)) == ("log", 0.0)
     assert choose_scale(np.sinh(3 * x)).transform == "arcsinh"
     assert choose_scale(100 * np.exp(2 * x)).transform == "log"  # whatever the unit

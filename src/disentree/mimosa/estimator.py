@@ -51,8 +51,6 @@ from disentree.tables import Codec
 from disentree.tables.frames import as_pandas
 from disentree.utils.threads import threads
 
-SAVED_APART = ("hierarchy", "plain_hierarchy", "components", "representation")  # of the fields of a fit
-
 
 class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimator, Resampled):
     """Find the tree of manifolds in a data set.
@@ -184,8 +182,9 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         return PaperMIMOSA(**settings)
 
     _saved = (
-        *(f"{one.name}_" for one in fields(Fit) if one.name not in SAVED_APART),
-        *("stability_", "steering_", "given_names_", "told_", "kept_", "names_", "weights_", "column_weights_"),
+        *(f"{f.name}_" for f in fields(Fit) if not f.name.endswith(("hierarchy", "components", "representation"))),
+        *("stability_", "steering_", "given_names_", "told_", "kept_", "names_", "others_", "telling_"),
+        *("weights_", "column_weights_"),  # hierarchies, components and representation are saved apart
     )
     candidate_: Candidate
     candidates_: list[dict[str, Any]]
@@ -297,6 +296,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         self._rows = (rows if issparse(rows) else X) if rest is None else fitted
         self.given_names_, self.told_, self.kept_, self.names_ = None, [], None, names
         self.weights_, self.column_weights_ = None, weights
+        self._keep_others(rows)
         if self.n_leaves is not None and self.n_leaves < len(self.hierarchy_.paths):
             self.__dict__.update(self._completed().cut(self.n_leaves).__dict__)
         return self._completed()
@@ -339,7 +339,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
 
         Parameters
         ----------
-        X : as for `fit`
+        X : as for `fit`, but in memory: no path, and nothing of Dask
             Rows that it was not fitted to.
         y : None, default=None
             Ignored.

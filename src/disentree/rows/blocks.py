@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Int
+from scipy.sparse import csr_array, csr_matrix, issparse, sparray
 
 from disentree.rows.dask_parts import DaskParts, is_dask
 from disentree.rows.engines import Engine, Local
@@ -169,6 +170,10 @@ def opened(X: Any) -> Any:
 def in_blocks(X: Any, function: Callable[[Any], Any], most: int) -> Any:
     """What a function makes of rows: at once of at most so many in memory, else block by block."""
     X = opened(X)
+    if issparse(X):
+        X = csr_array(X) if isinstance(X, sparray) else csr_matrix(X)  # others cannot be cut
+        starts = range(0, max(X.shape[0], 1), most)
+        return concatenated([function(X[start : start + most]) for start in starts])
     if not isinstance(X, Blocks):
         shape = getattr(X, "shape", ())
         if len(shape) != 2 or shape[0] <= most or not hasattr(X, "__array__"):

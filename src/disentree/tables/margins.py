@@ -49,8 +49,10 @@ def log_slope(x: Float[np.ndarray, " n"], transform: str, unit: float) -> Float[
 
 
 def deviation(x: Float[np.ndarray, " n"]) -> float:
-    """The standard deviation, also of numbers whose squares are not in float64."""
-    size = float(np.abs(x).max()) if len(x) else 0.0
+    """The standard deviation, also of numbers whose squares are not in float64; 0 of none."""
+    if not len(x):
+        return 0.0
+    size = float(np.abs(x).max())
     power = 2.0 ** np.floor(np.log2(size)) if size > 0 else 1.0
     return float((x / power).std() * power)
 

@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from disentree.mimosa import MIMOSA
 from disentree.mimosa.coordinates.constants import COORDINATES
-from disentree.mimosa.coordinates.counts import Stabilizer, _bits, chosen_stabilizer
+from disentree.mimosa.coordinates.counts import Stabilizer, _bits, are_counts, chosen_stabilizer
 from disentree.mimosa.coordinates.sparse import leading_axes, shuffled, sparse_coordinates
 
 
@@ -95,6 +95,21 @@ def test_counts_whose_sums_differ_are_taken_as_logarithms_and_other_numbers_as_t
     assert chosen_stabilizer(csr_matrix(X > 0, dtype=float), rng).scale == ""
 
 
+def test_one_cell_of_many_that_is_no_count_is_seen():
+    X = csr_matrix(np.full((300, 500), 2.0))
+    assert are_counts(X)
+    X.data[12_345] = -7.5
+    assert not are_counts(X)
+
+
+def test_bits_are_of_the_columns_whose_counts_vary():
+    X = kinds_of_counts(n=400)[0].toarray()
+    X[:, 0] = 3  # its logarithm varies with the sums of rows
+    for one in (Stabilizer(), Stabilizer("root"), Stabilizer("log", 50.0)):
+        with_it, without = _bits(one, csr_matrix(X)), _bits(one, csr_matrix(X[:, 1:]))
+        assert with_it == pytest.approx(without, rel=0.03 if one.scale == "log" else 1e-12)
+
+
 @pytest.fixture(scope="module")
 def fitted():
     X, kind = kinds_of_counts()
@@ -120,6 +135,7 @@ def test_sparse_and_dense_rows_are_on_the_same_leaves(fitted, tmp_path):
     loaded = MIMOSA.load(tmp_path)
     np.testing.assert_array_equal(loaded.predict(X), m.labels_)
     np.testing.assert_allclose(loaded.outlier_score(X[:50]), m.outlier_score(X[:50]))
+    assert loaded.why(X[:1]).iloc[0] == m.why(X[:2]).iloc[0]
 
 
 def test_a_row_of_another_kind_is_strange(fitted):

@@ -117,4 +117,11 @@ def test_a_loaded_model_places_and_explains(frame, model, tmp_path):
     model.save(tmp_path)
     loaded = MIMOSA.load(tmp_path)
     pd.testing.assert_frame_equal(loaded.place(frame), model.place(frame))
-    assert "clear = " in loaded.why(frame.head(40)).iloc[0]
+    told = model.why(frame.head(3))
+    assert "clear = " in told.iloc[0]
+    pd.testing.assert_series_equal(loaded.why(frame.head(3)), told)
+    assert loaded.why(frame.head(1)).iloc[0] == model.why(frame.head(1)).iloc[0] == told.iloc[0]
+    assert loaded.why(frame.head(1).assign(note="new")).iloc[0] == told.iloc[0]
+    loaded.others_ = None  # as in the first files
+    with pytest.raises(ValueError, match="fit it again to ask why"):
+        loaded.why(frame.head(1))

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from disentree.hierarchy import Hierarchy
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.structureless import Gaussian
 from disentree.mimosa.mixed.branches import Names, choices, make_branches, product_hierarchy
@@ -53,6 +54,14 @@ def test_things_own_their_columns():
     present = found.present(cells)
     np.testing.assert_array_equal(present[:, 0], frame["garage_area"] > 0)
     np.testing.assert_array_equal(present[:, 1], frame["tools"].notna())
+
+
+def test_of_few_rows_nothing_is_told():
+    frame = houses()
+    assert presence_of(frame.head(60))[2].switches
+    few = presence_of(frame.head(FIT.fewest - 1))[2]
+    assert few.switches == []
+    assert not few.absent.any()
 
 
 def test_paths_of_branches():

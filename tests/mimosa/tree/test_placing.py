@@ -69,6 +69,21 @@ def test_chance_and_sureness():
     assert joined(Same((0,), frozenset([0]), direction, wide), Same((1,), frozenset([1]), other, wide))[0] < 0
 
 
+@pytest.mark.filterwarnings("error")
+def test_directions_of_a_leaf_that_is_nearly_singular_stay_finite():
+    rng = np.random.default_rng(0)
+    nearly_none = Frame((0, 1), np.array([[1e-200, 0, 0], [1e10, 2e10, 0]]), np.ones((2, 2)), np.eye(3), 50)
+    near = [nearly_none.variable(at, (at,), at) for at in (0, 1)]
+    huge = np.outer(*[1e17 * rng.normal(size=5)] * 2)
+    far = [Same((c,), frozenset([c]), rng.normal(size=5) / 3, huge) for c in range(8)]
+    for first, *others in (near, far):
+        for other in others:
+            saved, first = joined(first, other)
+            assert np.isfinite(saved)
+            assert np.isfinite(first.errors).all()
+            assert np.isfinite(first.direction).all()
+
+
 @pytest.mark.parametrize(
     "changed", [lambda saved: 1.0, lambda saved: -1.0, lambda saved: -saved, lambda saved: saved - 20]
 )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float, Num
+from jaxtyping import Float, Shaped
 
 from disentree.datasets.files.user_data import UserData, make_vectors, without_missing
 from disentree.datasets.files.wording import first_line, size_in_words, some_of
@@ -46,7 +46,7 @@ def load_array(path: Path, suffix: str, max_missing: float, scaled: bool) -> Use
     return UserData(path.stem, "images", images, tuple(policy), codes=codes, hierarchy=hierarchy)
 
 
-def array_data(path: Path, X: Num[np.ndarray, "n d"], max_missing: float, scaled: bool) -> UserData:
+def array_data(path: Path, X: Shaped[np.ndarray, "n d"], max_missing: float, scaled: bool) -> UserData:
     """Rows of numbers as `UserData`: columns and rows with missing values are left out."""
     policy: list[str] = []
     width = len(str(X.shape[1] - 1))

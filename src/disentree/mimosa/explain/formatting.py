@@ -74,8 +74,8 @@ def rule_shares(recall: float, precision: float) -> str:
 
 
 def counted(n: int, noun: str, plural: str = "") -> str:
-    """A number and its noun: "1 row", "2 rows", "3 branches"."""
-    return f"{n} {noun if n == 1 else plural or f'{noun}s'}"
+    """A number and its noun: "1 row", "2,000 rows", "3 branches"."""
+    return f"{n:,} {noun if n == 1 else plural or f'{noun}s'}"
 
 
 def listed(words: Sequence[str], most: int | None = None, last: str = "and") -> str:

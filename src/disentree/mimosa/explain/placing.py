@@ -11,14 +11,16 @@ from jaxtyping import Bool, Float, Int
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
+from disentree.geometry.neighbors import thinned
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.explain.constants import EXPLAIN
 from disentree.mimosa.explain.formatting import category_text, listed, number_text, percent
 from disentree.mimosa.explain.names import leaf_name
 from disentree.mimosa.explain.telling import telling_columns
-from disentree.mimosa.inputs import is_frame, is_numbered
+from disentree.mimosa.inputs import is_frame, is_numbered, numbered
 from disentree.rows import Blocks, concatenated, in_blocks, opened, taken
+from disentree.tables import Cells
 from disentree.tables.frames import as_pandas
 
 
@@ -33,7 +35,9 @@ class Placing:
     _features: Any
     labels_: Int[np.ndarray, " n"]
     names_: list[str] | None
-    _rows: Any  # that it was fitted to, None if it was loaded
+    # Some of the rows that were fitted: numbers, of a table also the codes of categories; not in the first files.
+    others_: Float[np.ndarray, "_ _"] | None = None
+    telling_: Int[np.ndarray, " _"] | None = None  # columns of sparse rows that tell leaves apart
 
     @abstractmethod
     def predict(self, X: Any) -> Any:
@@ -156,8 +160,8 @@ class Placing:
 
         Parameters
         ----------
-        X : as for `fit`
-            Rows with columns. A model that was loaded takes the other rows from X.
+        X : as for `fit`, but in memory: no path, and nothing of Dask
+            Rows with columns. The other rows are some that were fitted, kept with the model.
 
         Returns
         -------
@@ -180,19 +184,12 @@ class Placing:
             raise ValueError(
                 f"reasons are told in terms of columns, and images have none (got shape {np.shape(X)})"
             )
-        rows, asked = X if self._rows is None else self._rows, np.arange(np.shape(X)[1])
-        if issparse(rows):
-            asked = telling_columns(rows, np.asarray(self.labels_ if rows is self._rows else self.predict(X)))
-        n = rows.shape[0] if issparse(rows) else len(rows)
-        some = np.linspace(0, n - 1, min(n, EXPLAIN.other_rows)).astype(int)
-        frame, some = _as_frame(X, self.names_), _as_frame(taken(rows, some), self.names_)
+        frame = _as_frame(X, self.names_)
         if len(self.hierarchy_.paths) < 2:
             return pd.Series(["all rows are one leaf"] * len(frame), index=_index_of(X), dtype=object)
-        proba = self.predict_proba(X)
+        as_array, proba = not is_frame(X) or is_numbered(X), self.predict_proba(X)
         first, second = np.argsort(-proba, axis=1, kind="stable")[:, :2].T
-        bits = self._decisive_bits(
-            frame, some[list(frame.columns)], (first, second), asked, not is_frame(X) or is_numbered(X)
-        )
+        bits = self._decisive_bits(frame, self._others(frame, as_array), (first, second), as_array)
         ahead = _ahead(proba, first, second)
         texts = [
             self._reason(proba[i], int(first[i]), int(second[i]), ahead[i], bits[i], frame.iloc[i])
@@ -200,19 +197,54 @@ class Placing:
         ]
         return pd.Series(texts, index=_index_of(X), dtype=object)
 
+    def _keep_others(self, rows: Any) -> None:
+        """Keep what reasons compare a row with: some of the rows that were fitted."""
+        self.others_ = self.telling_ = None
+        if len(np.shape(rows)) != 2:  # images
+            return
+        n = rows.shape[0]
+        some = taken(rows, np.linspace(0, n - 1, min(n, EXPLAIN.other_rows)).astype(int))
+        if self.table_ is not None:
+            cells = self.table_.codec.read(numbered(some))
+            self.others_ = np.concatenate([cells.numbers, cells.categories], axis=1)
+        elif issparse(rows):
+            self.others_ = some.toarray().astype(np.float64)
+            shown = thinned(np.arange(n), FIT.landmarks)
+            self.telling_ = telling_columns(rows[shown], self.labels_[shown])
+        else:
+            self.others_ = np.asarray(some, dtype=np.float64)
+
+    def _others(self, frame: Any, as_array: bool) -> Any:
+        """The rows that a row is compared with, with those columns of a frame that count."""
+        import pandas as pd
+
+        if self.others_ is None:
+            raise ValueError(
+                "the model was saved by a version that kept no rows to compare with: fit it again to ask why"
+            )
+        if self.table_ is not None:
+            p = len(self.table_.codec.schema.numeric)
+            cells = Cells(self.others_[:, :p], self.others_[:, p:].astype(np.int64))
+            out = self.table_.codec.frame(cells)
+            if as_array:
+                return out.set_axis([frame.columns[int(name)] for name in out.columns], axis=1)
+            own = {str(name): name for name in frame.columns}
+            return out[[name for name in out.columns if name in own]].rename(columns=own)
+        names = frame.columns if as_array else getattr(self, "feature_names_in_", frame.columns)
+        return pd.DataFrame(self.others_, columns=pd.Index(names))
+
     def _decisive_bits(
-        self,
-        frame: Any,
-        some: Any,
-        both: tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]],
-        asked: Int[np.ndarray, " k"],
-        as_array: bool,
+        self, frame: Any, some: Any, both: tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]], as_array: bool
     ) -> Float[np.ndarray, "n p"]:
-        """For each row and each column that is asked by how many bits the first path is ahead of the second more
-        with the column's value than with that of other rows."""
+        """For each row and each column by how many bits the first path is ahead of the second more with the
+        column's value than with that of other rows; of sparse rows only for columns that tell leaves apart."""
+        import pandas as pd
+
         n, m = len(frame), len(some)
         mine, other = frame.iloc[np.repeat(np.arange(n), m)], some.iloc[np.tile(np.arange(m), n)]
         mine, other = mine.reset_index(drop=True), other.reset_index(drop=True)
+        unused = [name for name in frame.columns if name not in other]
+        other = pd.concat([other, mine[unused]], axis=1)[list(frame.columns)]
         paths = np.repeat(both[0], m), np.repeat(both[1], m)
 
         def ahead(rows: Any) -> Float[np.ndarray, " n"]:
@@ -221,8 +253,10 @@ class Placing:
 
         whole, nothing = ahead(mine), ahead(other)
         out = np.zeros((n, len(frame.columns)))
-        for j in asked:
+        for j in np.arange(len(frame.columns)) if self.telling_ is None else self.telling_:
             name = frame.columns[j]
+            if name in unused:
+                continue
             without, alone = mine.copy(), other.copy()
             without[name], alone[name] = other[name], mine[name]
             out[:, j] = 0.5 * (whole - ahead(without) + ahead(alone) - nothing)

@@ -128,7 +128,7 @@ def fit_table(
         alone, switched = presence_bits(columns.presence, columns.present, cells, columns.codec)
         core = found.arrangement.hierarchy
         if has_leaves or classes is not None:
-            columns = columns.with_fewer_branches(4 * TREE.most_paths // len(core.paths))
+            columns = columns.with_fewer_branches(TREE.most_combined // len(core.paths))
         tied = tied_switches(columns, core, joint.argmax(axis=1)) if has_leaves else {}
         columns = replace(columns, branches=[b for b in columns.branches if not tied.keys() & set(b.switches)])
         table = _table_model(columns, core, rng, classes, answers)

@@ -72,7 +72,7 @@ def find_presence(
     cells: Cells, schema: Schema, rng: np.random.Generator
 ) -> tuple[Presence, Bool[np.ndarray, "n s"]]:
     """Switches of a table, and in which rows the thing of each exists."""
-    signs = _signs(cells, schema)
+    signs = _signs(cells, schema) if len(cells) >= FIT.fewest else []  # of fewer rows nothing is told
     n, m = len(cells), cells.empty.shape[1]
     explained = np.zeros(m)
     absent = np.zeros(m, bool)

@@ -60,8 +60,8 @@ def _code(text: str) -> str:
 
 
 def _data(model: Any) -> str:
-    out = []
-    if (labels := getattr(model, "labels_", None)) is not None:
+    out, model = [], getattr(model, "mimosa_", None) or model  # which knows the columns
+    if (labels := getattr(model, "labels_", getattr(model, "paths_", None))) is not None:
         out.append(f"- rows: {len(labels):,}")
     if shape := getattr(model, "shape_", None):
         out.append(f"- shape of a row: {'x'.join(map(str, shape))}")

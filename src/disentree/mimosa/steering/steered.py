@@ -345,7 +345,9 @@ class Steered:
 
     def _take_all(self, X: Any, drawn: Int[np.ndarray, " m"], only_drawn: bool) -> None:
         """Be about all rows of X, having been fitted to those that were drawn of them; or label those only."""
-        rows = Blocks.of(np.arange(X.shape[0])[:, None]).then(lambda own: X[own[:, 0]]) if issparse(X) else X
+        rows = X
+        if issparse(X):
+            rows = Blocks.of(np.arange(X.shape[0])[:, None], step=FIT.landmarks).then(lambda own: X[own[:, 0]])
         finest, core, _ = in_order(Blocks.of(rows), self._finest_labels)
         self.weights_ = times = np.bincount(drawn, minlength=len(finest))
         if only_drawn:
@@ -373,8 +375,7 @@ class Steered:
         tree, enclosed = steering.tree, steering.tree_enclosed()
         dimensions = [path.dimension for path in tree.paths]
         parents = [own[0] if own else None for own in enclosed]
-        out.labels_, out.core_labels_ = labels, core
-        out.hierarchy_ = out.plain_hierarchy_ = tree
+        out.hierarchy_, out.plain_hierarchy_, out.labels_, out.core_labels_ = tree, tree, labels, core
         out.components_ = components_of(
             self.embedding_, labels, core, dimensions, parents, enclosed, sample=self.sample_
         )
@@ -394,7 +395,6 @@ class Steered:
         if (steering.splits or steering.merges) and is_frame(rows):
             codec = None if self.table_ is None else self.table_.codec
             labels = sampled(steering.paths(steering.labels), self.sample_)
-            bare = steering.unnamed_tree
-            told = tree_names(rows, bare, labels, codec, encode)
+            told = tree_names(rows, bare := steering.unnamed_tree, labels, codec, encode)
             named = with_names(bare, told) if told["options"] else tree
         return named if self.given_names_ is None else kept_names(tree, named, self.given_names_)

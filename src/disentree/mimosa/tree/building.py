@@ -78,7 +78,7 @@ def fewest_lost(dimensions: Sequence[int], direct: Sequence[Sequence[int]]) -> l
         return sum(_n_lost(dimensions, above, c, parent) for c, parent in pairs), sum(ranks)
 
     n_trees = math.prod(len(direct[c]) for c in several)
-    if n_trees <= 4 * TREE.most_paths:
+    if n_trees <= TREE.most_combined:
         best = min(
             itertools.product(*(range(len(direct[c])) for c in several)), key=lambda ranks: (cost(ranks), ranks)
         )

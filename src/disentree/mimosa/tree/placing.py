@@ -27,6 +27,7 @@ from disentree.geometry.maps.matched import NEGLIGIBLE
 from disentree.geometry.maps.sharing import Item, Sharing, may_share
 from disentree.hierarchy import Hierarchy, Move
 from disentree.mimosa.tree.building import named, numbered
+from disentree.mimosa.tree.constants import TREE
 
 # From coordinates of rows to what they were made of.
 ToColumns = Callable[[Float[np.ndarray, "n r"]], Float[np.ndarray, "n p"]]
@@ -45,7 +46,7 @@ class Frame:
 
     def variable(self, at: int, columns: tuple[int, ...], option: int) -> Same:
         """One of the variables, that of these columns, as an option of a choice has it."""
-        length = max(float(np.linalg.norm(self.directions[at])), 1e-300)
+        length = max(float(np.linalg.norm(self.directions[at])), NEGLIGIBLE)
         return Same(columns, frozenset([option]), self.directions[at] / length, self.errors(at) / length**2)
 
     def errors(self, at: int) -> Float[np.ndarray, "r r"]:
@@ -132,7 +133,8 @@ def joined(a: Same, b: Same) -> tuple[float, Same]:
     difference, errors, r = a.direction - sign * b.direction, a.errors + b.errors, len(a.direction)
     across = np.linalg.qr((a.direction + sign * b.direction)[:, None], mode="complete")[0][:, 1:]
     values, vectors = np.linalg.eigh(across.T @ errors @ across)
-    values, axes = np.maximum(values, NEGLIGIBLE), across @ vectors
+    # beside a large error one of nearly none is rounding, which what is divided by it would multiply
+    values, axes = np.maximum(values, NEGLIGIBLE * values.max(initial=1.0)), across @ vectors
     off, either = np.square(difference @ axes), values + 2 / r  # of directions that are drawn at random
     saved = 0.5 * float((np.log(either / values) + off / either).sum()) + _student(off / values)
     of_a, of_b = (axes.T @ errors @ axes for errors in (a.errors, b.errors))  # those of lengths do not count
@@ -141,14 +143,12 @@ def joined(a: Same, b: Same) -> tuple[float, Same]:
     direction = a.direction - axes @ weight @ (difference @ axes)
     combined = axes @ (keep @ of_a @ keep.T + weight @ of_b @ weight.T) @ axes.T
     both = a.columns + b.columns, a.options | b.options
-    return saved, Same(*both, direction / np.linalg.norm(direction), combined)
+    return saved, Same(*both, direction / max(float(np.linalg.norm(direction)), NEGLIGIBLE), combined)
 
 
 def _student(squares: Float[np.ndarray, " k"]) -> float:
-    """The logarithm of its density with 32 degrees of freedom at squared deviations, over the height of a
-    Gaussian's. With fewer, slopes and intercepts of Chopsticks are taken for one; a Gaussian misses three trees of
-    ten of 500 rows, this one and a half."""
-    k, nu = len(squares), 32
+    """The logarithm of its density at squared deviations, over the height of a Gaussian's."""
+    k, nu = len(squares), TREE.freedom
     height = gammaln((nu + k) / 2) - gammaln(nu / 2) - k / 2 * math.log(nu / 2)
     return float(height - (nu + k) / 2 * math.log1p(squares.sum() / nu))
 

@@ -95,9 +95,8 @@ class Update:
     def sentences(self) -> list[str]:
         """The same, sentence by sentence."""
         n = len(self.nowhere)
-        out = [
-            f"{counted(len(self.placed), 'row')}, of which {n or 'none'} {'fits' if n <= 1 else 'fit'} nowhere."
-        ]
+        few = f"{n:,}" if n else "none"
+        out = [f"{counted(len(self.placed), 'row')}, of which {few} {'fits' if n <= 1 else 'fit'} nowhere."]
         if self.sizes and self.why_not:
             out.append(f"{_of_a_kind(self.sizes)} of a new kind, but no leaf: {self.why_not}.")
         elif self.sizes:

@@ -83,7 +83,7 @@ class Watched:
 
         Parameters
         ----------
-        X : as for `fit`
+        X : as for `fit`, but in memory: no path, and nothing of Dask
             New rows.
         level : float, default=0.05
             How often anything may be told to have changed where nothing did.
@@ -124,7 +124,7 @@ class Watched:
 
         Parameters
         ----------
-        X : as for `fit`
+        X : as for `fit`, but in memory: no path, and nothing of Dask
             New rows.
 
         Returns

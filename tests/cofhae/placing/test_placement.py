@@ -16,6 +16,7 @@ from disentree.datasets.generated.spaceshapes import SPACESHAPES, render
 from disentree.explorer.interpreter import checked_program
 from disentree.geometry.maps.effects import same_effects
 from disentree.hierarchy.moves_as_json import move_from_dict, move_to_dict
+from disentree.mimosa import fit as mimosa_fit
 
 from ...hierarchy.conftest import categorical, continuous, hierarchy
 
@@ -151,6 +152,7 @@ def trained():
             return [found["same"]], [], {c: 1 - 2 * (i % 2) for i, c in enumerate(found["same"])}
 
         patch.setattr(stages, "same_effects", same)
+        patch.setattr(mimosa_fit, "find_same", lambda *_: ([], []))  # so that there is something left to move
         model = COFHAE(maps="network", epochs=2, device="cpu", mimosa=MIMOSA(n_jobs=1)).fit(ds.X)
     return ds, model, found["same"]
 
