@@ -312,8 +312,8 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
 
     @property
     def _settings(self) -> Settings:
-        names = ("n_neighbors", "representation", "max_landmarks", "placement")
-        given = {name: getattr(self, name) for name in names} | {"column_weights": self.column_weights_}
+        names = ("n_neighbors", "representation", "max_landmarks", "placement", "column_weights_")
+        given = {name.rstrip("_"): getattr(self, name) for name in names}
         return Settings(**given, n_jobs=self._workers, verbose=bool(self.verbose))
 
     def _found_proba(self, X: Any) -> Float[np.ndarray, "n found"]:

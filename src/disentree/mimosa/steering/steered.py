@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -324,7 +324,7 @@ class Steered:
         if (n := int(own.sum() if times is None else (times > 0).sum())) < 2:
             raise ValueError(f"{name} has {n} rows: nothing can be found inside")
         estimator: Any = self
-        fresh: Any = clone(estimator).set_params(n_leaves=None)
+        fresh: Any = cast(Any, clone(estimator)).set_params(n_leaves=None)
         codec = None if self.table_ is None else self.table_.codec  # empty cells may be in other rows only
         weights, rows = self.column_weights_, taken(self._rows, np.flatnonzero(own))
         if weights is not None and is_frame(rows):  # of which not all columns may be in use inside

@@ -38,6 +38,7 @@ class Watched:
     """The part of an estimator that compares later rows with those that it was fitted to."""
 
     hierarchy_: Any
+    plain_hierarchy_: Any
     candidate_: Candidate
     embedding_: Float[np.ndarray, "m D"]
     features_: Float[np.ndarray, "m f"] | None
