@@ -20,7 +20,7 @@ import pytest
 
 from disentree.explorer.api import Api
 from disentree.explorer.guard import is_own_name
-from disentree.explorer.server import listen, serve
+from disentree.explorer.server import listen, make_app, serve
 
 from .conftest import serving, settled
 
@@ -433,3 +433,13 @@ def test_the_command_serves_until_it_is_stopped(runs):
 
 def _own_interrupts():
     signal.signal(signal.SIGINT, signal.default_int_handler)  # runners may have it ignored
+
+
+def test_another_tree_is_shown_with_the_same_thread_and_its_own_limit(explored):
+    guard = make_app(explored)
+    before, limit = guard.app.api, guard.most_bytes()
+    guard.app.show(explored)
+    assert guard.app.api is not before
+    assert guard.app.api.worker is before.worker
+    guard.app.api.most_bytes = limit + 1
+    assert guard.most_bytes() == limit + 1

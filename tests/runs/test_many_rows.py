@@ -17,6 +17,8 @@ from disentree.rows.engines import Local
 from disentree.runs import Run, RunConfig, finish_run, start_run
 from disentree.runs.apply import apply_run, drift_run
 from disentree.runs.data import load_data
+from disentree.runs.files.schemas import Step
+from disentree.runs.steering import steer_run
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "parts", "rows.npy"])
@@ -46,6 +48,9 @@ def test_a_run_works_with_a_sample_and_writes_the_paths_of_all_rows(name, tmp_pa
     again = Run.open(run.folder)
     assert len(again.data) == 400
     np.testing.assert_array_equal(again.paths, paths[again.data.rows])
+    if name == "rows.npy":
+        assert not steer_run(again, Step(merge=[0, 1])).paths.any()
+        assert not np.load(tmp_path / "run" / "paths.npy").any()
     assert "codes, scores and figures are of 400 rows, a sample of 2,000" in again.about_data["policy"][-1]
 
 

@@ -46,7 +46,7 @@ def files_of(run):
     return run.found_hierarchy.to_dict(), arrays["labels"].tolist(), arrays["test_labels"].tolist()
 
 
-def test_a_merge_is_the_answer_of_all_files_and_undo_takes_it_back(steered):
+def test_a_merge_is_the_answer_of_all_files_and_undo_takes_it_back(steered, tmp_path):
     frame = pd.read_csv(steered.config.source)
     before, n = files_of(steered), len(steered.hierarchy.paths)
     expected = MIMOSA(random_state=0).fit(frame).merge([0, 1])
@@ -70,6 +70,8 @@ def test_a_merge_is_the_answer_of_all_files_and_undo_takes_it_back(steered):
     merged = files_of(run)
     finish_run(again, until="structure")
     assert files_of(again) == merged
+    with pytest.raises(UserError, match="was steered: such a tree is not taken over"):
+        finish_run(start_run(run.config, tmp_path / "other"), until="structure", structure_from=run)
     back = steer_run(Run.open(run.folder), None)
     assert files_of(back) == before
     assert back.steps == []
@@ -116,6 +118,21 @@ def test_what_cannot_be_done_leaves_the_run_as_it_is(steered):
 def test_a_tree_that_was_given_is_not_steered(finished, fake_model):
     with pytest.raises(UserError, match="was not found by MIMOSA"):
         steer_run(Run.open(finished[0]), Step(cut=1))
+
+
+def test_a_step_that_fails_leaves_run_and_page_together(steered, one_picture):
+    def fails(run):
+        raise RuntimeError("unexpected")
+
+    before = files_of(steered)
+    steerer = Steerer(steered, "cpu")
+    for _ in range(2):  # the page can ask again
+        steerer.begin({"after": 0, "step": {"merge": [0, 1]}}, fails)
+        steerer._thread.join()
+        assert steerer.problem == "unexpected"
+    assert files_of(steerer.run) == before
+    assert steerer.run.steps == []
+    assert steerer.run.report_path.exists()
 
 
 def test_the_page_asks_for_known_things_only(steered, one_picture):

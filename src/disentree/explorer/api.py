@@ -33,11 +33,11 @@ _BYTES_PER_NUMBER = 32  # in JSON, generously
 class Api:
     """What the page asks for, as functions of parsed JSON."""
 
-    def __init__(self, explored: Explored):
+    def __init__(self, explored: Explored, worker: Worker | None = None):
         self.explored = explored
         self.variables = [variables(model.hierarchy_) for model in explored.models]
         self.columns = [{v["id"]: i for i, v in enumerate(own)} for own in self.variables]
-        self.worker = Worker()  # for all models: they share the processor
+        self.worker = worker or Worker()  # for all models: they share the processor
         self.batches = [Batches(model, self.worker) for model in explored.models]
         longest = max((len(v["id"]) for own in self.variables for v in own), default=0)
         most_variables = max(len(own) for own in self.variables)

@@ -49,7 +49,11 @@ class Guard:
     """An ASGI application in front of another that turns away what is not the page's own."""
 
     def __init__(
-        self, app: App, host: str = "127.0.0.1", most_bytes: int = 1 << 20, token: str | None = None
+        self,
+        app: App,
+        host: str = "127.0.0.1",
+        most_bytes: Callable[[], int] = lambda: 1 << 20,
+        token: str | None = None,
     ) -> None:
         self.app, self.host, self.most_bytes, self.token = app, host, most_bytes, token
         self.body_seconds = BODY_SECONDS
@@ -111,7 +115,7 @@ class Guard:
         if scope["method"] == "POST" and headers.get("content-type", "").split(";")[0] != "application/json":
             raise BadRequest("a request must be of type application/json", 415)
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or len(length) > 18 or int(length) > self.most_bytes:
+        if not length.isdecimal() or len(length) > 18 or int(length) > self.most_bytes():
             raise self._too_large()
 
     async def _body(self, scope: Scope, receive: Any) -> bytes:
@@ -124,7 +128,7 @@ class Guard:
                 raise BadRequest("the request was cut short")
             body += message.get("body", b"")
             more = message.get("more_body", False)
-            if len(body) > self.most_bytes:
+            if len(body) > self.most_bytes():
                 raise self._too_large()
         return body
 
@@ -142,7 +146,7 @@ class Guard:
             self._slow_bodies -= 1
 
     def _too_large(self) -> BadRequest:
-        return BadRequest(f"a request may have at most {self.most_bytes:,} bytes", 413)
+        return BadRequest(f"a request may have at most {self.most_bytes():,} bytes", 413)
 
 
 def is_loopback(host: str) -> bool:

@@ -37,7 +37,7 @@ class App:
     """
 
     def __init__(self, explored: Explored, steerer: Steerer | None = None) -> None:
-        self._parser = Worker()
+        self._parser, self._worker = Worker(), Worker()
         self._files = {"/": (asset("index.html").encode(), "text/html; charset=utf-8")}
         self._steerer = steerer
         self.show(explored)
@@ -50,7 +50,7 @@ class App:
 
     def show(self, explored: Explored) -> None:
         """Answer for these models from now on."""
-        self.api = Api(explored)
+        self.api = Api(explored, self._worker)
         about = {**explored.to_json(), "served": self._steerer is not None}
         content = json.dumps(about, ensure_ascii=False, allow_nan=False).encode()
         self._files["/content.json"] = content, "application/json"
@@ -111,7 +111,7 @@ def make_app(
 ) -> Guard:
     """The application and the guard in front of it; with a token, the first part of every path must be this."""
     app = App(explored, steerer)
-    return Guard(app, host, app.api.most_bytes, token)
+    return Guard(app, host, lambda: app.api.most_bytes, token)
 
 
 def parsed(body: bytes) -> Any:

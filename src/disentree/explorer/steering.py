@@ -20,7 +20,7 @@ from disentree.runs.files.schemas import Step
 from disentree.runs.report.findings import Findings
 from disentree.runs.run import Run
 from disentree.runs.stages import finish_run
-from disentree.runs.steering import steer_run
+from disentree.runs.steering import restore_run, steer_run
 
 log = logging.getLogger(__name__)
 
@@ -112,19 +112,21 @@ class Steerer:
     def _take(self, step: Step | None, done: Done, before: threading.Thread | None) -> None:
         if before is not None:
             before.join()
+        earlier = self.run.steps
         try:
-            self.run = steer_run(self.run, step)
             try:
+                self.run = steer_run(self.run, step)
                 finish_run(self.run, until="reasons", device=self.device)
-            except (UserError, ValueError):
-                if step is not None:  # a tree that no codes can be learned for
-                    finish_run(steer_run(self.run, None), until="reasons", device=self.device)
+                done(self.run)
+            except Exception:
+                self.run = Run.open(self.run.folder)
+                if self.run.steps != earlier:  # else the page and the run would be about two trees
+                    self.run = restore_run(self.run, earlier)
+                    finish_run(self.run, until="reasons", device=self.device)
                 raise
-            done(self.run)
         except Exception as error:
             self.problem = str(error)
             log.error("the tree could not be changed", exc_info=not isinstance(error, UserError | ValueError))
-            return
         finally:
             self.is_busy = False
         try:  # while the page is in use again

@@ -242,6 +242,8 @@ class _Marked:
             """A group without the leaf that a chain leads to."""
             if len(chain) == 1:
                 return None
+            # it has other rows now
+            self.names[group.name] = f"rest of {self.names[group.name].removeprefix('rest of ')}"
             choice = group.categoricals[0]
             options = [without(o, chain[1:]) if o.name == chain[1] else o for o in choice.options]
             return self._with_options(group, choice, [o for o in options if o is not None], dropped)

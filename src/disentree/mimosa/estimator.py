@@ -32,6 +32,7 @@ from disentree.mimosa.inputs import (
     numbered,
     remember_columns,
     sparse_rows,
+    weights_in_use,
     weights_of,
     without_columns,
 )
@@ -182,12 +183,9 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         return PaperMIMOSA(**settings)
 
     _saved = (
-        *(
-            f"{one.name}_"
-            for one in fields(Fit)
-            if one.name not in ("hierarchy", "plain_hierarchy", "components", "representation")  # saved apart
-        ),
+        *(f"{f.name}_" for f in fields(Fit) if not f.name.endswith(("hierarchy", "components", "representation"))),
         *("stability_", "steering_", "given_names_", "told_", "kept_", "names_", "others_", "telling_"),
+        *("weights_", "column_weights_"),  # hierarchies, components and representation are saved apart
     )
     candidate_: Candidate
     candidates_: list[dict[str, Any]]
@@ -282,6 +280,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         frame, given = None, None if isinstance(fitted, np.ndarray) or getattr(fitted, "names", 0) is None else X
         if is_frame(X):
             codec = codec_of(X, rest, codec)
+            column_weights = weights_in_use(column_weights, codec)
             X, codec = without_columns(X, codec, column_weights)
             X, codec = columns_in_use(X, codec)
             frame = X
@@ -296,13 +295,14 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         self.stability_, self.steering_, self.split_models_ = None, None, ()
         self._rows = (rows if issparse(rows) else X) if rest is None else fitted
         self.given_names_, self.told_, self.kept_, self.names_ = None, [], None, names
+        self.weights_, self.column_weights_ = None, weights
         self._keep_others(rows)
-        self.__dict__.pop("_levels", None)
         if self.n_leaves is not None and self.n_leaves < len(self.hierarchy_.paths):
             self.__dict__.update(self._completed().cut(self.n_leaves).__dict__)
         return self._completed()
 
     def _completed(self) -> MIMOSA:
+        self.__dict__.pop("_levels", None)  # those of another tree
         self._maps = LeafMaps(self._fitted_rows, self.hierarchy_, self.sample_labels_, self.matches_)
         return self
 
@@ -312,8 +312,8 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
 
     @property
     def _settings(self) -> Settings:
-        names = ("n_neighbors", "representation", "max_landmarks", "placement")
-        given = {name: getattr(self, name) for name in names}
+        names = ("n_neighbors", "representation", "max_landmarks", "placement", "column_weights_")
+        given = {name.rstrip("_"): getattr(self, name) for name in names}
         return Settings(**given, n_jobs=self._workers, verbose=bool(self.verbose))
 
     def _found_proba(self, X: Any) -> Float[np.ndarray, "n found"]:
@@ -373,7 +373,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
     def _evidence(self) -> dict[str, Any]:
         return {
             "evidence": self.divisions_,
-            "saved": float(self.saved_bits_),
+            "saved": None if self.steering_ else float(self.saved_bits_),  # of the tree that was found
             "doubt": float(self.saved_bits_doubt_),
             "runner_up": runner_up(self.candidates_),
             "nowhere": self.nowhere_,

@@ -92,6 +92,14 @@ def without_columns(frame: Any, codec: Codec, weights: Any) -> tuple[Any, Codec]
     return frame, Codec(schema).measured(frame) if codec.flags else replace(codec, schema=schema)
 
 
+def weights_in_use(weights: Any, codec: Codec) -> Any:
+    """Weights by column without those of columns that a table does not use."""
+    if not isinstance(weights, Mapping):
+        return weights
+    unused = {column.name for column in codec.schema.columns if not column.used}
+    return {name: weight for name, weight in weights.items() if str(name) not in unused}
+
+
 def weights_of(weights: Any, rows: Any, codec: Codec | None) -> Float[np.ndarray, " p"]:
     """The weight of each column of an array, or of each column that a table uses, numbers first."""
     if codec is not None or (is_frame(rows) and isinstance(weights, Mapping)):

@@ -59,29 +59,51 @@ def steer_run(run: Run, step: Step | None) -> Run:
             raise UserError(f"the tree of {run.folder} was not found by MIMOSA: only such a tree can be steered")
         if step is None and not run.steps:
             raise UserError(f"nothing was done to the tree of {run.folder} that could be undone")
-        steps = run.steps[:-1] if step is None else [*run.steps, step]
-        steered = _steered(run, steps, step)
-        if run.config.resamples:  # they were of the tree before, and take hours
-            run = with_resamples(run, None)
-        for name in ("report.html", "scores.tex", STABILITY):  # nobody shall read what they say about another tree
-            (run.folder / name).unlink(missing_ok=True)
-        run.log_event("steered", steps=[one.model_dump(exclude_none=True) for one in steps])
-        redo_structure(run, steps, StageOptions(steered=steered))
+        if step is None:
+            return _retaken(run, run.steps[:-1])
+        return _redone(run, [*run.steps, step], _steered(run, step))
+
+
+def restore_run(run: Run, steps: list[Step]) -> Run:
+    """The run with the tree after some earlier steps, also if it was stopped while it took another."""
+    with locked(run.folder / LOCK):
+        return _retaken(run, steps)
+
+
+def _redone(run: Run, steps: list[Step], steered: Any) -> Run:
+    """The run with a tree that was steered, about which all that comes after it is left to do."""
+    if run.config.resamples:  # they were of the tree before, and take hours
+        run = with_resamples(run, None)
+    for name in ("report.html", "scores.tex", STABILITY):  # nobody shall read what they say about another tree
+        (run.folder / name).unlink(missing_ok=True)
+    run.log_event("steered", steps=[one.model_dump(exclude_none=True) for one in steps])
+    redo_structure(run, steps, StageOptions(steered=steered))
     return run
 
 
-def _steered(run: Run, steps: list[Step], step: Step | None) -> Any:
-    """The MIMOSA of a run after some steps, of which `step` is new."""
-    rows = searched_rows(run, StageOptions())[0]
+def _retaken(run: Run, steps: list[Step]) -> Run:
+    """The run with the steps that are to be taken with the tree that was found."""
+    found = load_mimosa(run.folder / FOUND_FOLDER)
+    try:
+        steered = with_steps(found.cut(len(found.hierarchy_.paths), X=_fitted_rows(run)), steps)
+    except ValueError as error:
+        raise UserError(str(error)) from None
+    return _redone(run, steps, steered)
+
+
+def _fitted_rows(run: Run) -> Any:
+    everything = run.data.everything
+    return searched_rows(run, StageOptions())[0] if everything is None else everything
+
+
+def _steered(run: Run, step: Step) -> Any:
+    """The MIMOSA of a run after one more step."""
     now = run.mimosa
     try:
-        if step is None:
-            before = load_mimosa(run.folder / FOUND_FOLDER)
-            return with_steps(before.cut(len(before.hierarchy_.paths), X=rows), steps)
         if not run.steps:
             now.save(run.folder / FOUND_FOLDER)
         names = list(now.leaf_names_)
-        after = with_steps(now.cut(len(now.hierarchy_.paths), X=rows), [step])
+        after = with_steps(now.cut(len(now.hierarchy_.paths), X=_fitted_rows(run)), [step])
     except ValueError as error:
         raise UserError(str(error)) from None
     if list(after.leaf_names_) == names and after.hierarchy_.to_dict() == run.found_hierarchy.to_dict():

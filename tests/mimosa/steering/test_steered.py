@@ -5,6 +5,7 @@ from dataclasses import fields
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -133,6 +134,36 @@ def test_names_stay_where_the_tree_is_steered(tmp_path):
         m.cut(1).rename({0: "x"})
 
 
+def test_a_merged_tree_is_named_by_its_rows_now():
+    rng = np.random.default_rng(0)
+    firm, some = rng.random(600) < 0.5, rng.random(600) < 0.4
+    numbers = {
+        "age": np.where(firm, np.nan, rng.normal(40, 9, 600)),
+        "staff": np.where(firm, rng.normal(90, 9, 600), np.nan),
+        "rebate": np.where(firm & some, rng.normal(5, 1, 600), np.nan),
+    }
+    m = MIMOSA(random_state=0).fit(pd.DataFrame({**numbers, "size": rng.normal(size=600)}))
+    private, rebate = (int(np.bincount(m.labels_[rows]).argmax()) for rows in (~firm, firm & some))
+    plain = next(path for path in range(3) if path not in (private, rebate))
+    m.rename({private: "persons"})
+    merged = m.merge([private, plain])
+    assert len(merged.leaf_names_) == len(m.leaf_names_) - 1 == 2
+    assert not {*merged.leaf_names_} & {*m.leaf_names_}
+    assert not any(" or " in name or name in ("staff", "persons") for name in merged.leaf_names_)
+    assert not any("rest of" in name for name in merged.leaf_names_)
+
+
+def test_a_split_looks_as_the_fit_did():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    X[200:, 1] += 30
+    for known in ({"sample_weight": np.arange(300) < 200}, {"column_weights": [1, 0]}):
+        m = MIMOSA(random_state=0, n_jobs=1).fit(X, **known)
+        assert not m.labels_.any()
+        with pytest.raises(ValueError, match="nothing was found inside"):
+            m.split(0)
+        assert m.stability(2).n_components == {1: 2}
+
+
 def test_a_loaded_model_takes_its_rows(divided, tmp_path):
     X, m, _ = divided
     m.save(tmp_path / "one")
@@ -153,6 +184,10 @@ def test_a_loaded_model_takes_its_rows(divided, tmp_path):
     assert named.level_names_[1] == named.cut(2).leaf_names_.tolist()
     told = named.cut(2).summary()
     assert "The search found 3 leaves, of which some were merged: now 2." in told
+    assert "bits fewer" in named.summary()
+    assert "bits fewer" not in told  # those are of the tree that was found
+    two = MIMOSA(n_leaves=2, random_state=0).fit(frame)
+    assert two.level_names_ == named.level_names_[:2]
     named.told_ = ["label 1 stays on 2 leaves"]
     assert "label 1 stays on 2 leaves" in named.summary()
 

@@ -38,7 +38,9 @@ def test_a_leaf_forms_once_there_are_enough_of_a_kind(model):
     first = model.update(with_new_kind(80, 1))
     assert (first.nowhere.tolist(), first.leaves, first.kept) == (list(range(80, 100)), [], 20)
     assert str(first) == "100 rows, of which 20 fit nowhere.\n20 rows are kept."
+    model.rename({0: "first", 2: "third"})
     second = model.update(with_new_kind(80, 2))
+    assert (model.leaf_names_[0], model.leaf_names_[2]) == ("first", "third")
     assert (second.sizes, second.kept, len(second.leaves)) == ([40], 0, 1)
     assert f"A new leaf has formed: “{second.leaves[0]}” (40 rows)." in str(second)
     assert len(model.hierarchy_.paths) == 4

@@ -83,7 +83,7 @@ class Resampled:
         rows, settings = self._rows_or(X), replace(self._settings, skipped=tuple(self.silent_))
         if self.representation_.kind == "autoencoder":  # a network for each resample would take too long
             rows = self.embedding_
-            settings = replace(settings, coordinates=latent_coordinates(rows))
+            settings = replace(settings, coordinates=latent_coordinates(rows), column_weights=None)
         else:
             rows = sampled(rows, self.sample_)
             rows = rows if self.table_ is not None else self._check(rows, fitting=False)

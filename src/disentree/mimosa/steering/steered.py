@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -47,6 +47,8 @@ class Steered:
     steering_: Steering | None  # what was merged and split since the fit
     split_models_: Sequence[Any] = ()  # of the leaves that were split, each fitted to the rows of one
     sample_: Int[np.ndarray, " m"] | None = None  # the rows that the tree was found in, as often as they count
+    weights_: Int[np.ndarray, " n"] | None = None  # how often each row counts; None if all count alike
+    column_weights_: Float[np.ndarray, " p"] | None = None
     _maps: Any
     _features: Any
     _rows_or: Any
@@ -254,8 +256,8 @@ class Steered:
         if before is not None:
             return model._steered(before, self.split_models_)
         name, own = leaf_name(self.hierarchy_, path), self.labels_ == path
-        fresh, rows, codec, times = model._alone(own, name)
-        inside = fresh.fit(rows, codec=codec, sample_weight=times)
+        fresh, rows, about, times = model._alone(own, name)
+        inside = fresh.fit(rows, **about, sample_weight=times)
         if len(inside.hierarchy_.paths) < 2:
             raise ValueError(f"nothing was found inside {name} ({int(own.sum())} rows): it is one leaf")
         return model._with_parts(path, inside)
@@ -313,27 +315,27 @@ class Steered:
         return self._steering.finest_probabilities(found, parts)
 
     def _alone(self, own: Bool[np.ndarray, " n"], name: str) -> tuple[Any, Any, Any, Any]:
-        """Another estimator, not fitted, some of the rows, what their columns are, and how often each counts."""
+        """Another estimator, not fitted, some rows, what is known of columns, and how often each row counts."""
         if self._rows is None:
             raise ValueError(
                 f"a model that was loaded has no rows: give X, those that it was fitted to, to look inside {name}"
             )
-        if own.sum() < 2:
-            raise ValueError(f"{name} has {int(own.sum())} rows: nothing can be found inside")
+        times = None if self.weights_ is None or (self.weights_[own] == 1).all() else self.weights_[own]
+        if (n := int(own.sum() if times is None else (times > 0).sum())) < 2:
+            raise ValueError(f"{name} has {n} rows: nothing can be found inside")
         estimator: Any = self
-        fresh: Any = clone(estimator)
-        fresh.set_params(n_leaves=None)
-        # empty cells that no row of the leaf has may be in other rows
-        codec = None if self.table_ is None else self.table_.codec
-        times = None
-        if self.sample_ is not None and len(self.sample_) >= len(own):  # rows that count several times
-            times = np.bincount(self.sample_, minlength=len(own))[own]
-        return fresh, taken(self._rows, np.flatnonzero(own)), codec, times
+        fresh: Any = cast(Any, clone(estimator)).set_params(n_leaves=None)
+        codec = None if self.table_ is None else self.table_.codec  # empty cells may be in other rows only
+        weights, rows = self.column_weights_, taken(self._rows, np.flatnonzero(own))
+        if weights is not None and is_frame(rows):  # of which not all columns may be in use inside
+            names = estimator.feature_names_in_ if codec is None else [c.name for c in codec.used]
+            weights = dict(zip(names, weights.tolist(), strict=True))
+        return fresh, rows, {"codec": codec, "column_weights": weights}, times
 
     def _split_by(self, path: int, labels: Int[np.ndarray, " m"]) -> Any:
         """The tree with one leaf divided by labels that some of its rows have, -1 for the others."""
-        fresh, rows, codec, _ = self._alone(self.labels_ == path, leaf_name(self.hierarchy_, path))
-        return self._with_parts(path, fresh._fit_once(rows, codec, labels=labels))
+        fresh, rows, about, _ = self._alone(self.labels_ == path, leaf_name(self.hierarchy_, path))
+        return self._with_parts(path, fresh._fit_once(rows, **about, labels=labels))
 
     def _finest_labels(self, X: Any, start: int = 0) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"], int]:
         """The likeliest path of each row before leaves were merged, and the same in cores."""
@@ -347,9 +349,9 @@ class Steered:
         if issparse(X):
             rows = Blocks.of(np.arange(X.shape[0])[:, None], step=FIT.landmarks).then(lambda own: X[own[:, 0]])
         finest, core, _ = in_order(Blocks.of(rows), self._finest_labels)
+        self.weights_ = times = np.bincount(drawn, minlength=len(finest))
         if only_drawn:
-            outside = np.bincount(drawn, minlength=len(finest)) == 0
-            finest[outside] = core[outside] = -1
+            finest[times == 0] = core[times == 0] = -1
         self._rows = X if isinstance(X, Blocks) else with_gaps(X)
         self.sample_ = drawn if self.sample_ is None else drawn[self.sample_]
         steering = self.steering_
@@ -367,15 +369,13 @@ class Steered:
     def _steered(self, steering: Steering, models: Sequence[Any]) -> Any:
         """Another estimator with this tree."""
         out: Any = copy.copy(self)
-        out.__dict__.pop("_levels", None)
         is_found = not (steering.splits or steering.merges)
         out.steering_, out.split_models_ = None if is_found else steering, models
         labels, core = steering.paths(steering.labels), steering.paths(steering.core_labels)
         tree, enclosed = steering.tree, steering.tree_enclosed()
         dimensions = [path.dimension for path in tree.paths]
         parents = [own[0] if own else None for own in enclosed]
-        out.labels_, out.core_labels_ = labels, core
-        out.hierarchy_ = out.plain_hierarchy_ = tree
+        out.hierarchy_, out.plain_hierarchy_, out.labels_, out.core_labels_ = tree, tree, labels, core
         out.components_ = components_of(
             self.embedding_, labels, core, dimensions, parents, enclosed, sample=self.sample_
         )
@@ -395,5 +395,6 @@ class Steered:
         if (steering.splits or steering.merges) and is_frame(rows):
             codec = None if self.table_ is None else self.table_.codec
             labels = sampled(steering.paths(steering.labels), self.sample_)
-            named = with_names(tree, tree_names(rows, tree, labels, codec, encode))
+            told = tree_names(rows, bare := steering.unnamed_tree, labels, codec, encode)
+            named = with_names(bare, told) if told["options"] else tree
         return named if self.given_names_ is None else kept_names(tree, named, self.given_names_)

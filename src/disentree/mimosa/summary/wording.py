@@ -122,16 +122,16 @@ def brought_back(told: Sequence[tuple[str, float]], resamples: int, part: str, a
 
 def footnote(found: Contents) -> str:
     """The bits, the runner-up, and how many rows fit nowhere."""
-    if found.saved is None or found.doubt is None or found.source != "mimosa":
-        return ""
-    text = "No division into groups describes new rows in fewer bits than one cloud does."
-    if found.saved > 0:
-        bits = f"{found.saved:.2f} ± {found.doubt:.2f} bits"
-        text = f"A new row takes {bits} fewer than in one cloud: it is {_times(found.saved)} as likely."
-        text = f"{text} {found.runner_up}".strip()
+    text = ""
+    if found.source == "mimosa" and found.saved is not None and found.doubt is not None:
+        text = "No division into groups describes new rows in fewer bits than one cloud does."
+        if found.saved > 0:
+            bits = f"{found.saved:.2f} ± {found.doubt:.2f} bits"
+            text = f"A new row takes {bits} fewer than in one cloud: it is {_times(found.saved)} as likely."
+            text = f"{text} {found.runner_up}".strip()
     if found.nowhere:
         text += f" {counted(found.nowhere, 'row')} {'fits' if found.nowhere == 1 else 'fit'} nowhere."
-    return text
+    return text.strip()
 
 
 def runner_up(candidates: Sequence[Mapping[str, Any]]) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from disentree.hierarchy import Hierarchy
 from disentree.hierarchy.merging import Merging, merge_paths, split_path
+from disentree.hierarchy.renaming import relabeled
 from disentree.mimosa.tree.levels import Levels
 
 
@@ -71,6 +73,19 @@ class Steering:
     def named_tree(self) -> Hierarchy:
         """`tree` with the names of `named`."""
         return replace(self, found=self.named).tree
+
+    @property
+    def unnamed_tree(self) -> Hierarchy:
+        """`tree` with numbers in place of the names in choices whose options have other rows than before."""
+        tree = self.tree
+        known = _rows_of_options(self.finest, np.arange(len(self.finest.paths)))
+        own = _rows_of_options(tree, self.path_of)
+        variables, options = [v.name for v in tree.variables], [list(v.options) for v in tree.variables]
+        for v in tree.variables:
+            if any(known.get((v.name, option)) != own[v.name, option] for option in v.options):
+                variables[v.index] = next(name for n in count(1) if (name := f"c{n}") not in variables)
+                options[v.index] = [str(k) for k in range(v.n_options)]
+        return relabeled(tree, variables, options)
 
     @property
     def path_of(self) -> Int[np.ndarray, " k"]:
@@ -171,3 +186,14 @@ class Steering:
         merges = [[int(new[a]), int(new[b])] for a, b in self.merges]
         splits = [*self.splits, Split(own, names, dimensions)]
         return replace(self, splits=splits, merges=merges, labels=after, core_labels=after_core)
+
+
+def _rows_of_options(tree: Hierarchy, path_of: Int[np.ndarray, " k"]) -> dict[tuple[str, str], set[int]]:
+    """For each option, by the names of its variable and of itself, the paths of the finest tree that have it."""
+    out: dict[tuple[str, str], set[int]] = {}
+    for path in tree.paths:
+        for column, option in path.choices:
+            v = tree.variables[column]
+            own = out.setdefault((v.name, v.options[option]), set())
+            own |= set(np.flatnonzero(path_of == path.index).tolist())
+    return out

@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix, issparse, vstack
 from sklearn.utils.validation import check_is_fitted
 
 from disentree.geometry.neighbors import thinned
+from disentree.hierarchy.renaming import kept_names
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.choosing import Coordinates
 from disentree.mimosa.coordinates.columns import Columns
@@ -37,6 +38,7 @@ class Watched:
     """The part of an estimator that compares later rows with those that it was fitted to."""
 
     hierarchy_: Any
+    plain_hierarchy_: Any
     candidate_: Candidate
     embedding_: Float[np.ndarray, "m D"]
     features_: Float[np.ndarray, "m f"] | None
@@ -214,10 +216,15 @@ class Watched:
         before_them, n_rows = fitted.shape[0], rows.shape[0]
         known = Known(outcome, np.arange(before_them, n_rows))
         coordinates = Coordinates(self.representation_, self.floor_, self.columns_)
+        given, weights = self.given_names_, self.column_weights_
         reach, were_known, names = self.reach_, self._rows is not None, getattr(self, "feature_names_in_", None)
         self._fit_once(
             rows if names is None else named(rows, list(names)), None, known=known, coordinates=coordinates
         )
+        if given is not None:
+            self.hierarchy_ = kept_names(self.plain_hierarchy_, self.hierarchy_, given)
+            self.given_names_ = given
+        self.column_weights_ = weights
         self.reach_, self.kept_ = reach, Kept(np.delete(kept.rows, own, axis=0), kept.seen)
         self._rows = self._rows if were_known else None
         return [leaf_name(self.hierarchy_, int(path)) for path in np.unique(self.labels_[before_them:])]

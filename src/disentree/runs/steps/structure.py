@@ -156,7 +156,7 @@ def _describe(mimosa: Any) -> dict[str, Any]:
     if hasattr(mimosa, "candidates_"):  # the paper's has none
         about |= {
             "candidates": [{**row, "seconds": round(row["seconds"], 3)} for row in mimosa.candidates_],
-            "saved_bits": float(mimosa.saved_bits_),
+            "saved_bits": None if mimosa.steering_ else float(mimosa.saved_bits_),  # of what the search found
             "saved_bits_doubt": float(mimosa.saved_bits_doubt_),
             "divisions": mimosa.divisions_,
             "levels": _levels(mimosa),
@@ -208,6 +208,8 @@ def _copy_structure(run: Run, other: Run) -> str:
         raise UserError(f"{other.folder} holds the structure of other data, or one found in another way")
     if "structure" not in other.stages:
         raise UserError(f"{other.folder} has not found its structure yet")
+    if other.steps:
+        raise UserError(f"the tree of {other.folder} was steered: such a tree is not taken over")
     files = other.stages["structure"]["files"]
     for name, checksum in files.items():
         if problem := problem_of_file(other.folder, name, checksum):
