@@ -225,7 +225,8 @@ def main() -> None:
             row = found.setdefault(part, {})[name] = pool.apply(function, values)
         print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
     if args.out:
-        command = " ".join(["python", "benchmarks/scale.py", *sys.argv[1:]])
+        asked = [word for word in sys.argv[1:] if word not in ("--out", str(args.out))]
+        command = " ".join(["python benchmarks/scale.py", *asked])
         about = {"command": command, "versions": build_versions(), "load": round(os.getloadavg()[0])}
         args.out.write_text(json.dumps(about | found, indent=1) + "\n", encoding="utf-8")
 
