@@ -48,7 +48,7 @@ def check_training(model: Any) -> None:
     if model.tensorboard is not None:
         with needing("tensorboard="):
             import torch.utils.tensorboard  # noqa: F401
-    optional = ("epochs", "steps") if hasattr(model, "max_steps") else ("epochs",)
+    optional = ("epochs", "batch_size", "steps" if hasattr(model, "max_steps") else "")
     for name in ("epochs", "steps", "max_steps", "batch_size"):
         value = getattr(model, name, 1)
         if not (name in optional and value is None) and not is_whole(value, least=1):

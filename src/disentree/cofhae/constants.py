@@ -20,6 +20,9 @@ NOISE_STEP, NOISE_EVENNESS, NOISE_SHARE, NOISE_COLUMNS = 4.0, 100.0, 0.05, 10
 NEAREST = 1e-3  # standard deviations from a subspace below which a point is on it, given float32
 PIXEL_PROBABILITY = 0.002  # least mean of a Bernoulli pixel: its logit, where the decoder starts, must be finite
 
+SMALLEST_IMAGE = 8  # pixels of a side; smaller images have no edges to speak of
+MANY_IMAGES = 2000  # from which networks are not compared with planes through principal components
+
 # ------------------------------------------------------------ targets of flat leaves (fitting/targets.py)
 
 TRUSTED, REFUSED = 0.98, 0.90  # explained fractions of a leaf's variance between which trust falls from 1 to 0
@@ -27,6 +30,7 @@ THINNEST = 1e-6  # extent of a leaf in its last dimension over that in its first
 
 # ------------------------------------------------------------ guides of curved leaves (fitting/unrolling.py)
 
+LAYOUT_COMPONENTS = 50  # principal components of images in which distances are measured
 LAID_OUT = 6000  # points of a leaf that are laid out; the others are interpolated
 LANDMARKS = 400  # points from which distances are measured; 100 are too few
 NEIGHBORS = 12  # of a point in the graph: with 6, chains of neighbors zigzag; with many, they cut corners
@@ -67,26 +71,11 @@ MANY_ROWS = 20_000  # from which a training has a fixed length: its loss does no
 MOST_EPOCHS = 200  # however few the rows: seen so often, they are known by heart
 FEWEST_HELD_OUT, MOST_HELD_OUT = 200, 2000  # rows; a fifth of them where they are few
 
+BATCH = 256  # rows
+# Of images: what counts is the number of steps. On Spaceshapes as many rows in minibatches of 64, 32 and 16 end at
+# an R2 of .972, .982 and .990 in about the same time.
+IMAGE_BATCH = 32
 SLACK = 0.25  # standard deviations; codes that close to the layout of a curved leaf are not penalized
-
-# ------------------------------------------------------------ sharp images (fitting/sharpening.py)
-
-# Small minibatches: what counts is the number of steps. On Spaceshapes 120,000 rows in minibatches of 64, 32 and
-# 16 end at an R2 of .972, .982 and .990 in about the same time.
-SHARP_BATCH, SHARP_RATE, SHARP_RISE = 16, 4e-3, 0.1
-# From a third of the training on, by which time the decoder's errors are those of the codes, the encoder and its
-# embedding learn from pixels too, at an eighth of the decoder's rate. Codes that come within a tenth of their
-# standard deviation of where they were are free; another one beyond costs a twenty-fifth of the loss of the mean
-# image.
-SHARP_FREE, SHARP_SLOWER, SHARP_SLACK, SHARP_HOLD, SHARP_OPTIONS = 1 / 3, 1 / 8, 0.1, 0.04, 0.0125
-# Rows of a path whose usual images are off by twice the mean are drawn twice as often, within these bounds.
-SHARP_OFTEN = (1 / 3, 3.0)
-SHARP_ROWS = 120  # rows of this training for each of `max_steps`: 480,000 by default, three minutes on a core
-SHARP_EPOCHS = 100  # of few images, however many rows that would be
-SHARP_SMALLEST = 8  # pixels of a side; smaller images have no edges to speak of
-SHARP_BLOCK = 512  # rows that are encoded or decoded at once
-SHARP_BYTES = 2e9  # of images that are kept in memory; of more, a sample
-BINARY_SHARE = 0.5  # of the variance of pixels of 0 and 1, from which pixels are Bernoulli
 
 # ------------------------------------------------------------ what variables do to columns (explain.py)
 

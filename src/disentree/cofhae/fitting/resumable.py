@@ -105,7 +105,7 @@ def train_model(
                 step,
                 steps,
                 device=model.device_,
-                batch_size=model.batch_size,
+                batch_size=model.rows_per_step,
                 report=report,
                 after_batch=after_batch,
                 checkpoint=checkpoint,
