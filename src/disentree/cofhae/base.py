@@ -77,7 +77,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         epochs: int | None = None,
         steps: int | None = None,
         batch_size: int | None = None,
-        learning_rate: float = 2e-3,
+        learning_rate: float | None = None,
         schedule: str = "one-cycle",
         encoder: str | nn.Module | Callable[..., nn.Module] = "auto",
         decoder: str | nn.Module | Callable[..., nn.Module] = "auto",
@@ -199,15 +199,10 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         out = [np.empty((0, *self.input_.shape))]
         self.autoencoder_.eval()
         with torch.no_grad():
-            for some, values in zip(
-                a.split(constants.ROWS_AT_A_TIME), z.split(constants.ROWS_AT_A_TIME), strict=True
-            ):
-                out.append(self._images(torch.cat([some, values], dim=1)))
+            for items in torch.cat([a, z], dim=1).split(constants.ROWS_AT_A_TIME):
+                decoded = self.autoencoder_.decoder(self.autoencoder_.to_networks(items))
+                out.append(self.input_.restore(decoded))
         return np.concatenate(out[1:] or out)
-
-    def _images(self, items: Float[Tensor, "n items"]) -> Float[np.ndarray, "n ..."]:
-        """X from options and continuous variables."""
-        return self.input_.restore(self.autoencoder_.decoder(self.autoencoder_.to_networks(items)))
 
     def predict_path(self, X: Any) -> Int[np.ndarray, " n"]:
         """The path of every row of X.
@@ -383,19 +378,22 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
     # ---------------------------------------------------------------- training
 
     @property
-    def rows_per_step(self) -> int:
-        """Rows of a minibatch."""
-        by_default = constants.IMAGE_BATCH if self.input_.kind == "image" else constants.BATCH
-        return self.batch_size or by_default
+    def pace(self) -> constants.Pace:
+        """Rows of a minibatch, and the highest learning rate."""
+        own = self._pace()
+        return constants.Pace(self.batch_size or own.batch, self.learning_rate or own.rate)
+
+    def _pace(self) -> constants.Pace:
+        return constants.VECTORS
 
     def _n_steps(self, n_rows: int, longer: int = 1) -> int:
         """Minibatches in the whole training: whole epochs, with `longer` times `steps` unless `epochs` is set."""
-        per_epoch = math.ceil(n_rows / self.rows_per_step)
+        per_epoch = math.ceil(n_rows / self.pace.batch)
         return per_epoch * (self.epochs or math.ceil(longer * (self.steps or 1) / per_epoch))
 
     def _batches(self, source: Source, labels: Any = lambda rows: ()) -> TensorBatches | StreamedBatches:
         n_numbers = math.prod(self.input_.output_shape)
-        return batches_of(source, self.input_.prepare, n_numbers, self.rows_per_step, labels)
+        return batches_of(source, self.input_.prepare, n_numbers, self.pace.batch, labels)
 
     def _describe_codes(self, source: Source) -> None:
         rows = sample_rows(source, constants.STATISTICS_ROWS, np.random.default_rng(self.seed_))

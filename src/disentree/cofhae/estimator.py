@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
+from disentree.cofhae import constants
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
 from disentree.cofhae.base import paper_training
 from disentree.cofhae.checks import check_codes, check_matches, check_parameters, check_structure
@@ -362,6 +363,9 @@ class COFHAE(PathEstimator):
         by_default = self.input == self.encoder == self.decoder == "auto" and self.maps != "linear"
         draws = by_default and takes_convolutions(source.shape)
         return super()._fit_input(source, rng, kind or ("image" if draws else None))
+
+    def _pace(self) -> constants.Pace:
+        return constants.IMAGES if self.input_.kind == "image" else constants.VECTORS
 
     def _build(
         self, seed: int | None, with_adversary: bool = False

@@ -11,9 +11,9 @@ ENTRIES = {
         epochs : int or None, default=None
             Passes over the data. None: as many as it takes for `steps` minibatches.
         batch_size : int or None, default=None
-            Rows of a minibatch. None: 256, or 32 images for convolutional networks.
-        learning_rate : float, default=0.002
-            Highest learning rate of Adam.
+            Rows of a minibatch. None: 256; in COFHAE, 32 of images for convolutional networks.
+        learning_rate : float or None, default=None
+            Highest learning rate of Adam. None: .002; in COFHAE, .004 for convolutional networks.
         schedule : {"one-cycle", "steps", "constant"}, default="one-cycle"
             "one-cycle" raises the learning rate for a fifth of training and then lowers it along a cosine;
             "steps" is the paper's, a tenth after half of training and again after three quarters.

@@ -331,8 +331,8 @@ def image_geometry(
     mean = getattr(representation, "mean", None)
     if mean is None or len(mean) != math.prod(source.shape):
         some = sample_rows(source, constants.PCA_ROWS, rng)
-        mean, axes, _ = principal_components(some, constants.LAYOUT_COMPONENTS, rng)
+        mean, axes, _ = principal_components(some, constants.MAX_COMPONENTS, rng)
     else:
-        axes = representation.weights[:, : constants.LAYOUT_COMPONENTS]
+        axes = representation.weights[:, : constants.MAX_COMPONENTS]
     blocks = (as_float(block.reshape(len(block), -1), scale) for block in source.blocks())
     return np.concatenate([((block - mean) @ axes).astype(np.float64) for block in blocks])
