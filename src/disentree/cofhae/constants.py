@@ -13,9 +13,8 @@ CURVED_STEPS = 3  # times `steps` if leaves are curved: two fifths are guided, a
 
 # ------------------------------------------------------------ the fixed first layer (inputs.py)
 
-MAX_COMPONENTS = (
-    300  # principal components of images; in 50, layouts of Spaceshapes tell .02 to .07 less of a variable
-)
+# principal components of images; in 50, layouts of Spaceshapes tell .02 to .07 less of a variable
+MAX_COMPONENTS = 300
 PCA_ROWS = 10_000  # sampled for the components of wide data, more than 30 for each component
 RANK_TOLERANCE = 1e-10  # of the largest variance; columns are standardized, so this is the rounding of float32
 # The last components are noise, which whitening would blow up, if the variance falls onto them by a step of 4, if
@@ -23,7 +22,6 @@ RANK_TOLERANCE = 1e-10  # of the largest variance; columns are standardized, so 
 NOISE_STEP, NOISE_EVENNESS, NOISE_SHARE, NOISE_COLUMNS = 4.0, 100.0, 0.05, 10
 NEAREST = 1e-3  # standard deviations from a subspace below which a point is on it, given float32
 PIXEL_PROBABILITY = 0.002  # least mean of a Bernoulli pixel: its logit, where the decoder starts, must be finite
-
 SMALLEST_IMAGE = 8  # pixels of a side; smaller images have no edges to speak of
 MANY_IMAGES = 2000  # from which networks are not compared with planes through principal components
 
