@@ -313,7 +313,7 @@ def find_targets(
     targets = leaf_targets(Z, hierarchy, paths, rng, subspaces)
     curved = np.flatnonzero(targets.trust == 0)
     if len(curved) and model.guided:
-        if is_tree(hierarchy.root):
+        if layer.kind == "image" or is_tree(hierarchy.root):
             targets = guides(Z, hierarchy, paths, curved, rng, targets)
         else:
             targets = product_guides(Z, hierarchy, paths, curved, rng, targets)
