@@ -11,7 +11,8 @@ from disentree.mimosa.search.replication import (
     brought_back,
     coarsened,
     told,
-    told_again, told_again,
+    told_again,
+    told_again,
 )
 from disentree.mimosa.tree.parts import brought_overlap, found_again, parts_of, shared_rows
 
