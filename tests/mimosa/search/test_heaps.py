@@ -75,6 +75,16 @@ def test_a_value_is_kept_where_other_columns_change_with_it():
     together = Y.copy()
     together[own, 1] = 0.3  # heaps of two columns in the same rows
     np.testing.assert_array_equal(spread(together), together)
-    alone = X.copy()
-    alone[np.random.default_rng(1).random(len(X)) < 0.3, 0] = 0.2
-    assert (spread(alone) != alone).any()
+
+
+def test_one_value_that_repeats_among_others_that_do_not_is_kept():
+    rng = np.random.default_rng(1)
+    for share in (0.3, 0.6):
+        alone = X.copy()
+        alone[rng.random(len(X)) < share, 0] = 0.2
+        np.testing.assert_array_equal(spread(alone), alone)
+    few = rng.normal(size=(3000, 3))
+    few[:, 0] = np.round(100 * few[:, 0]) / 100  # all values repeat, and one is common
+    few[rng.random(len(few)) < 0.3, 0] = 0.25
+    own = few[:, 0] == 0.25
+    assert (spread(few)[own, 0] != few[own, 0]).any()

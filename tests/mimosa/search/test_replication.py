@@ -11,6 +11,8 @@ from disentree.mimosa.search.replication import (
     brought_back,
     coarsened,
     told,
+    told_again,
+    told_again,
 )
 from disentree.mimosa.tree.parts import brought_overlap, found_again, parts_of, shared_rows
 
@@ -70,6 +72,16 @@ def test_bits_told_by_hand():
     assert told(np.zeros(8, int)) == 0
     assert told(np.repeat([0, 1], 4)) == 1
     assert told(np.array([0, 0, 1, 2])) == 1.5
+
+
+def test_bits_that_parts_tell_too_by_hand():
+    halves = np.array([[4, 0], [0, 4]])
+    assert told_again([halves]) == 1
+    assert told_again([np.array([[4], [4]])]) == -1  # one bit that the part does not tell
+    assert told_again([np.array([[4, 0, 0], [0, 2, 2]])]) == 0.5  # and half of one that only the part tells
+    assert told_again([halves, np.array([[4], [4]]), halves]) == 1  # of several, one may be unlucky
+    assert told_again([halves, np.array([[4], [4]])]) == -1
+    assert told_again([halves[:, ::-1]]) == told_again([halves[::-1]]) == 1
 
 
 def gaussians(centers) -> LeafCandidate:

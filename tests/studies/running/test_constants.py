@@ -62,17 +62,17 @@ def test_a_changed_constant_reaches_its_use_and_comes_back():
 
 
 def test_constants_come_back_after_an_exception():
-    changes = {"finders.modes fewest": 2.0, "finders.modes thin": 0.5}
-    before = MODES.fewest, MODES.thin
+    changes = {"finders.modes fewest": 2.0, "finders.modes same": 0.5}
+    before = MODES.fewest, MODES.same
 
     def fail():
         with changed_constants(changes):
-            assert (MODES.fewest, MODES.thin) == (2 * before[0], before[1] / 2)
+            assert (MODES.fewest, MODES.same) == (2 * before[0], before[1] / 2)
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         fail()
-    assert (MODES.fewest, MODES.thin) == before
+    assert (MODES.fewest, MODES.same) == before
     with (
         pytest.raises(AttributeError, match="no_such"),
         changed_constants(changes | {"finders.modes no_such": 2.0}),

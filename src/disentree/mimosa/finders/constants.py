@@ -33,9 +33,9 @@ class FinderConstants:
     # a subspace, those that rows fill for it to be full. The least Jaccard overlap of a leaf with the same one in
     # a resample: half of a leaf that was cut in two, or a leaf that was joined with one of half its size, is less.
     most: float = 0.75
-    # Charts that a finder may fit for a table, with those for parts of its rows: 50 s or so. Curved leaves of the
-    # benchmarks need 10,000 to 20,000, and as many for each part.
-    work: int = 150_000
+    # Charts that a finder may fit for a table, with those for parts of its rows: a minute at most where they are
+    # fitted to bridge gaps. Curved leaves of the benchmarks need 10,000 to 20,000, and as many for each part.
+    work: int = 60_000
     narrow: float = 3.0  # width of a chart, or of a flat in units of noise, in every direction along it, at least
 
 

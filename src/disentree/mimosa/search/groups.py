@@ -2,7 +2,7 @@
 
 Several divisions of the rows are tried: modes of the density at several scales, and mixtures of Gaussians whose
 pieces have valleys between them, which see more where rows are few for their columns. In each, groups that parts
-of the rows do not bring back are joined. The division whose groups tell most bits then is the answer.
+of the rows do not bring back are joined. The division of which parts tell most bits then is the answer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from disentree.mimosa.finders.modes.climbing import Neighborhoods, find_modes
 from disentree.mimosa.finders.modes.constants import MODES
 from disentree.mimosa.finders.modes.finder import Mixtures
 from disentree.mimosa.finders.protocol import Rows
-from disentree.mimosa.search.replication import coarsened, in_groups, told
+from disentree.mimosa.search.replication import coarsened, in_groups, told, told_again
 from disentree.mimosa.tree.parts import parts_of, shared_rows
 
 
@@ -58,23 +58,21 @@ def divide(
     rng: np.random.Generator,
     scales: Sequence[float] = MODES.scales,
 ) -> Groups | None:
-    """The division that tells most of what parts of the rows bring back; None if there is none. `mixtures` are
-    those of these rows."""
+    """The division of which parts of the rows tell most; None if there is none. `mixtures` are those of these rows."""
     Z = rows.jittered(rng)
     parts = parts_of(len(Z), rng)
     divisions = [*_by_modes(Z, rows, parts, scales), *_by_mixtures(Z, rows, parts, mixtures, rng)]
-    best, bits, whole = None, 0.0, True
-    # what joining leaves tells no more than what there was
+    best, bits = None, 0.0
+    # parts tell no more than what there is
     for division in sorted(divisions, key=lambda one: -told(one.labels)):
-        if told(division.labels) < bits or (told(division.labels) == bits and whole):
+        if told(division.labels) <= bits:
             break
         k = int(division.labels.max()) + 1
         again = [shared_rows(division.labels, division.again(part), k) for part in range(len(parts))]
         group = coarsened(again, k)
         groups = Groups(division, group, in_groups(again, group))
-        # of two that tell the same that of which all groups come back
-        if (told(groups.labels), len(set(group)) == k) > (bits, whole):
-            best, bits, whole = groups, told(groups.labels), len(set(group)) == k
+        if told_again(groups.again) > bits:
+            best, bits = groups, told_again(groups.again)
     return best
 
 

@@ -109,9 +109,12 @@ def heaps_of(x: Float[np.ndarray, " n"], precision: float) -> list[Heap]:
         is_near = bool(is_near and 2 * counts[g] <= n and len(near) >= FIT.fewest)
         rows = order[first[g] : first[g] + counts[g]]
         found.append(Heap(rows, order[near], float(below), float(above), not inner[g], is_near))
-    # a column is rounded, or has few values, as a whole: where it is sparse there is nothing beside some heaps
+    # A column is rounded, or has few values, as a whole: where it is sparse there is nothing beside some heaps. One
+    # value alone that repeats within its range is no rounding: something is fixed there.
     within = [heap for heap in found if not heap.at_end]
-    rounded = 2 * sum(len(heap.rows) for heap in within if heap.is_near) > sum(len(heap.rows) for heap in within)
+    near = sum(len(heap.rows) for heap in within if heap.is_near)
+    repeats = (~is_heap).sum() < FIT.half * counts[~is_heap].sum()
+    rounded = bool((len(within) > 1 or repeats) and 2 * near > sum(len(heap.rows) for heap in within))
     return [heap if heap.at_end else replace(heap, is_near=rounded) for heap in found]
 
 

@@ -61,6 +61,20 @@ def in_groups(
 
 def told(labels: Int[np.ndarray, " n"]) -> float:
     """Bits that the leaf of a row tells."""
-    shares = np.bincount(labels) / len(labels)
-    shares = shares[shares > 0]
+    return _entropy(np.bincount(labels))
+
+
+def told_again(again: Sequence[Int[np.ndarray, "k _"]]) -> float:
+    """Bits of that which parts of the rows tell by themselves, less those in which they differ: of all parts but one
+    of several, which may be unlucky."""
+    return sorted(map(_agreement, again))[int(len(again) > 2)]
+
+
+def _agreement(both: Int[np.ndarray, "k m"]) -> float:
+    """Mutual information less what either division tells beyond the other."""
+    return 2 * (_entropy(both.sum(axis=1)) + _entropy(both.sum(axis=0))) - 3 * _entropy(both.ravel())
+
+
+def _entropy(counts: Int[np.ndarray, "..."]) -> float:
+    shares = counts[counts > 0] / counts.sum()
     return float(-(shares * np.log2(shares)).sum())

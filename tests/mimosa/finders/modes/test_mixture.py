@@ -22,7 +22,7 @@ from disentree.mimosa.density.structureless import fit_gaussian, fit_ppca
 from disentree.mimosa.finders.modes import mixture
 from disentree.mimosa.finders.modes.constants import MODES
 from disentree.mimosa.finders.modes.growth import grow, two_means
-from disentree.mimosa.finders.modes.valleys import deepest, depth, different_manifolds, is_valley, merge_pieces
+from disentree.mimosa.finders.modes.valleys import deepest, depth, is_valley, merge_pieces
 from disentree.mimosa.tree.parts import splits
 
 # ------------------------------------------------------------------ Gaussians
@@ -131,18 +131,13 @@ def test_the_depth_and_the_rows_must_agree_on_a_valley():
     assert is_valley(0.9, 6.0)
 
 
-def _two(covariances, means):
-    covariances = np.array([np.diag(c) for c in covariances], float)
-    return Mixture(np.array([0.5, 0.5]), np.array(means, float), covariances, 0.0, covariances)
-
-
-def test_a_thin_piece_in_a_wide_one_is_another_manifold_and_beside_it_is_not():
-    assert different_manifolds(_two([[1, 0.001], [1, 1]], [[0, 0], [0, 0]]), 0, 1)
-    assert not different_manifolds(_two([[1, 0.001], [1, 1]], [[0, 0], [0, 9]]), 0, 1)
-    assert not different_manifolds(_two([[1, 1], [2, 1]], [[0, 0], [0, 0]]), 0, 1)
-    # a core in the shell of a heavy-tailed cloud: narrower in every direction, without a step
-    shell = _two([[1, 1, 1, 1, 1], [0.03, 0.09, 0.17, 0.19, 0.33]], np.zeros((2, 5)))
-    assert not different_manifolds(shell, 0, 1)
+def test_a_thin_piece_in_a_wide_one_is_for_other_finders():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3))
+    X[:500, 2] *= 0.01
+    found, _, R = grow(X, np.full(3, 1e-9), "full", 24)
+    assert len(found) > 1
+    assert merge_pieces(X, found, R, np.full(3, 1e-9), "full").max() == 0
 
 
 def test_pieces_of_a_bent_cloud_are_one_leaf():

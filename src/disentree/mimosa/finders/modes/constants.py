@@ -27,16 +27,5 @@ class ModesConstants:
     # starts that are followed, and steps of EM: all for two steps, the best of them further
     rounds: tuple[tuple[int, int], ...] = ((6, 2), (2, 4))
 
-    # ---- different manifolds
-    # A piece is a point in another if all its standard deviations are smaller by the square of this factor, and
-    # thin in it if some are smaller by this factor,
-    thin: float = 5.0
-
-    @property
-    def wide(self) -> float:
-        """And another deviation is no more than this many times smaller, with a step of this factor between them:
-        the shell of a heavy-tailed cloud is wider in any direction."""
-        return self.thin / 2
-
 
 MODES = ModesConstants()

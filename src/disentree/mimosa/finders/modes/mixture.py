@@ -150,17 +150,16 @@ def fitted(name, Z, space, floor, rng, families, most=None, merged=True, part=1.
     Y, _ = space(Z)
     n = len(Y)
     searched = Y if n <= FINDERS.searched else Y[np.sort(rng.permutation(n)[: FINDERS.searched])]
-    normal = space.margins is not None and "full" in families
     grown = [
         (*grow(searched, floor, family, most or MODES.first_pieces, part=part), family) for family in families
     ]
     mixture, _, R, family = max(grown, key=lambda one: one[1])
     groups = np.zeros(len(mixture), int)
     if merged:
-        groups = merge_pieces(searched, mixture, R, floor, family, normal, part)
+        groups = merge_pieces(searched, mixture, R, floor, family, part)
     if merged and not most and len(mixture) >= MODES.first_pieces and 2 * (groups.max() + 1) >= len(mixture):
         mixture, _, R = grow(searched, floor, family, MODES.most_pieces, R, part)
-        groups = merge_pieces(searched, mixture, R, floor, family, normal, part)
+        groups = merge_pieces(searched, mixture, R, floor, family, part)
     if n > FINDERS.searched:
         mixture, _, R = expectation_maximization(Y, mixture.posteriors(Y), floor, family, steps=MODES.steps)
     leaves, shares = [], []

@@ -2,8 +2,7 @@
 
 A skewed, uniform or curved cloud takes several Gaussians. They are one leaf if no valley separates them: the
 rows of two pieces, projected on the direction that best separates them, are then unimodal (tested by counts on
-held-out rows). Two pieces stay apart without a valley if they are different manifolds: a thin one within a wide
-one, or thin ones that cross.
+held-out rows). Thin leaves in wide ones, and those that cross, are for the finders of flats and charts.
 """
 
 from __future__ import annotations
@@ -14,38 +13,6 @@ from jaxtyping import Float, Int
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.gaussians import Mixture, expectation_maximization
 from disentree.mimosa.finders.modes.constants import MODES
-
-
-def relative_spread(A: Float[np.ndarray, "q q"], B: Float[np.ndarray, "q q"]) -> Float[np.ndarray, " q"]:
-    """Standard deviations of A in units of B, ascending."""
-    inverse = np.linalg.inv(np.linalg.cholesky(B))
-    return np.sqrt(np.maximum(np.linalg.eigvalsh(inverse @ A @ inverse.T), 1e-300))
-
-
-def is_thin(spread: Float[np.ndarray, " q"]) -> bool:
-    """Whether a piece, of these deviations relative to another, is narrow in some directions, wide in others."""
-    steps = spread[1:] / spread[:-1]
-    return bool(spread[-1] > 1 / MODES.wide and np.any((spread[:-1] < 1 / MODES.thin) & (steps > MODES.wide)))
-
-
-def different_manifolds(mixture: Mixture, i: int, j: int) -> bool:
-    """One piece is thin in the other and lies within it, or both are thin and cross."""
-    A, B = mixture.covariances[i], mixture.covariances[j]
-    spread = relative_spread(A, B)
-    if min(spread[-1], 1 / spread[0]) < MODES.thin**-2:
-        return True
-    i_thin, j_thin = is_thin(spread), is_thin(1 / spread[::-1])
-    if not (i_thin or j_thin):
-        return False
-    P, Q = np.linalg.inv(A), np.linalg.inv(B)
-    offset = mixture.means[i] - mixture.means[j]
-    meet = np.linalg.solve(P + Q, P @ mixture.means[i] + Q @ mixture.means[j])
-    u, v = meet - mixture.means[i], meet - mixture.means[j]
-    from_i, from_j = np.sqrt(u @ P @ u), np.sqrt(v @ Q @ v)
-    if i_thin and j_thin:
-        return bool(max(from_i, from_j) < 1)
-    wide = Q if i_thin else P
-    return bool(np.sqrt(offset @ wide @ offset) < 2.0 or max(from_i, from_j) < 1)
 
 
 class Valleys:
@@ -143,7 +110,6 @@ def merge_pieces(
     R: Float[np.ndarray, "n k"],
     floor,
     family: str,
-    normal: bool = False,
     rigor: float = 1.0,
 ) -> Int[np.ndarray, " k"]:
     """The leaf of each piece.
@@ -162,9 +128,6 @@ def merge_pieces(
     fell = np.ones((k, k))
     for i in range(k):
         for j in range(i + 1, k):
-            # normal margins bend thin leaves, so that their pieces look like different ones
-            if not normal and different_manifolds(mixture, i, j):
-                continue
             fall, z = valleys.between([i], [j])
             fell[i, j] = fell[j, i] = fall
             if not is_valley(fall, z, rigor):
