@@ -23,7 +23,7 @@ from disentree.utils.extras import needing
 
 log = logging.getLogger("disentree.mimosa")
 
-REPRESENTATIONS = get_args(Literal["auto", "linear", "autoencoder"])
+REPRESENTATIONS = get_args(Literal["auto", "linear", "autoencoder", "graph"])
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,152 @@
+"""Leaves of rows of which only the nearest are alike: images of kinds, cells. Groups of the graph of neighbors.
+
+The modes of a layout of the graph are joined again and again, those first whose rows are most often neighbors of
+each other. Parts of the rows have dendrograms of their own: the finest level of which every group is a group of
+theirs, too, has the leaves. So nobody says how many there are.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy.sparse import csr_matrix
+from sklearn.neighbors import NearestNeighbors
+
+from disentree.geometry.layout import LAYOUT, layout, neighbor_graph
+from disentree.geometry.neighbors import intrinsic_dimension, thinned
+from disentree.mimosa.constants import FIT
+from disentree.mimosa.density.candidate import LeafCandidate
+from disentree.mimosa.density.parts import JoinedLeaf, PartLeaf, Parts
+from disentree.mimosa.density.structureless import Background, fit_gaussian
+from disentree.mimosa.finders.constants import FINDERS
+from disentree.mimosa.finders.modes.climbing import Neighborhoods, find_modes
+from disentree.mimosa.finders.modes.constants import MODES
+from disentree.mimosa.finders.protocol import Rows
+from disentree.mimosa.search.asking import row_of, without_structure
+from disentree.mimosa.search.choose import best_plain, saving
+from disentree.mimosa.search.search import Outcome, Step
+from disentree.mimosa.tree.parts import parts_of, shared_rows, splits
+
+Members = Bool[np.ndarray, "g k"]  # of groups: the modes in each
+
+
+@dataclass(frozen=True)
+class Dendrogram:
+    """Modes, and how they are joined."""
+
+    labels: Int[np.ndarray, " n"]  # the mode of each row
+    levels: Sequence[Members]  # the finest first
+
+    @property
+    def groups(self) -> Members:
+        """Of all levels."""
+        return np.unique(np.concatenate(self.levels), axis=0)
+
+
+def by_neighbors(rows: Rows, rng: np.random.Generator, step: Step) -> Outcome:
+    """The leaves are parts of one density, a Gaussian for each of them: a row is on that of its nearest neighbors."""
+    Z, began = rows.Z, time.perf_counter()
+    held = splits(Z, rng)
+    with step("models without structure"):
+        tried = without_structure(rows, held)
+    plain = best_plain([one.score for one in tried])
+    table = [one.row | {"why_not": ""} for one in sorted(tried, key=lambda one: one.score.mean)]
+    best = next(one.candidate for one in tried if one.score is plain)
+    with step("graph of neighbors"):
+        whole = dendrogram(Z, rng, rows.n_jobs)
+    with step("replication"):
+        again = [_of_part(Z, own, whole, rng, rows.n_jobs) for own in parts_of(len(Z), rng)]
+    level = next(level for level in whole.levels if came_back(level, again).min() >= FINDERS.most)
+    if len(level) == 1:
+        return Outcome(best, table, plain.mean, 0.0, 0.0)
+    labels = level.argmax(axis=0)[whole.labels]
+    bits = np.full(len(Z), np.nan)
+    for some in held:
+        rest = np.delete(np.arange(len(Z)), some)
+        density, broad = _gaussians(Z[rest], labels[rest], rows.floor), Background.fit(Z[rest], rows.floor)
+        bits[some] = -broad.mixed(density.log_density(Z[some]), Z[some]) / np.log(2)
+    saved, doubt = saving(bits, plain.bits)
+    density = _gaussians(Z, labels, rows.floor)
+    shown = thinned(np.arange(len(Z)), FIT.landmarks)
+    parts = Parts(Z[shown], labels[shown], np.eye(Z.shape[1]))
+    dimensions = [_dimension(Z[labels == g]) for g in range(len(level))]
+    leaves = [PartLeaf(density, parts, g, float(density.shares[g]), d) for g, d in enumerate(dimensions)]
+    found = LeafCandidate("graph", leaves, density.shares, is_apart=True)
+    mean = float(np.nanmean(bits))
+    first = row_of(found, mean, time.perf_counter() - began) | {"why_not": ""}
+    shared = [level.astype(np.int64) @ counts for _, counts in again]
+    return Outcome(found, [first, *table], mean, saved, doubt, again=shared)
+
+
+def _gaussians(
+    Z: Float[np.ndarray, "n D"], labels: Int[np.ndarray, " n"], floor: Float[np.ndarray, " D"]
+) -> JoinedLeaf:
+    shares = np.bincount(labels) / len(labels)
+    return JoinedLeaf([fit_gaussian(Z[labels == g], floor) for g in range(len(shares))], shares, Z.shape[1])
+
+
+def dendrogram(Z: Float[np.ndarray, "n D"], rng: np.random.Generator, n_jobs: int = -1) -> Dendrogram:
+    """The modes of rows as their neighbors have them, joined by how many links there are between them, for the
+    pairs of rows that there could be links between."""
+    graph = neighbor_graph(Z, n_jobs)
+    k = max(LAYOUT.neighbors, round(MODES.scales[0] * np.sqrt(len(Z))))
+    labels = find_modes(Neighborhoods(layout(Z, graph, rng), n_jobs), k)
+    return Dendrogram(labels, joined_by_links(graph, labels))
+
+
+def joined_by_links(graph: csr_matrix, labels: Int[np.ndarray, " n"]) -> list[Members]:
+    """The groups of labels at each level, from all labels to one group: the two of most links for their sizes are
+    joined."""
+    n, k = len(labels), int(labels.max()) + 1
+    one = csr_matrix((np.ones(n), (np.arange(n), labels)), shape=(n, k))
+    links, sizes = (one.T @ graph @ one).toarray(), np.bincount(labels).astype(np.float64)
+    members = np.eye(k, dtype=bool)
+    out = [members]
+    while len(members) > 1:
+        alike = np.tril(links / np.outer(sizes, sizes), -1) + np.tril(np.ones_like(links), -1)
+        b, a = np.unravel_index(int(alike.argmax()), alike.shape)
+        members = np.delete(np.where(np.arange(len(members))[:, None] == a, members | members[b], members), b, axis=0)
+        for both in (links, links.T):
+            both[a] += both[b]
+        links = np.delete(np.delete(links, b, axis=0), b, axis=1)
+        sizes[a] += sizes[b]
+        sizes = np.delete(sizes, b)
+        out.append(members)
+    return out
+
+
+def _of_part(
+    Z: Float[np.ndarray, "n D"], own: Int[np.ndarray, " m"], whole: Dendrogram, rng: np.random.Generator, n_jobs: int
+) -> tuple[Dendrogram, Int[np.ndarray, "k l"]]:
+    """The dendrogram of a part of the rows, and how many rows each mode of all rows shares with each of its modes;
+    rows that are not in the part are where their nearest one is."""
+    found = dendrogram(Z[own], rng, n_jobs)
+    others = np.delete(np.arange(len(Z)), own)
+    nearest = NearestNeighbors(n_neighbors=1, algorithm="brute", n_jobs=n_jobs).fit(Z[own].astype(np.float32))
+    there = nearest.kneighbors(Z[others].astype(np.float32), return_distance=False)[:, 0]
+    labels = np.empty(len(Z), np.int64)
+    labels[own], labels[others] = found.labels, found.labels[there]
+    return found, shared_rows(whole.labels, labels, int(whole.labels.max()) + 1)
+
+
+def came_back(
+    level: Members, again: Sequence[tuple[Dendrogram, Int[np.ndarray, "k l"]]]
+) -> Float[np.ndarray, " g"]:
+    """How far parts of the rows bring each group back: the Jaccard overlap with the group of their dendrogram that
+    is most alike. The least one, but for one of several folds, which may be unlucky."""
+    overlaps = []
+    for part, shared in again:
+        both = level.astype(np.int64) @ shared @ part.groups.T.astype(np.int64)
+        here, there = level.astype(np.int64) @ shared.sum(axis=1), part.groups.astype(np.int64) @ shared.sum(axis=0)
+        overlaps.append((both / np.maximum(here[:, None] + there - both, 1)).max(axis=1))
+    return np.sort(overlaps, axis=0)[int(len(again) > 2)]
+
+
+def _dimension(Z: Float[np.ndarray, "n D"]) -> int:
+    """How many dimensions a leaf fills, by the distances between its own rows."""
+    found = intrinsic_dimension(Z[thinned(np.arange(len(Z)), FIT.most)])
+    return min(round(found), Z.shape[1]) if np.isfinite(found) else 0
