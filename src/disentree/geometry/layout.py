@@ -61,9 +61,7 @@ def _units(beyond: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n 1"]:
     return unit
 
 
-def layout(
-    Z: Float[np.ndarray, "n q"], graph: csr_matrix, rng: np.random.Generator
-) -> Float[np.ndarray, "n d"]:
+def layout(Z: Float[np.ndarray, "n q"], graph: csr_matrix, rng: np.random.Generator) -> Float[np.ndarray, "n d"]:
     """Rows in a few dimensions, each near to its neighbors in a graph. It begins with the leading principal
     components of the coordinates that are given."""
     links = graph.tocoo()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -34,6 +34,12 @@ class Coordinates:
     floor: Float[np.ndarray, " D"]  # the precision of each coordinate: no deviation is taken below it
     columns: Columns | None  # the way back to the table's own columns; None for the latent of an autoencoder
     decomposed: Decomposed | None = None  # of the rows that they were chosen for, all axes
+
+    def of_neighbors(self) -> Coordinates:
+        """Those in which neighbors can be found, without the columns: none of these tells kinds apart by itself."""
+        few, own = COORDINATES.most_linear, self.representation
+        own = replace(own, weights=own.weights[:, :few])
+        return Coordinates(own, self.floor[:few], None)
 
 
 def choose_coordinates(

@@ -109,7 +109,9 @@ def joined_by_links(graph: csr_matrix, labels: Int[np.ndarray, " n"]) -> list[Me
     while len(members) > 1:
         alike = np.tril(links / np.outer(sizes, sizes), -1) + np.tril(np.ones_like(links), -1)
         b, a = np.unravel_index(int(alike.argmax()), alike.shape)
-        members = np.delete(np.where(np.arange(len(members))[:, None] == a, members | members[b], members), b, axis=0)
+        members = np.delete(
+            np.where(np.arange(len(members))[:, None] == a, members | members[b], members), b, axis=0
+        )
         for both in (links, links.T):
             both[a] += both[b]
         links = np.delete(np.delete(links, b, axis=0), b, axis=1)
@@ -120,7 +122,11 @@ def joined_by_links(graph: csr_matrix, labels: Int[np.ndarray, " n"]) -> list[Me
 
 
 def _of_part(
-    Z: Float[np.ndarray, "n D"], own: Int[np.ndarray, " m"], whole: Dendrogram, rng: np.random.Generator, n_jobs: int
+    Z: Float[np.ndarray, "n D"],
+    own: Int[np.ndarray, " m"],
+    whole: Dendrogram,
+    rng: np.random.Generator,
+    n_jobs: int,
 ) -> tuple[Dendrogram, Int[np.ndarray, "k l"]]:
     """The dendrogram of a part of the rows, and how many rows each mode of all rows shares with each of its modes;
     rows that are not in the part are where their nearest one is."""
@@ -141,7 +147,10 @@ def came_back(
     overlaps = []
     for part, shared in again:
         both = level.astype(np.int64) @ shared @ part.groups.T.astype(np.int64)
-        here, there = level.astype(np.int64) @ shared.sum(axis=1), part.groups.astype(np.int64) @ shared.sum(axis=0)
+        here, there = (
+            level.astype(np.int64) @ shared.sum(axis=1),
+            part.groups.astype(np.int64) @ shared.sum(axis=0),
+        )
         overlaps.append((both / np.maximum(here[:, None] + there - both, 1)).max(axis=1))
     return np.sort(overlaps, axis=0)[int(len(again) > 2)]
 

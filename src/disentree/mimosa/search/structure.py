@@ -141,8 +141,8 @@ def _structure(
     step: Steps,
     everything: Blocks | None,
 ) -> Structure:
-    if settings.representation == "graph":  # no column tells of kinds by itself
-        coordinates = replace(coordinates, columns=None)
+    if settings.representation == "graph":
+        coordinates = coordinates.of_neighbors()
     represent = coordinates.representation.transform
     with step("representation"):
         embedding = represent(X)
