@@ -1,8 +1,8 @@
-"""A layout of rows in few dimensions in which only nearness counts: rows that are neighbors attract each other, and
-all repel each other (UMAP: McInnes, Healy and Melville 2018).
+"""A layout of rows in few dimensions in which only nearness counts: rows that are neighbors attract each other,
+and all repel each other (UMAP: McInnes, Healy and Melville 2018).
 
-Of images of digits, or of cells, no distance means anything but the smallest: two sevens with and without a bar are
-as far apart as a seven and a one. A layout keeps the smallest and opens gaps where hardly any neighbors are.
+Of images of digits, or of cells, no distance means anything but the smallest: two sevens with and without a bar
+are as far apart as a seven and a one. A layout keeps the smallest and opens gaps where hardly any neighbors are.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import no_type_check
 
 import numba
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from scipy.sparse import coo_matrix, csr_matrix
 from sklearn.neighbors import NearestNeighbors
 

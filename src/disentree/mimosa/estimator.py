@@ -58,9 +58,8 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, Transformed
     """Find the tree of manifolds in a data set.
 
     Several finders propose decompositions into leaves: mixtures of Gaussians, an atlas of charts for flat or
-    curved manifolds. Each is a density, and so are models without structure. The one that describes rows that it
-    was not fitted to in the fewest bits is chosen, if it saves some beyond doubt. Leaves that enclose others become
-    their children. No parameter has to be set.
+    curved manifolds. Each is a density, and so are models without structure. The one that describes other rows in
+    the fewest bits is chosen, if it saves some beyond doubt. Leaves that enclose others become their children.
 
     Parameters
     ----------

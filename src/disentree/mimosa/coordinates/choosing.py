@@ -36,8 +36,8 @@ class Coordinates:
     decomposed: Decomposed | None = None  # of the rows that they were chosen for, all axes
 
     def of_neighbors(self) -> Coordinates:
-        """Those in which neighbors can be found, without the columns: none of these tells kinds apart by itself."""
-        few, own = COORDINATES.most_linear, self.representation
+        """Those in which neighbors are looked for, without the columns: none of these tells kinds by itself."""
+        few, own = COORDINATES.neighbors, self.representation
         own = replace(own, weights=own.weights[:, :few])
         return Coordinates(own, self.floor[:few], None)
 

@@ -1,8 +1,8 @@
 """Leaves of rows of which only the nearest are alike: images of kinds, cells. Groups of the graph of neighbors.
 
-The modes of a layout of the graph are joined again and again, those first whose rows are most often neighbors of
-each other. Parts of the rows have dendrograms of their own: the finest level of which every group is a group of
-theirs, too, has the leaves. So nobody says how many there are.
+The modes of a layout of the graph are joined until parts of the rows, laid out by themselves, have every group in
+their dendrograms: of the modes of a layout those are joined first whose rows are most often neighbors of each
+other. So nobody says how many leaves there are.
 """
 
 from __future__ import annotations
@@ -31,24 +31,28 @@ from disentree.mimosa.search.choose import best_plain, saving
 from disentree.mimosa.search.search import Outcome, Step
 from disentree.mimosa.tree.parts import parts_of, shared_rows, splits
 
-Members = Bool[np.ndarray, "g k"]  # of groups: the modes in each
-
 
 @dataclass(frozen=True)
 class Dendrogram:
-    """Modes, and how they are joined."""
+    """Modes, and how they are joined: for each level its groups, and the modes in each of these."""
 
     labels: Int[np.ndarray, " n"]  # the mode of each row
-    levels: Sequence[Members]  # the finest first
+    links: Float[np.ndarray, "k k"]  # between the rows of modes
+    levels: Sequence[Bool[np.ndarray, "_ k"]]  # the finest first
 
     @property
-    def groups(self) -> Members:
+    def sizes(self) -> Float[np.ndarray, " k"]:
+        """Rows of each mode."""
+        return np.bincount(self.labels).astype(np.float64)
+
+    @property
+    def groups(self) -> Bool[np.ndarray, "_ k"]:
         """Of all levels."""
         return np.unique(np.concatenate(self.levels), axis=0)
 
 
 def by_neighbors(rows: Rows, rng: np.random.Generator, step: Step) -> Outcome:
-    """The leaves are parts of one density, a Gaussian for each of them: a row is on that of its nearest neighbors."""
+    """Leaves are parts of one density, a Gaussian for each of them: a row is on that of its nearest neighbors."""
     Z, began = rows.Z, time.perf_counter()
     held = splits(Z, rng)
     with step("models without structure"):
@@ -60,7 +64,7 @@ def by_neighbors(rows: Rows, rng: np.random.Generator, step: Step) -> Outcome:
         whole = dendrogram(Z, rng, rows.n_jobs)
     with step("replication"):
         again = [_of_part(Z, own, whole, rng, rows.n_jobs) for own in parts_of(len(Z), rng)]
-    level = next(level for level in whole.levels if came_back(level, again).min() >= FINDERS.most)
+    level = that_come_back(whole, again, FINDERS.most)
     if len(level) == 1:
         return Outcome(best, table, plain.mean, 0.0, 0.0)
     labels = level.argmax(axis=0)[whole.labels]
@@ -93,18 +97,20 @@ def dendrogram(Z: Float[np.ndarray, "n D"], rng: np.random.Generator, n_jobs: in
     """The modes of rows as their neighbors have them, joined by how many links there are between them, for the
     pairs of rows that there could be links between."""
     graph = neighbor_graph(Z, n_jobs)
-    k = max(LAYOUT.neighbors, round(MODES.scales[0] * np.sqrt(len(Z))))
+    k = max(LAYOUT.neighbors, round(MODES.scales[1] * np.sqrt(len(Z))))
     labels = find_modes(Neighborhoods(layout(Z, graph, rng), n_jobs), k)
-    return Dendrogram(labels, joined_by_links(graph, labels))
+    one = csr_matrix((np.ones(len(Z)), (np.arange(len(Z)), labels)))
+    links = (one.T @ graph @ one).toarray()
+    return Dendrogram(labels, links, joined_by_links(links, np.bincount(labels).astype(np.float64)))
 
 
-def joined_by_links(graph: csr_matrix, labels: Int[np.ndarray, " n"]) -> list[Members]:
-    """The groups of labels at each level, from all labels to one group: the two of most links for their sizes are
+def joined_by_links(
+    links: Float[np.ndarray, "k k"], sizes: Float[np.ndarray, " k"]
+) -> list[Bool[np.ndarray, "_ k"]]:
+    """The groups of modes at each level, from all modes to one group: the two of most links for their sizes are
     joined."""
-    n, k = len(labels), int(labels.max()) + 1
-    one = csr_matrix((np.ones(n), (np.arange(n), labels)), shape=(n, k))
-    links, sizes = (one.T @ graph @ one).toarray(), np.bincount(labels).astype(np.float64)
-    members = np.eye(k, dtype=bool)
+    links, sizes = links.copy(), sizes.copy()
+    members = np.eye(len(sizes), dtype=bool)
     out = [members]
     while len(members) > 1:
         alike = np.tril(links / np.outer(sizes, sizes), -1) + np.tril(np.ones_like(links), -1)
@@ -121,13 +127,32 @@ def joined_by_links(graph: csr_matrix, labels: Int[np.ndarray, " n"]) -> list[Me
     return out
 
 
+def that_come_back(
+    whole: Dendrogram, again: Sequence[tuple[Dendrogram, Int[np.ndarray, "k _"]]], least: float
+) -> Bool[np.ndarray, "g k"]:
+    """Groups of modes that all come back, to `least` or more: from the modes on, the group that comes back least
+    is joined with the one that it has most links with for their sizes."""
+    groups = np.eye(len(whole.links), dtype=bool)
+    while len(groups) > 1:
+        back = came_back(groups, again)
+        worst = int(back.argmin())
+        if back[worst] >= least:
+            break
+        alike = (groups[worst] @ whole.links) @ groups.T / (groups @ whole.sizes)
+        alike[worst] = -1.0
+        other = int(alike.argmax())
+        groups[other] |= groups[worst]
+        groups = np.delete(groups, worst, axis=0)
+    return groups
+
+
 def _of_part(
     Z: Float[np.ndarray, "n D"],
     own: Int[np.ndarray, " m"],
     whole: Dendrogram,
     rng: np.random.Generator,
     n_jobs: int,
-) -> tuple[Dendrogram, Int[np.ndarray, "k l"]]:
+) -> tuple[Dendrogram, Int[np.ndarray, "k _"]]:
     """The dendrogram of a part of the rows, and how many rows each mode of all rows shares with each of its modes;
     rows that are not in the part are where their nearest one is."""
     found = dendrogram(Z[own], rng, n_jobs)
@@ -140,7 +165,7 @@ def _of_part(
 
 
 def came_back(
-    level: Members, again: Sequence[tuple[Dendrogram, Int[np.ndarray, "k l"]]]
+    level: Bool[np.ndarray, "g k"], again: Sequence[tuple[Dendrogram, Int[np.ndarray, "k _"]]]
 ) -> Float[np.ndarray, " g"]:
     """How far parts of the rows bring each group back: the Jaccard overlap with the group of their dendrogram that
     is most alike. The least one, but for one of several folds, which may be unlucky."""

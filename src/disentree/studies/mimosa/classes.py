@@ -12,7 +12,6 @@ from disentree.studies.running.task import Study, Task
 METHODS = {
     "mimosa-graph": 'MIMOSA, representation="graph"',
     "k-means": "k-means, told the number",
-    "gmm": "Gaussian mixture, BIC",
 }
 SCORES = {
     "dendrogram_purity": "dendrogram purity",
@@ -83,9 +82,9 @@ def report(results: Results) -> list[Section]:
             )
         n = {int(row["n_rows"]) for row in results.where(dataset=name)}
         text = [
-            f"{max(n, default=0):,} images, drawn by the seed where there are more. Only k-means and the published "
-            "methods are told how many classes there are. Accuracy matches one leaf to each class; dendrogram purity "
-            "is that of the levels of the tree."
+            f"{max(n, default=0):,} images, drawn by the seed where there are more. Only k-means and the "
+            "published methods are told how many classes there are. Accuracy matches one leaf to each class; "
+            "dendrogram purity is that of the levels of the tree."
         ]
         sections.append(Section(name, text, header, rows, tuple(range(1, len(header)))))
     return sections
