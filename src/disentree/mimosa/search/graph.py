@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -45,7 +46,7 @@ class Dendrogram:
         """Rows of each mode."""
         return np.bincount(self.labels).astype(np.float64)
 
-    @property
+    @cached_property
     def groups(self) -> Bool[np.ndarray, "_ k"]:
         """Of all levels."""
         return np.unique(np.concatenate(self.levels), axis=0)
