@@ -170,13 +170,11 @@ def came_back(
 ) -> Float[np.ndarray, " g"]:
     """How far parts of the rows bring each group back: the Jaccard overlap with the group of their dendrogram that
     is most alike. The least one, but for one of several folds, which may be unlucky."""
-    overlaps = []
+    overlaps, own = [], level.astype(float)
     for part, shared in again:
-        both = level.astype(np.int64) @ shared @ part.groups.T.astype(np.int64)
-        here, there = (
-            level.astype(np.int64) @ shared.sum(axis=1),
-            part.groups.astype(np.int64) @ shared.sum(axis=0),
-        )
+        other, counts = part.groups.astype(float), shared.astype(float)
+        both = own @ counts @ other.T
+        here, there = own @ counts.sum(axis=1), other @ counts.sum(axis=0)
         overlaps.append((both / np.maximum(here[:, None] + there - both, 1)).max(axis=1))
     return np.sort(overlaps, axis=0)[int(len(again) > 2)]
 
