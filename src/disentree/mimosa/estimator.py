@@ -17,6 +17,7 @@ from disentree.mimosa.base import TreeEstimator
 from disentree.mimosa.coordinates.choosing import REPRESENTATIONS, load_representation
 from disentree.mimosa.coordinates.reach import Reach
 from disentree.mimosa.coordinates.representation import Representation
+from disentree.mimosa.coordinates.transformed import Transformed, told_apart_by
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.explain.compared.comparing import Comparing
 from disentree.mimosa.explain.placing import Placing
@@ -45,7 +46,6 @@ from disentree.mimosa.stability.stability import Stability
 from disentree.mimosa.steering.asked import check_partial_labels, rows_drawn, steered_in_words, with_labels
 from disentree.mimosa.steering.steered import Steered
 from disentree.mimosa.summary.wording import runner_up
-from disentree.mimosa.transformed import Transformed, told_apart_by
 from disentree.mimosa.tree.codes import LeafMaps
 from disentree.mimosa.watching.watched import Watched
 from disentree.rows import Blocks, opened, taken
@@ -115,8 +115,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, Transformed
     representation_ : Representation
         Takes new rows there.
     table_ : TableModel or None
-        For a data frame with other columns than numbers, or with empty cells: what its columns are, what exists in
-        some rows only, and how rows get to their paths. `candidate_` and `embedding_` are of the other numbers.
+        For a data frame with other columns than numbers, or with empty cells; `candidate_` is of the numbers.
     stability_ : Stability or None
         What `stability` measured last.
     told_ : list of str
@@ -233,8 +232,8 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, Transformed
         codec : Codec, default=None
             What the columns of a data frame are, if that is not to be inferred.
         sample_weight : array of shape (n,), default=None
-            How often each row counts: whole weights are numbers of equal rows. Other weights are taken in
-            proportion: as many rows as X has are drawn, each rounded up or down to a number of times.
+            How often each row counts: whole weights are numbers of equal rows; by others as many rows as X has
+            are drawn.
         column_weights : dict by column, or array of shape (p,), default=None
             How far rows are apart in a column, times what it is; what categories say about leaves, times what it
             is. 0 leaves a column out.
@@ -242,11 +241,10 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, Transformed
             Whole numbers, -1 where unknown. Rows of two labels are not one leaf, and rows of one label are one,
             unless they are over a thousand times likelier apart; `told_` says what could not be done.
         within : truth values, numbers of rows, or a leaf, default=None
-            Look in these rows only; the others have the label -1. A leaf is that of the tree that was found
-            before in the same rows, by its path or name.
+            Look in these rows only; the others have the label -1. A leaf is one that was found in them before.
         feature_names : list of str, default=None
-            The columns of a sparse matrix, for names and reasons: those that tell leaves apart are told. It stays
-            sparse: its principal components are searched, those beyond chance.
+            The columns of a sparse matrix, for names and reasons. It stays sparse: those of its principal
+            components that are beyond chance are searched.
 
         Returns
         -------

@@ -1,4 +1,5 @@
-"""Leaves by the graph of neighbors: the dendrogram of its groups, and the level that parts of rows bring back."""
+"""Leaves by the graph of neighbors (`graph/by_neighbors.py`), and the groups that parts of the rows bring back
+(`graph/dendrogram.py`)."""
 
 import numpy as np
 import pytest
@@ -6,7 +7,7 @@ from sklearn.datasets import load_digits
 
 from disentree import MIMOSA
 from disentree.metrics import matching_accuracy, purity_score
-from disentree.mimosa.search.graph import Dendrogram, came_back, joined_by_links, that_come_back
+from disentree.mimosa.search.graph.dendrogram import Dendrogram, came_back, joined_by_links, that_come_back
 
 
 def test_groups_of_most_links_are_joined_first():

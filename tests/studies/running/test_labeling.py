@@ -1,4 +1,4 @@
-"""Labels by MIMOSA and its rivals (`labeling.py`, `rivals.py`), images with classes (`class_data.py`), and the
+"""Labels by MIMOSA and its rivals (`labeling.py`, `rivals.py`), images with classes (`battery_data.py`), and the
 study of structure."""
 
 from dataclasses import replace
@@ -11,7 +11,7 @@ from disentree.errors import UserError
 from disentree.mimosa.tree.codes import find_same
 from disentree.runs import RunConfig
 from disentree.studies import get_study
-from disentree.studies.running.class_data import read_classes
+from disentree.studies.running.battery_data import read_classes
 from disentree.studies.running.constants import replaced
 from disentree.studies.running.labeling import _by_cosine, agreement, label_rows
 from disentree.studies.running.rivals import RIVALS, cluster

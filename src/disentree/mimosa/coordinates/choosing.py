@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
+from disentree.geometry.layout import LAYOUT
 from disentree.geometry.pca import EXACT_COLUMNS, principal_axes
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.columns import Columns
@@ -37,7 +38,7 @@ class Coordinates:
 
     def of_neighbors(self) -> Coordinates:
         """Those in which neighbors are looked for, without the columns: none of these tells kinds by itself."""
-        few, own = COORDINATES.neighbors, self.representation
+        few, own = LAYOUT.coordinates, self.representation
         own = replace(own, weights=own.weights[:, :few])
         return Coordinates(own, self.floor[:few], None)
 

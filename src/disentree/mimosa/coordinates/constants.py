@@ -31,9 +31,6 @@ class CoordinatesConstants:
     # Dimensions in which neighbors and subspaces can still be found, and principal components that a mixture is
     # looked for in: in more, few odd rows decide (digits: 20 gives ARI .77, 50 gives .18).
     most_linear: int = 20
-    # Principal components in which the neighbors of images and cells are looked for. With 20, 50 and 100 of them
-    # the 15 nearest are of the same class in MNIST: .891, .898, .891, in Fashion-MNIST: .751, .759, .761.
-    neighbors: int = 50
     noise_directions: int = 4  # of a table of few columns, at least, to call their variance noise
     cells: int = 6  # of a column, by which those of pure noise are told
     factor_iterations: int = 60  # of the factor analysis that measures the noise of columns, at most

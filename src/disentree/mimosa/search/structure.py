@@ -23,7 +23,7 @@ from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.finders.modes.finder import Mixtures
 from disentree.mimosa.finders.protocol import Finder, Rows
 from disentree.mimosa.search.given import by_labels
-from disentree.mimosa.search.graph import by_neighbors
+from disentree.mimosa.search.graph.by_neighbors import by_neighbors
 from disentree.mimosa.search.rare import Rare, find_rare
 from disentree.mimosa.search.search import Outcome, finders_for, improved, search, seed_of
 from disentree.mimosa.search.steps import Steps

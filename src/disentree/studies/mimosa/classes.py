@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from disentree.datasets.files.user_files import digest_of
 from disentree.runs.config import RunConfig
-from disentree.studies.running.class_data import FILES, names_in
+from disentree.studies.running.battery_data import IMAGES_AND_CLASSES, folders_in
 from disentree.studies.running.options import Options
 from disentree.studies.running.results import Results, Section
 from disentree.studies.running.task import Study, Task
@@ -37,7 +37,7 @@ def plan(options: Options) -> list[Task]:
     assert options.data is not None
     folder, tasks = options.data.resolve(), []
     for name in options.datasets:
-        file = next(path for path in sorted((folder / name).glob(f"{FILES[0]}*")))
+        file = next(path for path in sorted((folder / name).glob(f"{IMAGES_AND_CLASSES[0]}*")))
         for method in METHODS:
             for seed in options.seeds:
                 config = RunConfig(
@@ -103,5 +103,5 @@ STUDY = Study(
     },
     plan=plan,
     report=report,
-    names_in=names_in,
+    names_in=folders_in,
 )

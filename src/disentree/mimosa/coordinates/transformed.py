@@ -8,12 +8,11 @@ import numpy as np
 from jaxtyping import Float
 from sklearn.base import clone
 
-from disentree.mimosa.base import TreeEstimator
 from disentree.rows import Blocks
 from disentree.rows.dask_parts import is_dask
 
 
-class Transformed(TreeEstimator):
+class Transformed:
     """An estimator whose `representation` may be a transformer: all else is done with what that gives."""
 
     representation: Any
@@ -40,7 +39,8 @@ class Transformed(TreeEstimator):
         return out.astype(np.float64)
 
     def _check(self, X: Any, fitting: bool = True) -> Any:
-        return super()._check(X if fitting or not self._has_transformer else self._transformed(X), fitting)
+        known: Any = super()
+        return known._check(X if fitting or not self._has_transformer else self._transformed(X), fitting)
 
 
 def told_apart_by(X: Any) -> Any:
