@@ -115,7 +115,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, Transformed
     representation_ : Representation
         Takes new rows there.
     table_ : TableModel or None
-        For a data frame with other columns than numbers, or with empty cells; `candidate_` is of the numbers.
+        Of a data frame with other columns than numbers, or with empty cells.
     stability_ : Stability or None
         What `stability` measured last.
     told_ : list of str
@@ -232,11 +232,9 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, Transformed
         codec : Codec, default=None
             What the columns of a data frame are, if that is not to be inferred.
         sample_weight : array of shape (n,), default=None
-            How often each row counts: whole weights are numbers of equal rows; by others as many rows as X has
-            are drawn.
+            How often each row counts: whole weights are numbers of equal rows; by others rows are drawn.
         column_weights : dict by column, or array of shape (p,), default=None
-            How far rows are apart in a column, times what it is; what categories say about leaves, times what it
-            is. 0 leaves a column out.
+            How far rows are apart in a column, or what categories say, times what it is; 0 leaves it out.
         partial_labels : array of shape (n,), default=None
             Whole numbers, -1 where unknown. Rows of two labels are not one leaf, and rows of one label are one,
             unless they are over a thousand times likelier apart; `told_` says what could not be done.

@@ -1,6 +1,6 @@
 """Files of the public clustering battery: in folders, NAME.data.gz with a row in each line, and beside it the
-reference labelings NAME.labels0.gz, NAME.labels1.gz, ..., whose label 0 is noise. And images with known classes, in
-the format of MNIST: folders with train-images-idx3-ubyte and train-labels-idx1-ubyte, or the same with .gz."""
+reference labelings NAME.labels0.gz, NAME.labels1.gz, ..., whose label 0 is noise. And images with known classes,
+in the format of MNIST: folders with train-images-idx3-ubyte and train-labels-idx1-ubyte, or the same with .gz."""
 
 from __future__ import annotations
 
