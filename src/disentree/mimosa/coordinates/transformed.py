@@ -28,7 +28,8 @@ class Transformed:
             return X
         if isinstance(X, Blocks) or is_dask(X):
             raise ValueError("a transformer as representation takes rows in memory: no path, and nothing of Dask")
-        self.transformer_ = clone(self.representation).fit(X)
+        fresh: Any = clone(self.representation)
+        self.transformer_ = fresh.fit(X)
         return self._transformed(X)
 
     def _transformed(self, X: Any) -> Float[np.ndarray, "n q"]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -15,19 +15,21 @@ from disentree.mimosa.density.candidate import Leaf, Undirected
 from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.logs import log_sum
 
+M = TypeVar("M")
 
-def remembered(method: Callable[[Any, np.ndarray], np.ndarray]) -> Callable[[Any, np.ndarray], np.ndarray]:
+
+def remembered(method: M) -> M:
     """A method that knows its last answer: leaves with parts in common are asked for the same rows in turn."""
-    name = f"_last_{method.__name__}"
+    name, ask = f"_last_{getattr(method, '__name__', '')}", cast(Any, method)
 
-    @wraps(method)
+    @wraps(ask)
     def known(self: Any, Z: Float[np.ndarray, "n D"]) -> np.ndarray:
         last = self.__dict__.get(name)
         if last is None or not np.array_equal(last[0], Z):
-            last = self.__dict__[name] = Z.copy(), method(self, Z)
+            last = self.__dict__[name] = Z.copy(), ask(self, Z)
         return last[1]
 
-    return known
+    return cast(M, known)
 
 
 @dataclass(frozen=True)
