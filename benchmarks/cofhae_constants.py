@@ -67,7 +67,7 @@ def curved():
     hierarchy = Hierarchy.from_dict({"variables": [{"kind": "continuous"}, {"kind": "continuous"}, third]})
     none = Targets.trusted(np.full((2 * n, hierarchy.n_variables), np.nan), np.zeros(2))
     paths = np.repeat([0, 1], n)
-    found = guides(X, X, hierarchy, paths, np.arange(2), np.random.default_rng(0), none)
+    found = guides(X, hierarchy, paths, np.arange(2), np.random.default_rng(0), none)
     codes = np.stack([u, v, paths.astype(float), w], axis=1)
     return worst_r2(found.values, codes, hierarchy)
 

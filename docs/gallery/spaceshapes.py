@@ -23,17 +23,15 @@ draw_traversals(ds.codes, ds.hierarchy, ds.generate)
 # %%
 # The benchmark has 100,000 images, from which the tree is found as well: `disentree run spaceshapes --out ships`
 # takes a quarter of an hour and more. [The results](../reproduction.md) are of that scale. To show the calls,
-# this page trains on 1,000 images for seconds, and tells the model the tree and the leaf of each image.
-# `input="pca"` takes principal components of the images instead of training an autoencoder first, and
-# `sharp=False` leaves out the decoder for sharp edges.
+# this page trains on 1,000 images for less than a minute, and tells the model the tree and the leaf of each image.
 
-model = COFHAE(input="pca", sharp=False, epochs=40, random_state=0)
+model = COFHAE(epochs=40, random_state=0)
 model.fit(ds.X, hierarchy=ds.hierarchy, paths=ds.paths)
 print("images on their leaf:", round(float((model.predict_path(ds.X) == ds.paths).mean()), 3))
 
 # %%
 # Images and what comes back of them from three or four numbers and a leaf. So few images and so short a training
-# give blurred shapes.
+# leave ships blurred, of which there are least.
 
 codes = model.transform(ds.X[:8])
 again = model.inverse_transform(codes)

@@ -12,11 +12,9 @@ import torch
 from sklearn.base import clone
 
 from disentree import COFHAE, Hierarchy
-from disentree.cofhae.fitting.defaults import wants_embedding
 from disentree.datasets import load_dataset
 from disentree.metrics import r4c_score
 from disentree.mimosa.coordinates.representation import Representation
-from disentree.training.data import ArraySource
 
 SMALL = {"epochs": 2, "batch_size": 128, "hidden": (16,), "device": "cpu", "random_state": 0}
 
@@ -292,21 +290,6 @@ def test_resuming_does_not_look_for_the_structure_again(tmp_path, monkeypatch):
     assert len(second.history_) == 3
 
 
-def test_resuming_does_not_choose_the_input_again(tmp_path):
-    """Few images with many directions: MIMOSA takes their principal components, and so do the networks."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(120, 20)) @ rng.normal(size=(20, 64)) + 0.1 * rng.normal(size=(120, 64))
-    X = ((X - X.min()) / np.ptp(X)).reshape(-1, 8, 8)
-    settings = {"maps": "network", "sharp": False, "max_steps": 40, "random_state": 0, "device": "cpu"}
-    settings["checkpoint"] = tmp_path
-    with pytest.warns(RuntimeWarning, match="stopped"):
-        first = COFHAE(**settings, callbacks=[StopAt(2)]).fit(X)
-    assert first.input_.kind == "pca"
-    second = COFHAE(**settings).fit(X)
-    assert second.input_.kind == "pca"
-    assert len(second.history_) > 2
-
-
 def test_divergence_stops_with_a_sentence_and_the_last_good_model(sticks):
     def spoil(record, model):
         if record["epoch"] == 1:
@@ -373,7 +356,7 @@ def test_the_papers_preset_is_the_published_program():
         "hidden": (256, 256), "epochs": 50, "batch_size": 256, "learning_rate": 1e-3, "schedule": "steps",
         "assignment": "squared", "penalty": "adversarial", "masks": "soft", "targets": "none", "warm_up": 0.0,
         "discriminator": (1000, 1000, 1000), "discriminator_betas": (0.9, 0.999), "tau": 2 / 3,
-        "lambda1": 1000.0, "lambda2": 10.0, "lambda3": 0.0, "sharp": False, "maps": "network",
+        "lambda1": 1000.0, "lambda2": 10.0, "lambda3": 0.0, "maps": "network",
     }  # fmt: skip
     assert {name: paper.get_params()[name] for name in published} == published
     assert 0.5 / paper.sigma**2 == pytest.approx(100)  # of the squared error
@@ -405,16 +388,6 @@ def test_the_papers_networks_for_images_use_softplus_and_relu():
     used = [{type(layer).__name__ for layer in part.modules()} & {"ReLU", "Softplus", "SiLU"} for part in parts]
     assert used == [{"Softplus"}, {"ReLU"}]  # as in the published program
     assert (model.input_.start == 0).all()
-
-
-def test_many_images_whose_principal_components_mimosa_took_are_not_embedded():
-    source = ArraySource(np.zeros((2000, 8, 8), np.float32))
-    linear = Representation("linear", np.zeros(64), np.eye(64), np.ones(64))
-    assert wants_embedding(COFHAE(), source, None)
-    assert not wants_embedding(COFHAE(), source, linear)
-    assert wants_embedding(COFHAE(input="embedding"), source, linear)
-    few = ArraySource(np.zeros((1999, 8, 8), np.float32))
-    assert wants_embedding(COFHAE(), few, linear)
 
 
 def test_few_images_of_many_dimensions_are_decoded_from_principal_components():

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from disentree.cofhae.inputs import embedding_layer, fit_input_layer
-from disentree.mimosa.coordinates.autoencoder import autoencoder_representation
+from disentree.cofhae.inputs import fit_input_layer
 from disentree.training.data import ArraySource, BlockSource, sample_rows
 
 
@@ -90,7 +89,7 @@ def test_images_of_any_layout_go_round(shape, kind):
     prepared = layer.prepare(X)
     if kind == "image":
         assert prepared.shape[1:] == layer.image_shape == ((1 if len(shape) == 2 else 3), 10, 12)
-        output = prepared - layer.as_image(layer.mean[None])
+        output = layer.to_input(prepared) - layer.as_image(layer.mean[None])
     else:
         output = prepared
     np.testing.assert_allclose(layer.restore(output), X, atol=1.5)
@@ -130,12 +129,10 @@ def test_nearness_tells_on_a_subspace_from_next_to_it(table):
 def test_numbers_of_a_table_are_not_taken_for_pixels():
     """The same numbers as bytes and as integers give the same features."""
     table = np.random.default_rng(0).integers(0, 256, (300, 5))
-    seen = autoencoder_representation(table.astype(np.float64), np.random.SeedSequence(0), steps=5)
-    for layer_of in (fit, lambda X: embedding_layer(ArraySource(X), seen)):
-        as_bytes, as_integers = layer_of(table.astype(np.uint8)), layer_of(table)
-        first, second = as_bytes.prepare(table.astype(np.uint8)), as_integers.prepare(table)
-        torch.testing.assert_close(first, second)
-        np.testing.assert_allclose(as_bytes.restore(first), as_integers.restore(second), rtol=1e-5)
+    as_bytes, as_integers = fit(table.astype(np.uint8)), fit(table)
+    first, second = as_bytes.prepare(table.astype(np.uint8)), as_integers.prepare(table)
+    torch.testing.assert_close(first, second)
+    np.testing.assert_allclose(as_bytes.restore(first), as_integers.restore(second), rtol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +160,6 @@ def test_channels_are_last_unless_only_the_first_axis_can_be_channels(shape, exp
 
 def test_images_in_units_of_their_own_are_not_cut():
     X = np.random.default_rng(0).uniform(-2, 16, (60, 8, 8))
-    seen = autoencoder_representation(X, np.random.SeedSequence(0), steps=5)
-    for layer in (embedding_layer(ArraySource(X), seen), fit(X, "pca", "gaussian")):
+    for layer in (fit(X, "image", "gaussian"), fit(X, "pca", "gaussian")):
         again = layer.restore(1e3 * layer.prepare(X[:20]))  # far beyond all images
         assert (again.min(), again.max()) == pytest.approx((X.min(), X.max()), rel=1e-4)

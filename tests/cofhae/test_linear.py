@@ -91,7 +91,7 @@ def test_training_ends_when_the_held_out_loss_has_settled():
 def test_few_rows_are_not_seen_without_end(shape):
     """An epoch of 60 rows is one minibatch: 4000 steps would be as many epochs."""
     X = np.random.default_rng(0).uniform(size=(60, *shape))
-    plain = {"input": "raw", "maps": "network", "sharp": False, "hidden": (4,), "device": "cpu"}
+    plain = {"input": "raw", "maps": "network", "hidden": (4,), "device": "cpu"}
     model = COFHAE(**plain).fit(X, hierarchy=Hierarchy.flat(1), paths=np.zeros(60, dtype=int))
     assert len(model.history_) <= constants.MOST_EPOCHS
 
@@ -117,7 +117,7 @@ def test_a_settled_training_goes_on_bit_for_bit(tmp_path):
 def test_images_have_linear_maps_of_their_principal_components_only():
     ds = load_dataset("spaceshapes", n_samples=30, seed=0)
     with pytest.raises(ValueError, match="maps='linear' is for vectors"):
-        COFHAE(**QUICK, maps="linear", input="embedding").fit(ds.X, hierarchy=ds.hierarchy, paths=ds.paths)
+        COFHAE(**QUICK, maps="linear", input="image").fit(ds.X, hierarchy=ds.hierarchy, paths=ds.paths)
     model = COFHAE(maps="linear", input="pca").fit(ds.X, hierarchy=ds.hierarchy, paths=ds.paths)
     assert model.maps_ == "linear"
     assert model.inverse_transform(model.transform(ds.X)).shape == ds.X.shape

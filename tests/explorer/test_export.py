@@ -14,12 +14,10 @@ from torch import nn
 import shell
 from disentree import COFHAE, Hierarchy
 from disentree.baselines import VAE
-from disentree.cofhae.pixels import PixelDecoder
 from disentree.datasets import load_dataset
 from disentree.errors import UserError
 from disentree.explorer import Page, explore, from_model, from_run
 from disentree.explorer.program import NotInBrowser, Tensors
-from disentree.mimosa.coordinates.autoencoder import autoencoder_representation
 from shell import invoke
 
 from .conftest import make_run, quick_model, settled
@@ -61,7 +59,7 @@ MODELS = {
     **ACTIVATIONS,
     "plain": (table, {"encoder": "plain-mlp", "decoder": "plain-mlp", "input": "standardize"}),
     "raw": (near, {"input": "raw"}),
-    "principal components": (ships, {"input": "pca", "sharp": False}),
+    "principal components": (ships, {"input": "pca"}),
     "pixels": (lambda: ships(binarize=True), {"likelihood": "bernoulli"}),
     "convolutions": (ships, {"encoder": "conv", "decoder": "conv"}),
     "the paper's": (ships, {"encoder": "burgess", "decoder": "burgess", "likelihood": "gaussian"}),
@@ -91,25 +89,10 @@ def test_maps_in_closed_form(form, browse, exported):
     check_page(model, X, browse, exported)
 
 
-def test_an_autoencoder_before_the_networks(browse, exported):
-    X, hierarchy, paths = ships()
-    seen = autoencoder_representation(X, np.random.SeedSequence(0), steps=5)
-    model = quick_model(input="embedding", sharp=False).fit(
-        X, hierarchy=hierarchy, paths=paths, representation=seen
-    )
-    check_page(model, X, browse, exported)
-
-
 @pytest.mark.parametrize("likelihood", ["bernoulli", "gaussian"])
-def test_a_decoder_from_codes_to_pixels(likelihood, browse, exported):
+def test_images_need_fewer_bits(likelihood, browse, exported):
     X, hierarchy, paths = colored()
-    model = quick_model(input="pca").fit(X, hierarchy=hierarchy, paths=paths)
-    config = {"shape": [20, 36, 3], "dtype": "float32", "pixel_scale": 1.0, "likelihood": likelihood, "n_items": 4}
-    torch.manual_seed(0)
-    model.pixels_ = PixelDecoder(config)
-    model.pixels_.mean += 0.5
-    model.pixels_.shift += 0.1
-    model.pixels_.scale *= 3
+    model = quick_model(likelihood=likelihood).fit(X, hierarchy=hierarchy, paths=paths)
     page = explore(model, X)
     assert set(re.findall(r'"type":"(..)"', page.html)) == {"f4", "f2", "i1"}
     check_page(model, X, browse, exported, tolerance=4e-3, code_tolerance=0.02 * np.nanmax(model.transform(X)))

@@ -125,24 +125,3 @@ def test_divergence_keeps_the_model_of_the_last_good_epoch(losses, sentence):
     values = iter([math.inf])
     with pytest.raises(Diverged, match="became inf in epoch 1"):
         run(start(1))
-
-
-def test_a_part_of_the_model_may_learn_more_slowly():
-    model = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.Linear(1, 1))
-    state = State.start(
-        model,
-        learning_rate=0.08,
-        schedule=one_cycle,
-        steps=50,
-        generator=torch.Generator(),
-        slower=(model[1], 0.25),
-    )
-    highest = {"fast": 0.0, "slow": 0.0}
-    for _ in range(49):
-        state.optimizer.step()
-        state.scheduler.step()
-        for name, group in zip(highest, state.optimizer.param_groups, strict=True):
-            highest[name] = max(highest[name], group["lr"])
-    assert highest["fast"] == pytest.approx(0.08)
-    assert highest["slow"] == pytest.approx(0.02)
-    assert [len(group["params"]) for group in state.optimizer.param_groups] == [2, 2]

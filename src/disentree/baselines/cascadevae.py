@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from disentree.baselines.balanced import assign
@@ -126,7 +126,7 @@ class CascadeVAE(FlatEstimator):
         return torch.stack(costs, dim=1)
 
     def _encode_hard(
-        self, x: Float[Tensor, "n ..."]
+        self, x: Shaped[Tensor, "n ..."]
     ) -> tuple[Float[Tensor, "n options"], Float[Tensor, "n continuous"]]:
         z = self.autoencoder_.posterior(self.input_.to_input(x)).mean
         n_options = self.autoencoder_.mask.n_options

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
@@ -83,8 +83,8 @@ class FlatAutoencoder(HierarchicalAutoencoder):
 class Minibatch:
     """What a loss is computed from."""
 
-    x: Float[Tensor, "batch ..."]
-    before: Float[Tensor, "other ..."]  # the rows of the minibatch before this one; of this one at first
+    x: Shaped[Tensor, "batch ..."]
+    before: Shaped[Tensor, "other ..."]  # the rows of the minibatch before this one; of this one at first
     code: Posterior
     progress: float  # of training, from 0 to 1
     n_rows: int  # of X
@@ -279,7 +279,7 @@ class FlatEstimator(AutoencoderEstimator):
         return self
 
     def _make_measure(
-        self, x: Float[Tensor, "held ..."], n_rows: int, steps: int
+        self, x: Shaped[Tensor, "held ..."], n_rows: int, steps: int
     ) -> Callable[[State], dict[str, float]]:
         """The loss of rows that are held out, with the same random numbers in every epoch."""
         layer, errors = self.input_, self.input_.row_losses(self.sigma)

@@ -22,7 +22,6 @@ from disentree.cofhae import constants
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder
 from disentree.cofhae.checks import check_structure, tell_far_out
 from disentree.cofhae.inputs import InputLayer, fit_input_layer
-from disentree.cofhae.pixels import PixelDecoder
 from disentree.cofhae.preprocessor import Preprocessor
 from disentree.cofhae.saving import load_model, save_model
 from disentree.hierarchy import Hierarchy
@@ -63,7 +62,6 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
     history_: list[dict[str, Any]]
     autoencoder_: Any  # a HierarchicalAutoencoder
     input_: InputLayer
-    pixels_: PixelDecoder | None = None  # decodes images, if it is better at it than `autoencoder_`
     interrupted_: bool
     diverged_: bool
     code_statistics_: dict[str, Any] | None
@@ -78,8 +76,8 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         *,
         epochs: int | None = None,
         steps: int | None = None,
-        batch_size: int = 256,
-        learning_rate: float = 2e-3,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
         schedule: str = "one-cycle",
         encoder: str | nn.Module | Callable[..., nn.Module] = "auto",
         decoder: str | nn.Module | Callable[..., nn.Module] = "auto",
@@ -176,7 +174,7 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
             codes.append(self.autoencoder_.mask.to_codes(a, z))
         return np.concatenate(codes)
 
-    def _encode_hard(self, x: Float[Tensor, "n ..."]) -> tuple[Float[Tensor, "n options"], Float[Tensor, "n z"]]:
+    def _encode_hard(self, x: Shaped[Tensor, "n ..."]) -> tuple[Float[Tensor, "n options"], Float[Tensor, "n z"]]:
         return self.autoencoder_.encode_hard(self.input_.to_input(x))
 
     def inverse_transform(self, Z: ArrayLike) -> Any:
@@ -201,18 +199,10 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
         out = [np.empty((0, *self.input_.shape))]
         self.autoencoder_.eval()
         with torch.no_grad():
-            for some, values in zip(
-                a.split(constants.ROWS_AT_A_TIME), z.split(constants.ROWS_AT_A_TIME), strict=True
-            ):
-                out.append(self._images(torch.cat([some, values], dim=1)))
+            for items in torch.cat([a, z], dim=1).split(constants.ROWS_AT_A_TIME):
+                decoded = self.autoencoder_.decoder(self.autoencoder_.to_networks(items))
+                out.append(self.input_.restore(decoded))
         return np.concatenate(out[1:] or out)
-
-    def _images(self, items: Float[Tensor, "n items"]) -> Float[np.ndarray, "n ..."]:
-        """X from options and continuous variables."""
-        items = self.autoencoder_.to_networks(items)
-        if self.pixels_ is not None:
-            return self.pixels_.decode(items)
-        return self.input_.restore(self.autoencoder_.decoder(items))
 
     def predict_path(self, X: Any) -> Int[np.ndarray, " n"]:
         """The path of every row of X.
@@ -339,25 +329,27 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
 
     # ---------------------------------------------------------------- input and networks
 
-    def _fit_input(self, source: Source, rng: np.random.Generator) -> InputLayer:
-        """The fixed first layer, measured on X."""
-        kind = "image" if self.input in ("auto", "raw") and self.encoder in CONVOLUTIONAL else self.input
+    def _fit_input(self, source: Source, rng: np.random.Generator, kind: str | None = None) -> InputLayer:
+        """The fixed first layer, measured on X: that of the parameters, or another kind."""
+        kind = kind or self.input
+        kind = "image" if kind in ("auto", "raw") and self.encoder in CONVOLUTIONAL else kind
         likelihood = self.likelihood if self.preprocessor_.table is None else "gaussian"
         return fit_input_layer(source, kind, likelihood, rng, centered=self.input != "raw")
 
     def _networks(self, n_encoded: int, n_decoded: int) -> tuple[nn.Module, nn.Module]:
         """Encoder and decoder; the user's own modules are copied, or made by the user's functions."""
-        layer = self.input_
-        wider = 1 if layer.network is None else 2
-        hidden = tuple(wider * width for width in self.hidden)
+        layer, hidden = self.input_, tuple(self.hidden)
+        by_default = ("conv", "sharp") if layer.kind == "image" else ("mlp", "mlp")
         first, second = (self.activation,) * 2 if isinstance(self.activation, str) else self.activation
         if isinstance(self.encoder, str):
-            encoder = build_encoder(self.encoder, layer.input_shape, n_encoded, hidden, first)
+            name = by_default[0] if self.encoder == "auto" else self.encoder
+            encoder = build_encoder(name, layer.input_shape, n_encoded, hidden, first)
         else:
             encoder = own_network(self.encoder, layer.input_shape, n_encoded)
             check_shape("encoder", encoder, layer.input_shape, None)  # what it gives is checked where it is used
         if isinstance(self.decoder, str):
-            decoder = build_decoder(self.decoder, n_decoded, layer.output_shape, hidden, second)
+            name = by_default[1] if self.decoder == "auto" else self.decoder
+            decoder = build_decoder(name, n_decoded, layer.output_shape, hidden, second)
         else:
             decoder = own_network(self.decoder, n_decoded, layer.output_shape)
             check_shape("decoder", decoder, (n_decoded,), layer.output_shape)
@@ -385,14 +377,23 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
 
     # ---------------------------------------------------------------- training
 
+    @property
+    def pace(self) -> constants.Pace:
+        """Rows of a minibatch, and the highest learning rate."""
+        own = self._pace()
+        return constants.Pace(self.batch_size or own.batch, self.learning_rate or own.rate)
+
+    def _pace(self) -> constants.Pace:
+        return constants.VECTORS
+
     def _n_steps(self, n_rows: int, longer: int = 1) -> int:
         """Minibatches in the whole training: whole epochs, with `longer` times `steps` unless `epochs` is set."""
-        per_epoch = math.ceil(n_rows / self.batch_size)
+        per_epoch = math.ceil(n_rows / self.pace.batch)
         return per_epoch * (self.epochs or math.ceil(longer * (self.steps or 1) / per_epoch))
 
     def _batches(self, source: Source, labels: Any = lambda rows: ()) -> TensorBatches | StreamedBatches:
         n_numbers = math.prod(self.input_.output_shape)
-        return batches_of(source, self.input_.prepare, n_numbers, self.batch_size, labels)
+        return batches_of(source, self.input_.prepare, n_numbers, self.pace.batch, labels)
 
     def _describe_codes(self, source: Source) -> None:
         rows = sample_rows(source, constants.STATISTICS_ROWS, np.random.default_rng(self.seed_))

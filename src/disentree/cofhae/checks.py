@@ -48,14 +48,15 @@ def check_training(model: Any) -> None:
     if model.tensorboard is not None:
         with needing("tensorboard="):
             import torch.utils.tensorboard  # noqa: F401
-    optional = ("epochs", "steps") if hasattr(model, "max_steps") else ("epochs",)
+    optional = ("epochs", "batch_size", "steps" if hasattr(model, "max_steps") else "")
     for name in ("epochs", "steps", "max_steps", "batch_size"):
         value = getattr(model, name, 1)
         if not (name in optional and value is None) and not is_whole(value, least=1):
             raise ValueError(f"{name} must be a whole number, 1 or more; got {value!r}")
-    check_positive(model, "learning_rate")
-    if model.sigma is not None and not (_is_number(model.sigma) and model.sigma > 0):
-        raise ValueError(f"sigma must be None or a number above 0; got {model.sigma!r}")
+    for name in ("learning_rate", "sigma"):
+        value = getattr(model, name)
+        if value is not None and not (_is_number(value) and value > 0):
+            raise ValueError(f"{name} must be None or a number above 0; got {value!r}")
     for name, allowed in (
         ("schedule", tuple(SCHEDULES)),
         ("input", KINDS),

@@ -4,6 +4,8 @@ Numbers of rows and points bound time and memory. `python benchmarks/cofhae_cons
 one, to a quarter and to four times their value, and shows which of them matter on small data.
 """
 
+from typing import NamedTuple
+
 # ------------------------------------------------------------ structure (fitting/structure.py, stages.py)
 
 MIMOSA_ROWS = 100_000  # sampled from data read in blocks, to find its structure: as many as the benchmarks have
@@ -11,7 +13,8 @@ CURVED_STEPS = 3  # times `steps` if leaves are curved: two fifths are guided, a
 
 # ------------------------------------------------------------ the fixed first layer (inputs.py)
 
-MAX_COMPONENTS = 300  # principal components of images; a wider first layer costs time
+# principal components of images; in 50, layouts of Spaceshapes tell .02 to .07 less of a variable
+MAX_COMPONENTS = 300
 PCA_ROWS = 10_000  # sampled for the components of wide data, more than 30 for each component
 RANK_TOLERANCE = 1e-10  # of the largest variance; columns are standardized, so this is the rounding of float32
 # The last components are noise, which whitening would blow up, if the variance falls onto them by a step of 4, if
@@ -19,6 +22,8 @@ RANK_TOLERANCE = 1e-10  # of the largest variance; columns are standardized, so 
 NOISE_STEP, NOISE_EVENNESS, NOISE_SHARE, NOISE_COLUMNS = 4.0, 100.0, 0.05, 10
 NEAREST = 1e-3  # standard deviations from a subspace below which a point is on it, given float32
 PIXEL_PROBABILITY = 0.002  # least mean of a Bernoulli pixel: its logit, where the decoder starts, must be finite
+SMALLEST_IMAGE = 8  # pixels of a side; smaller images have no edges to speak of
+MANY_IMAGES = 2000  # from which networks are not compared with planes through principal components
 
 # ------------------------------------------------------------ targets of flat leaves (fitting/targets.py)
 
@@ -67,26 +72,19 @@ MANY_ROWS = 20_000  # from which a training has a fixed length: its loss does no
 MOST_EPOCHS = 200  # however few the rows: seen so often, they are known by heart
 FEWEST_HELD_OUT, MOST_HELD_OUT = 200, 2000  # rows; a fifth of them where they are few
 
+
+class Pace(NamedTuple):
+    """Rows of a minibatch, and the highest learning rate."""
+
+    batch: int
+    rate: float
+
+
+VECTORS = Pace(256, 2e-3)
+# What counts is the number of steps: on Spaceshapes as many images in minibatches of 64, 32 and 16 end at an R2 of
+# .972, .982 and .990 in about the same time. A rate of .002 ends at .979 where .004 ends at .984.
+IMAGES = Pace(32, 4e-3)
 SLACK = 0.25  # standard deviations; codes that close to the layout of a curved leaf are not penalized
-
-# ------------------------------------------------------------ sharp images (fitting/sharpening.py)
-
-# Small minibatches: what counts is the number of steps. On Spaceshapes 120,000 rows in minibatches of 64, 32 and
-# 16 end at an R2 of .972, .982 and .990 in about the same time.
-SHARP_BATCH, SHARP_RATE, SHARP_RISE = 16, 4e-3, 0.1
-# From a third of the training on, by which time the decoder's errors are those of the codes, the encoder and its
-# embedding learn from pixels too, at an eighth of the decoder's rate. Codes that come within a tenth of their
-# standard deviation of where they were are free; another one beyond costs a twenty-fifth of the loss of the mean
-# image.
-SHARP_FREE, SHARP_SLOWER, SHARP_SLACK, SHARP_HOLD, SHARP_OPTIONS = 1 / 3, 1 / 8, 0.1, 0.04, 0.0125
-# Rows of a path whose usual images are off by twice the mean are drawn twice as often, within these bounds.
-SHARP_OFTEN = (1 / 3, 3.0)
-SHARP_ROWS = 120  # rows of this training for each of `max_steps`: 480,000 by default, three minutes on a core
-SHARP_EPOCHS = 100  # of few images, however many rows that would be
-SHARP_SMALLEST = 8  # pixels of a side; smaller images have no edges to speak of
-SHARP_BLOCK = 512  # rows that are encoded or decoded at once
-SHARP_BYTES = 2e9  # of images that are kept in memory; of more, a sample
-BINARY_SHARE = 0.5  # of the variance of pixels of 0 and 1, from which pixels are Bernoulli
 
 # ------------------------------------------------------------ what variables do to columns (explain.py)
 

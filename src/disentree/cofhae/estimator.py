@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
+from disentree.cofhae import constants
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
 from disentree.cofhae.base import paper_training
 from disentree.cofhae.checks import check_codes, check_matches, check_parameters, check_structure
@@ -21,6 +22,7 @@ from disentree.cofhae.explain import explain_variables
 from disentree.cofhae.fitting.losses import build_discriminator
 from disentree.cofhae.fitting.stages import Fitting
 from disentree.cofhae.fitting.structure import Structure
+from disentree.cofhae.inputs import InputLayer, takes_convolutions
 from disentree.cofhae.paths import PathEstimator
 from disentree.cofhae.preprocessor import Preprocessor
 from disentree.cofhae.shared_docs import documented
@@ -31,6 +33,7 @@ from disentree.mimosa.explain.explanation import Explanation
 from disentree.mimosa.explain.reasons import explain_tree
 from disentree.mimosa.inputs import is_frame
 from disentree.tables.frames import as_pandas
+from disentree.training.data import Source
 from disentree.training.networks import glorot
 
 
@@ -83,10 +86,6 @@ class COFHAE(PathEstimator):
         makes one, from codes to a logit.
     discriminator_betas : sequence of float, default=(0.5, 0.9)
         Adam's betas for the adversary.
-    sharp : bool, default=True
-        Whether images are decoded by a convolutional network from codes to pixels. It is trained when the codes
-        are learned, which the encoder then refines, and kept if held-out images are closer to their originals than
-        without it (`disentree.cofhae.fitting.sharpening`). Convolutional decoders are sharp without it.
     sigma : float or None, default=None
         Standard deviation of the Gaussian likelihood in units of X. None measures reconstructions against the
         variance of the data.
@@ -154,7 +153,6 @@ class COFHAE(PathEstimator):
         masks: str = "given",
         discriminator: Any = (128, 128, 128),
         discriminator_betas: Sequence[float] = (0.5, 0.9),
-        sharp: bool = True,
         placement: str = "auto",
         mimosa: Any = None,
         **common: Any,
@@ -174,7 +172,6 @@ class COFHAE(PathEstimator):
         self.masks = masks
         self.discriminator = discriminator
         self.discriminator_betas = discriminator_betas
-        self.sharp = sharp
         self.placement = placement
         self.mimosa = mimosa
 
@@ -230,7 +227,6 @@ class COFHAE(PathEstimator):
             "penalty": "adversarial",
             "warm_up": 0.0,
             "masks": "soft",
-            "sharp": False,
             "placement": "down",
             "discriminator": (1000, 1000, 1000),
             "discriminator_betas": (0.9, 0.999),
@@ -270,8 +266,7 @@ class COFHAE(PathEstimator):
             With ``targets="codes"``, the code that every row should get. `paths` may then be left out. With
             `mimosa`, its codes of the rows: this model's variables are then those that they name.
         representation : Representation, default=None
-            A fitted MIMOSA's `representation_`. With ``input="embedding"`` it saves the time of training one; that
-            MIMOSA took the principal components of many images says that the latter should be the input.
+            A fitted MIMOSA's `representation_`. The principal components of images are taken from it.
         preprocessor : Preprocessor, default=None
             What made X of the rows of a user, by `preprocessor.to_features(rows)`: the fitted model takes such
             rows, and decodes to such rows. None: X is as its user has it.
@@ -308,7 +303,6 @@ class COFHAE(PathEstimator):
         fitting.fit_input()
         if not fitting.fit_closed_form():
             fitting.train()
-            fitting.sharpen()
             fitting.compare()
             fitting.place()
         return self
@@ -364,6 +358,14 @@ class COFHAE(PathEstimator):
 
     def _check_parameters(self) -> None:
         check_parameters(self)
+
+    def _fit_input(self, source: Source, rng: np.random.Generator, kind: str | None = None) -> InputLayer:
+        by_default = self.input == self.encoder == self.decoder == "auto" and self.maps != "linear"
+        draws = by_default and takes_convolutions(source.shape)
+        return super()._fit_input(source, rng, kind or ("image" if draws else None))
+
+    def _pace(self) -> constants.Pace:
+        return constants.IMAGES if self.input_.kind == "image" else constants.VECTORS
 
     def _build(
         self, seed: int | None, with_adversary: bool = False

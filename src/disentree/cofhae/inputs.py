@@ -1,8 +1,8 @@
 """The first and the last layer, fixed before training: from the units of X to features, and back.
 
 Vectors are standardized and whitened onto their numerical rank, so that training depends neither on the units of
-X nor on redundant columns. Images are scaled to [0, 1] and projected onto their leading principal components, or
-encoded by MIMOSA's autoencoder, which is trained before and fixed. Convolutional networks are given the pixels.
+X nor on redundant columns. Images are scaled to [0, 1], and convolutional networks are given their pixels, other
+networks their leading principal components.
 """
 
 from __future__ import annotations
@@ -18,14 +18,12 @@ from torch import Tensor, nn
 
 from disentree.cofhae import constants
 from disentree.geometry.pca import EXACT_COLUMNS, principal_axes
-from disentree.mimosa.coordinates.autoencoder import Autoencoder
-from disentree.mimosa.coordinates.representation import Representation
 from disentree.training.data import Source, sample_rows
 
-Kind = Literal["whiten", "standardize", "raw", "pca", "embedding", "image"]
+Kind = Literal["whiten", "standardize", "raw", "pca", "image"]
 Likelihood = Literal["gaussian", "bernoulli"]
 
-KINDS = ("auto", "whiten", "standardize", "raw", "pca", "embedding", "image")
+KINDS = ("auto", "whiten", "standardize", "raw", "pca", "image")
 LIKELIHOODS = ("auto", "gaussian", "bernoulli")
 
 
@@ -60,10 +58,6 @@ class InputLayer(nn.Module):
         self.in_pixels = self.kind == "image" or self.likelihood == "bernoulli"
         low, high = config.get("range", (0.0, 1.0))  # of pixels over pixel_scale; not in older models
         self.range: tuple[float, float] = (low, high)
-        self.unit: float = config.get("unit", 1.0)  # of an embedding
-        weights = {name[8:]: array for name, array in arrays.items() if name.startswith("network.")}
-        self.network = Autoencoder.from_weights(weights) if weights else None
-        arrays = {name: array for name, array in arrays.items() if not name.startswith("network.")}
         arrays = {_RENAMED.get(name, name): array for name, array in arrays.items()}
         none = {"subspace_centers": np.zeros((0, 0)), "subspace_bases": np.zeros((0, 0, 0))}
         for name, array in (none | arrays).items():
@@ -71,7 +65,7 @@ class InputLayer(nn.Module):
 
     @property
     def n_features(self) -> int:
-        return self.components.shape[1] if self.network is None else len(self.network.center)
+        return self.components.shape[1]
 
     @property
     def n_inputs(self) -> int:
@@ -114,46 +108,26 @@ class InputLayer(nn.Module):
             return self.image_shape
         return (math.prod(self.shape),) if self.in_pixels else (self.n_features,)
 
-    def prepare(self, X: Shaped[np.ndarray, "n ..."]) -> Float[Tensor, "n ..."]:
-        """Rows of X as the tensor that training keeps: features, or pixels where those are modeled."""
+    def prepare(self, X: Shaped[np.ndarray, "n ..."]) -> Shaped[Tensor, "n ..."]:
+        """Rows of X as the tensor that training keeps: features, or pixels where those are modeled; bytes stay
+        bytes for convolutional networks."""
         device = self.mean.device
+        if self.kind == "image" and X.dtype == np.uint8:
+            return self.as_image(torch.from_numpy(np.array(X.reshape(len(X), -1))).to(device))
         flat = torch.from_numpy(np.array(X.reshape(len(X), -1), dtype=np.float64))
         if self.in_pixels:
             pixels = (flat / self.pixel_scale).to(torch.float32).to(device)
             return self.as_image(pixels) if self.kind == "image" else pixels
-        components = self._linear(flat)
-        if self.network is None:
-            return components
-        with torch.no_grad():
-            return self.network.encode(components) / self.unit
-
-    def to_components(self, X: Shaped[np.ndarray, "n ..."]) -> Float[Tensor, "n ..."]:
-        """The principal components of rows that their embedding is made from; the encoder's input if there is no
-        embedding."""
-        if self.network is None:
-            return self.to_input(self.prepare(X))
-        return self._linear(torch.from_numpy(np.array(X.reshape(len(X), -1), dtype=np.float64)))
-
-    def from_components(
-        self, components: Float[Tensor, "n ..."], network: Autoencoder | None = None
-    ) -> Float[Tensor, "n ..."]:
-        """The encoder's input from `to_components`, by another embedding if one is given."""
-        network = network or self.network
-        return components if network is None else self.to_input(network.encode(components) / self.unit)
-
-    def _linear(self, flat: Float[Tensor, "n columns"]) -> Float[Tensor, "n components"]:
-        centered = (flat / self.pixel_scale - self._exact_mean()).to(torch.float32).to(self.mean.device)
-        return centered @ self.components
+        return (flat / self.pixel_scale - self._exact_mean()).to(torch.float32).to(device) @ self.components
 
     def geometry(self, X: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n r"]:
-        """Rows of X in coordinates with meaningful distances: the encoder's input, but principal components of the
-        pixels for an embedding, whose distances are arbitrary."""
-        return self.to_components(X).cpu().numpy().astype(np.float64)
+        """Rows of X as the encoder is given them."""
+        return self.to_input(self.prepare(X)).cpu().numpy().astype(np.float64)
 
-    def to_input(self, prepared: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
+    def to_input(self, prepared: Shaped[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
         """The encoder's input."""
         if self.kind == "image":
-            return prepared
+            return self._from_bytes(prepared)
         features = (prepared - self.mean) @ self.components if self.in_pixels else prepared
         if not len(self.subspace_centers):
             return features
@@ -162,6 +136,9 @@ class InputLayer(nn.Module):
         nearness = (off.square().mean(2) + constants.NEAREST**2).log() / math.log(constants.NEAREST**2)
         return torch.cat([features, 4 * nearness - 2], dim=1)
 
+    def _from_bytes(self, prepared: Shaped[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
+        return prepared.float() / self.pixel_scale if prepared.dtype == torch.uint8 else prepared
+
     def restore(self, output: Float[Tensor, "n ..."]) -> Float[np.ndarray, "n ..."]:
         """The decoder's output in the shape and units of X."""
         if self.in_pixels:
@@ -169,8 +146,6 @@ class InputLayer(nn.Module):
             output = output.sigmoid() if self.likelihood == "bernoulli" else output
             flat = output.cpu().numpy().astype(np.float64)
         else:
-            if self.network is not None:
-                output = self.network.decode(output * self.unit)
             flat = (output @ self.expansion).cpu().numpy().astype(np.float64) + self._exact_mean().numpy()
         if self.kind == "image":
             flat = flat.transpose(0, *channels_first(self.shape)[1])
@@ -193,7 +168,7 @@ class InputLayer(nn.Module):
             mean = mean.clamp(least, 1 - least).logit()
         return self.as_image(mean[None])[0] if self.kind == "image" else mean
 
-    def as_image(self, pixels: Float[Tensor, "n columns"]) -> Float[Tensor, "n c h w"]:
+    def as_image(self, pixels: Shaped[Tensor, "n columns"]) -> Shaped[Tensor, "n c h w"]:
         if len(self.shape) == 2:
             return pixels.view(-1, 1, *self.shape)
         image = pixels.view(-1, *self.shape)
@@ -211,48 +186,18 @@ class InputLayer(nn.Module):
         a constant. With None it is measured against the variance of the data: 1 for a Gaussian model that
         always answers with the mean.
         """
-        start = self.start if self.in_pixels else torch.zeros(())
+        start, pixels = self.start if self.in_pixels else torch.zeros(()), self._from_bytes
         if self.likelihood == "bernoulli":
             scale = 1.0 if sigma is not None else 1 / self.variance
             entropy = nn.functional.binary_cross_entropy_with_logits
-            return lambda output, x: entropy(output + start, x, reduction="none").flatten(1).sum(1) * scale
+            return lambda output, x: entropy(output + start, pixels(x), reduction="none").flatten(1).sum(1) * scale
         if self.in_pixels:
             scale = 1 / self.variance if sigma is None else 0.5 / sigma**2
-            return lambda output, x: (output + start - x).square().flatten(1).sum(1) * scale
-        if self.network is not None or sigma is None:  # relative to its variance as in the units of X
-            weights = self.weights * (1.0 if sigma is None else self.variance / (2 * sigma**2))
-            return lambda output, x: (output - x).square() @ weights
+            return lambda output, x: (output + start - pixels(x)).square().flatten(1).sum(1) * scale
+        if sigma is None:  # relative to its variance
+            return lambda output, x: (output - x).square() @ self.weights
         to_units = self.expansion * (0.5**0.5 / sigma)
         return lambda output, x: ((output - x) @ to_units).square().sum(1)
-
-
-def embedding_layer(source: Source, representation: Representation) -> InputLayer:
-    """The layer that encodes by an autoencoder trained before."""
-    if representation.network is None:
-        raise ValueError("input='embedding' needs the representation of an autoencoder, not a linear one")
-    if len(representation.mean) != math.prod(source.shape):
-        raise ValueError(
-            f"the representation is of rows of {len(representation.mean)} numbers, X has rows of {source.shape}"
-        )
-    mean, weights = representation.mean.astype(np.float64), representation.weights.astype(np.float64)
-    pixel_scale = representation.pixel_scale
-    total, features, low, high = np.zeros_like(mean), [], 0.0, 1.0
-    for block in source.blocks():
-        low, high = min(low, float(block.min()) / pixel_scale), max(high, float(block.max()) / pixel_scale)
-        flat = block.reshape(len(block), -1)
-        total += ((flat / pixel_scale - mean) ** 2).sum(axis=0) / source.n_rows
-        features.append(representation.transform(flat))
-    Z = np.concatenate(features)
-    unit = float(Z.std())
-    measured = {"pixel_scale": pixel_scale, "variance": float(total.sum()), "range": [low, high], "unit": unit}
-    arrays = {f"network.{name}": value.numpy() for name, value in representation.network.state_dict().items()}
-    arrays |= {
-        "mean": mean,
-        "components": weights,
-        "expansion": np.linalg.pinv(weights),
-        "weights": np.full(Z.shape[1], unit**2 / Z.var(axis=0).sum()),
-    }
-    return _layer(source, "embedding", "gaussian", measured, arrays)
 
 
 def fit_input_layer(
@@ -375,6 +320,14 @@ def has_bytes(source: Source) -> bool:
     """Whether X holds images of bytes, of which 255 is white. Numbers of a table stay as they are, whatever their
     type."""
     return len(source.shape) in (2, 3) and source.dtype == np.uint8
+
+
+def takes_convolutions(shape: tuple[int, ...]) -> bool:
+    """Whether rows are images of up to four channels that are not too small to have edges."""
+    if len(shape) not in (2, 3):
+        return False
+    channels, *sides = channels_first(shape)[0]
+    return channels <= 4 and min(sides) >= constants.SMALLEST_IMAGE
 
 
 def _is_binary(flat: Shaped[np.ndarray, "n d"]) -> bool:

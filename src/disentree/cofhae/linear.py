@@ -230,6 +230,7 @@ class ClosedForm:
     maps: LinearMaps
     held_out: HeldOut
     coordinates: Coordinates
+    layer: InputLayer
 
     def autoencoder(self) -> HierarchicalAutoencoder:
         """As a module."""
@@ -293,7 +294,7 @@ def fit_closed_form(
     if wanted is not None:
         known = on >= 0
         maps = with_codes(maps, Y[known], on[known], wanted[chosen][known])
-    return ClosedForm(maps, measured, coordinates)
+    return ClosedForm(maps, measured, coordinates, layer)
 
 
 def are_enough(found: HeldOut, n_rows: int) -> bool:

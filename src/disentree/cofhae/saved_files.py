@@ -30,7 +30,7 @@ class Parameters(_Schema):
 
 
 class Input(BaseModel):
-    """The fixed first layer, and the decoder of images, which has some of the same."""
+    """The fixed first layer."""
 
     model_config = ConfigDict(strict=True, extra="allow")
 
@@ -41,10 +41,7 @@ class Input(BaseModel):
     pixel_scale: Annotated[FiniteFloat, Field(gt=0)]
     variance: FiniteFloat = 1.0
     range: tuple[FiniteFloat, FiniteFloat] | list[FiniteFloat] = (0.0, 1.0)
-    unit: FiniteFloat = 1.0
     centered: bool = True
-    low: FiniteFloat = 0.0
-    n_items: PositiveInt | None = None
 
     @model_validator(mode="after")
     def _is_known(self) -> Input:
@@ -102,7 +99,6 @@ class About(_Schema):
     history: list[dict[str, float | int | None]] = []
     code_statistics: CodeStatistics | None = None
     maps: Literal["linear", "network"] = "network"
-    pixels: Input | None = None
     preprocessor: SavedPreprocessor | None = None
     mimosa: bool = False
     move: dict[str, Any] | None = None

@@ -18,7 +18,6 @@ from torch import Tensor
 from disentree._version import __version__
 from disentree.cofhae.inputs import InputLayer
 from disentree.cofhae.linear import linear_autoencoder
-from disentree.cofhae.pixels import PixelDecoder
 from disentree.cofhae.placing.placement import Placement
 from disentree.cofhae.preprocessor import Preprocessor
 from disentree.cofhae.saved_files import About, CodeStatistics, Parameters, bounded_hierarchy
@@ -36,8 +35,8 @@ from disentree.utils.versions import build_commit
 
 # Of saved models. In 1 convolutional networks had activations of their own, whatever the parameter; up to 2 there
 # were "table", "codec" and "units" instead of a preprocessor; up to 3 model.json had no checksum of itself, and
-# variables were those of the networks.
-FORMAT, SEALED = 4, 4
+# variables were those of the networks; up to 4 images had an embedding and a decoder of their own.
+FORMAT, SEALED = 5, 4
 ABOUT, NUMBERS = "model.json", "model.safetensors"
 _PATHS_TRIED = 64  # when a model is read
 # Fitted attributes that JSON holds as they are
@@ -49,8 +48,6 @@ def save_model(model: Any, folder: Path) -> None:
     tensors = {name: torch.from_numpy(getattr(model, f"{name}_")) for name in model._arrays}
     move = None if model.autoencoder_.placement is None else model.autoencoder_.placement.move
     modules = {"autoencoder": model.autoencoder_, "input": model.input_}
-    if model.pixels_ is not None:
-        modules["pixels"] = model.pixels_
     for name, module in modules.items():
         tensors |= {f"{name}.{key}": value for key, value in module.state_dict().items()}
     save_tensors(folder / NUMBERS, tensors, {"format": FORMAT})
@@ -66,7 +63,6 @@ def save_model(model: Any, folder: Path) -> None:
         "n_features_in": int(model.n_features_in_),
         "feature_names_in": list(getattr(model, "feature_names_in_", [])),
         **{name: getattr(model, f"{name}_") for name in _SIMPLE_ATTRIBUTES},
-        **({"pixels": model.pixels_.config} if model.pixels_ is not None else {}),
         "preprocessor": model.preprocessor_.to_dict(),
         "mimosa": getattr(model, "_judge", None) is not None,
         "sha256": sha256_of(folder / NUMBERS),
@@ -99,6 +95,9 @@ def read_model(folder: Path) -> tuple[About, dict[str, Tensor]]:
     value = read_document(folder / ABOUT, range(SEALED, FORMAT + 1))
     if not 1 <= value["format"] <= FORMAT:
         by = f"was saved by disentree {value.get('version')}, in a format that this {__version__} does not know"
+        raise ValueError(f"{folder} {by}: fit the model again")
+    if value["format"] < 5 and (value.get("pixels") or _kind_of_input(value) == "embedding"):
+        by = f"was saved by disentree {value.get('version')}, whose networks for images this version does not have"
         raise ValueError(f"{folder} {by}: fit the model again")
     with damage_told(folder / ABOUT):
         if value["format"] < 3 and "preprocessor" not in value:
@@ -179,10 +178,6 @@ def _restored(
     model.device_ = pick_device(device)
     model.input_.to(model.device_)
     model.autoencoder_.to(model.device_).eval()
-    if about.pixels is not None:
-        config, own = about.pixels.model_dump(exclude_unset=True), below(tensors, "pixels.")
-        check_weights(lambda: PixelDecoder(config), own)
-        model.pixels_ = PixelDecoder.from_weights(config, own).to(model.device_)
     model.n_features_in_ = about.n_features_in
     saved = {} if about.preprocessor is None else about.preprocessor.model_dump(exclude_unset=True)
     model.preprocessor_ = Preprocessor.from_dict(saved)
@@ -235,6 +230,11 @@ def _try(model: Any) -> None:
             whole[:, list(own.columns)] = rows
             rows = whole
         model.transform(rows)
+
+
+def _kind_of_input(about: dict[str, Any]) -> Any:
+    layer = about.get("input")
+    return layer.get("kind") if isinstance(layer, dict) else None
 
 
 def _of_format_2(about: dict[str, Any]) -> dict[str, Any]:

@@ -10,28 +10,28 @@ ENTRIES = {
     "training_parameters": """
         epochs : int or None, default=None
             Passes over the data. None: as many as it takes for `steps` minibatches.
-        batch_size : int, default=256
-            Rows of a minibatch.
-        learning_rate : float, default=0.002
-            Highest learning rate of Adam.
+        batch_size : int or None, default=None
+            Rows of a minibatch. None: 256; in COFHAE, 32 of images for convolutional networks.
+        learning_rate : float or None, default=None
+            Highest learning rate of Adam. None: .002; in COFHAE, .004 for convolutional networks.
         schedule : {"one-cycle", "steps", "constant"}, default="one-cycle"
             "one-cycle" raises the learning rate for a fifth of training and then lowers it along a cosine;
             "steps" is the paper's, a tenth after half of training and again after three quarters.
         encoder, decoder : str, Module or callable, default="auto"
             "mlp" is the sum of a perceptron and a linear map, "plain-mlp" a perceptron, "conv" a convolutional
-            network made for CPUs, "sharp" the one that COFHAE decodes images with and its mirror image, "burgess"
-            the paper's for images of 64x64; "auto" is "mlp". A module of your own is copied; its input is what
-            `input_` makes of a row. Or a function, ``lambda n_in, n_out: ...``, that makes one for these numbers
-            of inputs and outputs; of images one of the two is a shape.
+            network made for CPUs, "sharp" a larger decoder and its mirror image, "burgess" the paper's for images
+            of 64x64; "auto" is "mlp", and of pixels "conv" to encode and "sharp" to decode. A module of your own
+            is copied; its input is what `input_` makes of a row. Or a function, ``lambda n_in, n_out: ...``, that
+            makes one for these numbers of inputs and outputs; of images one of the two is a shape.
         hidden : sequence of int, default=(256, 256)
-            Hidden widths of the perceptrons; those of an "embedding" are twice as wide.
+            Hidden widths of the perceptrons.
         activation : {"softplus", "silu", "relu", "tanh", "gelu"} or two of them, default="silu"
             Activation function of the networks that are chosen by name; two are those of encoder and decoder.
-        input : {"auto", "whiten", "embedding", "pca", "standardize", "raw", "image"}, default="auto"
-            The fixed first layer: whitened principal components, the latent of MIMOSA's autoencoder, principal
-            components, standardized columns, X as it is (images from 0 to 1), or pixels for convolutions, whose
-            decoder then starts at the mean image. "auto" takes "image" for convolutional networks, "whiten" for
-            tables, and for other images "embedding" in COFHAE, "pca" in the baselines.
+        input : {"auto", "whiten", "pca", "standardize", "raw", "image"}, default="auto"
+            The fixed first layer: whitened principal components, principal components, standardized columns, X as
+            it is (images from 0 to 1), or pixels for convolutions, whose decoder then starts at the mean image.
+            "auto" takes "whiten" for tables, and for images "image" with convolutional networks, which are the
+            default of COFHAE, else "pca".
         likelihood : {"auto", "gaussian", "bernoulli"}, default="auto"
             "auto" is Bernoulli for 0/1 data and convolutional networks.
         device : {"auto", "cpu", "cuda", "mps"}, default="auto"
@@ -63,8 +63,6 @@ ENTRIES = {
             Between rows as they are given and the numbers that the networks take: `to_features`, `from_features`.
         input_ : InputLayer
             The fixed first and last layer.
-        pixels_ : PixelDecoder or None
-            What decodes images instead of `autoencoder_`, if anything does.
         interrupted_, diverged_ : bool
             Whether Ctrl-C, or losses out of bounds, ended training early. The model is then that of the last good
             epoch.

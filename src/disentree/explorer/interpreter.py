@@ -103,7 +103,8 @@ def checked_program(model: Any, codes: Float[np.ndarray, "n v"]) -> tuple[dict[s
     of the user's.
     """
     X = np.asarray(model.inverse_transform(codes), dtype=np.float64)
-    if getattr(model, "pixels_", None) is not None:  # its images have 256 levels
+    layer = getattr(model, "input_", None)
+    if layer is not None and layer.kind == "image":  # they have 256 levels
         small = agreeing_program(model, codes, X, compact=True)
         if small is not None and small[0]["encode"] is not None:
             return small

@@ -18,7 +18,6 @@ from torch import nn
 from disentree.cofhae.constants import NEAREST
 from disentree.cofhae.inputs import InputLayer, channels_first
 from disentree.cofhae.linear import PathDecoder, PathEncoder
-from disentree.cofhae.pixels import PixelDecoder
 from disentree.cofhae.placing.placement import Placement
 from disentree.errors import UserError
 from disentree.training.networks import ImageDecoder, ImageEncoder, SkipMLP
@@ -177,19 +176,6 @@ def _(module, tensors):
     ]
 
 
-@ops_of.register(PixelDecoder)
-def _(module, tensors):
-    ops = [
-        {"op": "minus", "t": tensors.add(module.shift), "rest": None},
-        {"op": "scale", "t": tensors.add(module.scale)},
-        *ops_of(module.network, tensors),
-        {"op": "plus", "t": tensors.add(module.mean), "rest": None},
-        {"op": "sigmoid"} if module.likelihood == "bernoulli" else {"op": "clip", "low": module.low, "high": 1.0},
-    ]
-    ops += [{"op": "channels_last"}] if channels_first(module.shape)[1] != (1, 2, 3) else []
-    return ops + ([{"op": "times", "by": module.pixel_scale}] if module.pixel_scale != 1 else [])
-
-
 @ops_of.register(PathEncoder)
 def _(module, tensors):
     numbers = {name: tensors.add(value) for name, value in module.named_buffers() if name != "root_of"}
@@ -219,8 +205,6 @@ def ops_before(layer: InputLayer, tensors: Tensors) -> list[Op]:
     rest = None if layer.in_pixels else tensors.add(layer.mean_rest)
     ops.append({"op": "minus", "t": tensors.add(layer.mean), "rest": rest})
     ops += _to_features(layer, tensors)
-    if layer.network is not None:
-        ops += _embed(layer, tensors)
     if len(layer.subspace_centers):
         centers, bases = tensors.add(layer.subspace_centers), tensors.add(layer.subspace_bases)
         ops.append({"op": "nearness", "centers": centers, "bases": bases, "nearest": NEAREST})
@@ -235,39 +219,15 @@ def ops_after(layer: InputLayer, tensors: Tensors) -> list[Op]:
         ops += [{"op": "sigmoid"}] if layer.likelihood == "bernoulli" else []
     else:
         mean, rest = tensors.add(layer.mean), tensors.add(layer.mean_rest)
-        ops = _unembed(layer, tensors) if layer.network is not None else []
-        ops.append({"op": "linear", "w": tensors.add(layer.expansion), "b": None, "transposed": True})
-        ops.append({"op": "plus", "t": mean, "rest": rest})
+        ops = [
+            {"op": "linear", "w": tensors.add(layer.expansion), "b": None, "transposed": True},
+            {"op": "plus", "t": mean, "rest": rest},
+        ]
     if layer.kind == "image" and channels_first(layer.shape)[1] != (1, 2, 3):
         ops.append({"op": "channels_last"})
     if layer.is_image:
         ops.append({"op": "clip", "low": layer.range[0], "high": layer.range[1]})
     return ops + ([{"op": "times", "by": layer.pixel_scale}] if layer.pixel_scale != 1 else [])
-
-
-def _embed(layer: InputLayer, tensors: Tensors) -> list[Op]:
-    """From principal components to the latent of the fixed autoencoder."""
-    network = layer.network
-    assert network is not None
-    return [
-        {"op": "scale", "t": tensors.add((1 / network.scale).cpu().numpy())},
-        *ops_of(network.encoder, tensors),
-        {"op": "minus", "t": tensors.add(network.center), "rest": None},
-        {"op": "linear", "w": tensors.add(network.rotation), "b": None, "transposed": True},
-        {"op": "times", "by": 1 / layer.unit},
-    ]
-
-
-def _unembed(layer: InputLayer, tensors: Tensors) -> list[Op]:
-    network = layer.network
-    assert network is not None
-    return [
-        {"op": "times", "by": layer.unit},
-        {"op": "linear", "w": tensors.add(network.rotation), "b": None},
-        {"op": "plus", "t": tensors.add(network.center), "rest": None},
-        *ops_of(network.decoder, tensors),
-        {"op": "scale", "t": tensors.add(network.scale)},
-    ]
 
 
 def _to_features(layer: InputLayer, tensors: Tensors) -> list[Op]:
@@ -300,12 +260,10 @@ def program_of(model: Any, *, with_encoder: bool = True, compact: bool = False) 
         )
     tensors = Tensors()
     tensors.bits = 16 if compact else 32
-    pixels = getattr(model, "pixels_", None)
     moves: list[Op] = [] if networks.placement is None else ops_of(networks.placement, tensors)
     down, up = ([{**op, "op": name} for op in moves] for name in ("down", "up"))
-    decoder = ops_of(networks.decoder, tensors) + ops_after(layer, tensors) if pixels is None else None
     program: dict[str, Any] = {
-        "decode": down + (decoder or ops_of(pixels, tensors)),
+        "decode": down + ops_of(networks.decoder, tensors) + ops_after(layer, tensors),
         "encode": None,
         "float64": layer.config["dtype"] == "float64",
         "size": math.prod(layer.shape),

@@ -52,11 +52,9 @@ class State:
         generator: torch.Generator,
         adversary: nn.Module | None = None,
         adversary_betas: tuple[float, float] = (0.9, 0.999),
-        slower: tuple[nn.Module, float] | None = None,
     ) -> State:
-        """Adam for the model and for its adversary, if it has one, at the same learning rate. `slower` is a part
-        of the model and the fraction of that rate that it gets."""
-        optimizer = adam(model, lr=learning_rate, slower=slower)
+        """Adam for the model and for its adversary, if it has one, at the same learning rate."""
+        optimizer = adam(model, lr=learning_rate)
         state = cls(model, optimizer, schedule(optimizer, steps), generator)
         if adversary is not None:
             state.adversary = adversary
@@ -78,20 +76,12 @@ def _present(**parts: Any) -> dict[str, Any]:
     return {name: part for name, part in parts.items() if part is not None}
 
 
-def adam(
-    network: nn.Module, lr: float, slower: tuple[nn.Module, float] | None = None, **settings: Any
-) -> torch.optim.Adam:
+def adam(network: nn.Module, lr: float, **settings: Any) -> torch.optim.Adam:
     """Adam, with fused arithmetic where the device has it."""
-    groups: list[dict[str, Any]] = [{"params": list(network.parameters())}]
-    if slower is not None:
-        part, factor = slower
-        own = {id(weights) for weights in part.parameters()}
-        groups[0]["params"] = [weights for weights in network.parameters() if id(weights) not in own]
-        groups.append({"params": list(part.parameters()), "lr": factor * lr})
     try:
-        return torch.optim.Adam(groups, lr=lr, fused=True, **settings)
+        return torch.optim.Adam(network.parameters(), lr=lr, fused=True, **settings)
     except RuntimeError:  # not for this device in this version of torch
-        return torch.optim.Adam(groups, lr=lr, **settings)
+        return torch.optim.Adam(network.parameters(), lr=lr, **settings)
 
 
 class Diverged(RuntimeError):

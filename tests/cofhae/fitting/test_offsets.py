@@ -78,7 +78,7 @@ def targets_of(strip, thick):
         np.zeros((2, hierarchy.n_variables)),
         np.zeros((2, hierarchy.n_variables)),
     )
-    found = guides(Z, Z, hierarchy, paths, np.arange(2), np.random.default_rng(0), none)
+    found = guides(Z, hierarchy, paths, np.arange(2), np.random.default_rng(0), none)
     return found, hierarchy.paths[1].continuous[-1]
 
 

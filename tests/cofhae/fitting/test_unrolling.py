@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from disentree import COFHAE, Hierarchy
+from disentree import Hierarchy
 from disentree.cofhae.fitting.targets import Targets
 from disentree.cofhae.fitting.unrolling import (
     cell_guides,
@@ -67,7 +67,7 @@ def test_nested_leaves_share_coordinates():
     paths = np.repeat([0, 1], 1500)
     none = Targets.trusted(np.full((3000, hierarchy.n_variables), np.nan), np.zeros(2))
     both = np.concatenate([X, Y])
-    found = guides(both, both, hierarchy, paths, np.array([0, 1]), np.random.default_rng(0), none)
+    found = guides(both, hierarchy, paths, np.array([0, 1]), np.random.default_rng(0), none)
     shared = list(hierarchy.paths[0].continuous)
     truth = np.concatenate([V, W])
     seen = found.values[:, shared]
@@ -92,14 +92,12 @@ def test_a_small_variable_is_found_on_the_curves_where_the_others_are_constant()
 def test_leaves_too_small_to_lay_out_get_no_guide():
     X, _ = swiss_roll(100)
     none = Targets.trusted(np.full((100, 2), np.nan), np.zeros(1))
-    found = guides(
-        X, X, Hierarchy.flat(2), np.zeros(100, dtype=int), np.array([0]), np.random.default_rng(0), none
-    )
+    found = guides(X, Hierarchy.flat(2), np.zeros(100, dtype=int), np.array([0]), np.random.default_rng(0), none)
     assert np.isnan(found.values).all()
     assert not found.guided.any()
 
 
-# -------------------------------------------------------------------- images through a fixed autoencoder
+# -------------------------------------------------------------------- representations of images
 
 
 def bars(n, seed=0):
@@ -123,29 +121,6 @@ def test_a_representation_is_saved_and_loaded_whole(tmp_path):
     (tmp_path / "seen.safetensors").write_bytes((tmp_path / "seen.safetensors").read_bytes()[:1000])
     with pytest.raises(ValueError, match="cut short or damaged"):
         load_representation(tmp_path / "seen.safetensors")
-
-
-def test_images_are_coded_through_the_autoencoder_that_is_given(tmp_path):
-    X, at = bars(1000)
-    seen = autoencoder_representation(X, np.random.SeedSequence(0), steps=200)
-    parameters = {"steps": 400, "hidden": (64,), "sharp": False}
-    model = COFHAE(**parameters).fit(X, hierarchy=Hierarchy.flat(1), representation=seen)
-    assert model.input_.kind == "embedding"
-    Z = model.transform(X)
-    assert abs(np.corrcoef(np.argsort(np.argsort(Z[:, 0])), at)[0, 1]) > 0.99
-    again = model.inverse_transform(Z)
-    assert np.square(again - X.astype(float)).mean() < 0.2 * X.var()
-    model.save(tmp_path)
-    loaded = COFHAE.load(tmp_path)
-    assert (loaded.transform(X) == Z).all()
-    assert (loaded.inverse_transform(Z) == again).all()
-
-
-def test_a_representation_of_other_data_is_refused():
-    X, _ = bars(300)
-    seen = autoencoder_representation(X, np.random.SeedSequence(0), steps=5)
-    with pytest.raises(ValueError, match="the representation is of rows of 128 numbers"):
-        COFHAE(steps=1).fit(X[:, :4], hierarchy=Hierarchy.flat(1), representation=seen)
 
 
 def test_points_that_are_all_the_same_have_no_guide():

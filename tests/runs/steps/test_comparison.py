@@ -9,6 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 from sklearn.decomposition import PCA
 
 from disentree import Hierarchy
+from disentree.cofhae.constants import Pace
 from disentree.runs import RunConfig, finish_run, start_run
 from disentree.runs.steps.comparison import compare, mean_dimension, pca_r2, warning
 from disentree.runs.steps.scores import reconstruction_errors
@@ -68,7 +69,7 @@ def test_a_warning_names_both_numbers():
 
 
 class Stub:
-    hierarchy_, batch_size, history_ = Hierarchy.flat(1, (2,)), 50, tuple(range(10))
+    hierarchy_, pace, history_ = Hierarchy.flat(1, (2,)), Pace(50, 1e-3), tuple(range(10))
 
     def __init__(self, maps):
         self.maps_ = maps

@@ -1,1 +1,1 @@
-"""The stages of `COFHAE.fit`: structure, input, maps in closed form, training (Algorithm 2), sharp images."""
+"""The stages of `COFHAE.fit`: structure, input, maps in closed form, training (Algorithm 2)."""

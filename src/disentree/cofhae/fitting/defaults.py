@@ -11,8 +11,8 @@ from jaxtyping import Int
 
 from disentree.cofhae import constants
 from disentree.cofhae.fitting.algorithm2 import Settings
+from disentree.cofhae.inputs import InputLayer
 from disentree.geometry.maps.choosing import choose_map
-from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.training.batches import TensorBatches
 from disentree.training.data import Source
 
@@ -42,17 +42,6 @@ def check_patience(model: Any, batches: Any) -> None:
         raise ValueError("patience needs the rows in memory: these are too many, so give steps or epochs instead")
 
 
-def wants_embedding(model: Any, source: Source, representation: Any) -> bool:
-    """Whether MIMOSA's autoencoder encodes X first: by default images, for networks that are perceptrons, unless
-    there were enough of them for MIMOSA to try it and it took their principal components."""
-    if model.input == "auto":
-        tried = source.n_rows >= COORDINATES.autoencoder_rows
-        refused = getattr(representation, "kind", None) == "linear" and tried
-        by_default = model.encoder in ("auto", "mlp") and model.targets == "ica" and not refused
-        return by_default and len(source.shape) > 1 and model.likelihood in ("auto", "gaussian")
-    return model.input == "embedding"
-
-
 def adds_up(model: Any, source: Source) -> bool:
     """Whether the paths are too many for a map each, or cells tell the options, and nothing asks for networks."""
     table = model.preprocessor_.table
@@ -61,11 +50,10 @@ def adds_up(model: Any, source: Source) -> bool:
     return _linear_is_fine(model) and kind == "additive" and len(source.shape) == 1
 
 
-def wants_closed_form(model: Any) -> bool:
+def wants_closed_form(model: Any, layer: InputLayer) -> bool:
     """Whether there may be an affine map for each path: for vectors, or images as principal components, and the
     default losses."""
-    layer = model.input_
-    if layer.network is not None or layer.in_pixels or (layer.is_image and layer.kind != "pca"):
+    if layer.in_pixels or (layer.is_image and layer.kind != "pca"):
         if model.maps == "linear":
             raise ValueError("maps='linear' is for vectors with a Gaussian likelihood, or images with input='pca'")
         return False

@@ -75,7 +75,7 @@ def train_model(
     first, second = getattr(model, "discriminator_betas", (0.9, 0.999))
     state = State.start(
         model.autoencoder_,
-        learning_rate=model.learning_rate,
+        learning_rate=model.pace.rate,
         schedule=SCHEDULES[model.schedule] if plan is None else plan.schedule,
         steps=steps,
         generator=generator_of(seed),
@@ -105,7 +105,7 @@ def train_model(
                 step,
                 steps,
                 device=model.device_,
-                batch_size=model.batch_size,
+                batch_size=model.pace.batch,
                 report=report,
                 after_batch=after_batch,
                 checkpoint=checkpoint,

@@ -1,16 +1,15 @@
-"""The stages of `COFHAE.fit`: structure, input, maps in closed form, training, sharp images, a comparison."""
+"""The stages of `COFHAE.fit`: structure, input, maps in closed form, training, a comparison."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
 
 from disentree.cofhae import constants
 from disentree.cofhae.fitting.aims import Labels
@@ -23,14 +22,12 @@ from disentree.cofhae.fitting.defaults import (
     most_steps,
     settings_of,
     wants_closed_form,
-    wants_embedding,
 )
 from disentree.cofhae.fitting.resumable import Checkpoint, find_checkpoint, identity_of, train_model
-from disentree.cofhae.fitting.sharpening import can_be_sharp, fit_pixels, sharper
-from disentree.cofhae.fitting.structure import Structure, ask_mimosa, find_representation, tells_more
+from disentree.cofhae.fitting.structure import Structure, ask_mimosa
 from disentree.cofhae.fitting.targets import Targets, align_targets, fit_subspaces, given_targets, leaf_targets
 from disentree.cofhae.fitting.unrolling import guides, product_guides
-from disentree.cofhae.inputs import embedding_layer
+from disentree.cofhae.inputs import has_bytes
 from disentree.cofhae.linear import AdditiveForm, ClosedForm, are_enough, fit_additive_form, fit_closed_form
 from disentree.cofhae.placing.placement import Placement, knots_of
 from disentree.cofhae.preprocessor import Preprocessor
@@ -38,12 +35,14 @@ from disentree.geometry.maps.effects import same_effects
 from disentree.geometry.maps.linear_maps import is_tree
 from disentree.hierarchy import Hierarchy
 from disentree.mimosa import MIMOSA
+from disentree.mimosa.coordinates.autoencoder import principal_components
 from disentree.mimosa.coordinates.choosing import in_same_unit
+from disentree.mimosa.coordinates.representation import as_float
 from disentree.mimosa.saving.model_card import MIMOSA_FOLDER
 from disentree.mimosa.tree.placing import moved
 from disentree.training.batches import TensorBatches
 from disentree.training.checkpoints import fingerprint
-from disentree.training.data import Source, rows_of
+from disentree.training.data import Source, rows_of, sample_rows
 from disentree.training.session import pick_device, pick_seed
 from disentree.training.settling import Plan
 
@@ -59,7 +58,6 @@ class Seeds(NamedTuple):
     networks: Seed
     held_out: Seed
     closed_form: Seed
-    pixels: Seed
     placement: Seed
 
 
@@ -94,9 +92,9 @@ class Fitting:
         identity = identity_of(model, source, structure, None if codes is None else fingerprint([codes]))
         saved = find_checkpoint(model, identity)
         seed = saved[1]["seed"] if saved else pick_seed(model.random_state)
-        model.seed_, model.device_, model.pixels_ = seed, device, None
+        model.seed_, model.device_ = seed, device
         model.maps_ = "network"  # an earlier fit may have left others
-        return cls(model, source, codes, representation, identity, saved, Seeds(*Seed(seed).spawn(8)))
+        return cls(model, source, codes, representation, identity, saved, Seeds(*Seed(seed).spawn(7)))
 
     # ---------------------------------------------------------------- structure and input
 
@@ -128,56 +126,43 @@ class Fitting:
 
     def fit_input(self) -> None:
         """The fixed first layer."""
-        model, source, representation = self.model, self.source, self.representation
-        if self._takes_embedding():
-            if not _has_decoder(representation):
-                representation = find_representation(model, source, _first(self.seeds.structure))
-            layer = embedding_layer(source, representation)
-        else:
-            layer = model._fit_input(source, np.random.default_rng(self.seeds.input))
-        model.input_ = layer.to(model.device_)
-
-    def _takes_embedding(self) -> bool:
-        """Whether the first layer is that of an autoencoder. A checkpoint says which its networks were built for:
-        when it is continued there is no representation of MIMOSA by which it was decided."""
-        model, source, representation = self.model, self.source, self.representation
-        if self.saved and "input" in self.saved[1]:
-            return self.saved[1]["input"] == "embedding"
-        if not wants_embedding(model, source, representation):
-            return False
-        if _has_decoder(representation) or model.input != "auto":
-            return True
-        return tells_more(model, source, representation, _first(self.seeds.structure))
+        model = self.model
+        model.input_ = model._fit_input(self.source, np.random.default_rng(self.seeds.input)).to(model.device_)
 
     # ---------------------------------------------------------------- maps in closed form
 
     def fit_closed_form(self) -> bool:
         """Maps without networks, where they can be had. Whether the model has them now and needs no training."""
         model, source, rng = self.model, self.source, np.random.default_rng(self.seeds.closed_form)
+        layer = model.input_
         if adds_up(model, source):
-            self._take(fit_additive_form(model.input_, source, model.hierarchy_, model.paths_, rng, self.wanted))
+            self._take(fit_additive_form(layer, source, model.hierarchy_, model.paths_, rng, self.wanted))
             return True
         self.held = held_out_rows(model, source.n_rows, np.random.default_rng(self.seeds.held_out))
-        if not wants_closed_form(model):
+        by_default = model.maps == model.encoder == "auto"
+        if layer.kind == "image" and by_default and source.n_rows < constants.MANY_IMAGES:
+            layer = model._fit_input(source, np.random.default_rng(self.seeds.input), "pca").to(model.device_)
+        if not wants_closed_form(model, layer):
             return False
         held = self.held if len(self.held) else None
         tree = model.hierarchy_, model.paths_
-        self.closed = fit_closed_form(model.input_, source, *tree, rng, held, model.matches_, self.wanted)
+        self.closed = fit_closed_form(layer, source, *tree, rng, held, model.matches_, self.wanted)
         if self.closed is None:
             return False
         # Of images there may be few rows, and still more than a plane can tell.
-        enough = not model.input_.is_image and are_enough(self.closed.held_out, source.n_rows)
+        enough = not layer.is_image and are_enough(self.closed.held_out, source.n_rows)
         if model.maps == "linear" or enough:
             self._take(self.closed)
         return model.maps == "linear" or enough
 
     def _take(self, closed: ClosedForm | AdditiveForm) -> None:
         model = self.model
+        model.input_ = closed.layer
         none = np.zeros((0, 0), dtype=np.float32), np.zeros((0, 0, 0), dtype=np.float32)
         model.input_.subspace_centers, model.input_.subspace_bases = map(torch.from_numpy, none)
         model.input_.to(model.device_)
         model.autoencoder_ = closed.autoencoder().to(model.device_).eval()
-        model.maps_, model.history_, model.pixels_ = "linear", [], None
+        model.maps_, model.history_ = "linear", []
         model.trust_ = np.ones(len(model.hierarchy_.paths))
         model.interrupted_ = model.diverged_ = False
         model._describe_codes(self.source)
@@ -190,7 +175,8 @@ class Fitting:
         if self.closed is not None and not layer.is_image:
             # Compared by the errors of columns, in which noise weighs what it is.
             layer.weigh(self.closed.coordinates.squares)
-        targets = find_targets(model, source, np.random.default_rng(self.seeds.targets), self.codes)
+        rng = np.random.default_rng(self.seeds.targets)
+        targets = find_targets(model, source, rng, self.codes, self.representation)
         if self.wanted is not None:
             targets = targets.with_codes(self.wanted, model.hierarchy_)
         model.trust_ = targets.trust
@@ -236,31 +222,6 @@ class Fitting:
             stacklevel=4,
         )
 
-    # ---------------------------------------------------------------- sharp images
-
-    def sharpen(self) -> None:
-        """Train the decoder of images to pixels, and with it the encoder, and keep both if they are better."""
-        model, n_rows = self.model, self.source.n_rows
-        is_wanted = model.sharp and not model.interrupted_ and model.decoder in ("auto", "mlp")
-        if not is_wanted or not can_be_sharp(model.input_):
-            return
-        if has_length(model):
-            n_drawn = model._n_steps(n_rows) * model.batch_size
-        else:
-            n_drawn = min(constants.SHARP_ROWS * model.max_steps, constants.SHARP_EPOCHS * n_rows)
-
-        @torch.no_grad()
-        def usual(x: Float[Tensor, "n ..."]) -> Float[np.ndarray, "n ..."]:
-            return model._images(torch.cat(model.autoencoder_.encode_hard(model.input_.from_components(x)), dim=1))
-
-        given = model.input_, self.source, model.autoencoder_, self.held, n_drawn, _first(self.seeds.pixels), usual
-        more = {"checkpoint": model.checkpoint, "identity": self.identity, "verbose": model.verbose}
-        sharp, model.interrupted_ = sharper(partial(fit_pixels, *given, **more), usual)
-        if sharp is not None:
-            model.pixels_, model.autoencoder_.encoder = sharp.decoder, sharp.encoder
-            model.input_.network = sharp.embedding
-            model._describe_codes(self.source)
-
     # ---------------------------------------------------------------- what is kept
 
     def compare(self) -> None:
@@ -276,8 +237,8 @@ class Fitting:
             return True
         X = rows_of(self.source, held)
         codes = model._encode(X)
-        to = closed.coordinates.to
-        Y, again = (model.input_.prepare(rows).cpu().numpy() @ to for rows in (X, model._decode(codes)))
+        layer, to = closed.layer, closed.coordinates.to
+        Y, again = (layer.prepare(rows).cpu().numpy() @ to for rows in (X, model._decode(codes)))
         explained = 1 - np.square(Y - again).sum() / max(float(np.square(Y - Y.mean(axis=0)).sum()), 1e-300)
         known = model.paths_[held] >= 0
         agreement = (model.hierarchy_.path_of(codes) == model.paths_[held])[known].mean() if known.any() else 1.0
@@ -325,37 +286,53 @@ def _first(seed: Seed) -> int:
     return int(seed.generate_state(1)[0])
 
 
-def _has_decoder(representation: Any) -> bool:
-    """Whether it is of an autoencoder."""
-    return hasattr(getattr(representation, "network", None), "decode")
-
-
 def find_targets(
-    model: Any, source: Source, rng: np.random.Generator, codes: Float[np.ndarray, "n v"] | None = None
+    model: Any,
+    source: Source,
+    rng: np.random.Generator,
+    codes: Float[np.ndarray, "n v"] | None = None,
+    representation: Any = None,
 ) -> Targets:
     """Targets for the continuous variables. The subspaces of flat leaves are added to the encoder's input."""
     layer, hierarchy, paths = model.input_, model.hierarchy_, model.paths_
     if codes is not None and layer.kind == "image":
         return given_targets(codes, hierarchy)
-    if model.targets == "none" or layer.kind == "image":
+    if model.targets == "none":
         none = np.full((source.n_rows, hierarchy.n_variables), np.nan)
         return Targets.trusted(none, np.zeros(len(hierarchy.paths)))
-    Z = np.concatenate([layer.geometry(block) for block in source.blocks()])
+    if layer.kind == "image":
+        Z = image_geometry(source, rng, representation)
+    else:
+        Z = np.concatenate([layer.geometry(block) for block in source.blocks()])
     subspaces = fit_subspaces(Z, hierarchy, paths)
-    if model.encoder in ("auto", "mlp") and layer.network is None:
+    if layer.kind != "image" and model.encoder in ("auto", "mlp"):
         trusted = [leaf.subspace for leaf in subspaces if leaf.trust > 0]
         layer.add_subspaces([(subspace.center, subspace.basis.T) for subspace in trusted])
     if codes is not None:
         return given_targets(codes, hierarchy)
     targets = leaf_targets(Z, hierarchy, paths, rng, subspaces)
     curved = np.flatnonzero(targets.trust == 0)
-    if not len(curved) or not model.guided:
-        return align_targets(targets, Z, paths, hierarchy, model.matches_)
-    if layer.network is None and not is_tree(hierarchy.root):
-        found = product_guides(Z, hierarchy, paths, curved, rng, targets)
-        return align_targets(found, Z, paths, hierarchy, model.matches_) if found.trust.any() else found
-    smooth = Z
-    if layer.network is not None:
-        smooth = np.concatenate([layer.prepare(block).cpu().numpy() for block in source.blocks()])
-    targets = guides(Z, smooth.astype(np.float64), hierarchy, paths, curved, rng, targets)
+    if len(curved) and model.guided:
+        if layer.kind == "image" or is_tree(hierarchy.root):
+            targets = guides(Z, hierarchy, paths, curved, rng, targets)
+        else:
+            targets = product_guides(Z, hierarchy, paths, curved, rng, targets)
+            if not targets.trust.any():
+                return targets
     return align_targets(targets, Z, paths, hierarchy, model.matches_)
+
+
+def image_geometry(
+    source: Source, rng: np.random.Generator, representation: Any = None
+) -> Float[np.ndarray, "n r"]:
+    """Images in coordinates with meaningful distances: principal components of their pixels, those of a
+    representation if it has some."""
+    scale = 255.0 if has_bytes(source) else 1.0
+    mean = getattr(representation, "mean", None)
+    if mean is None or len(mean) != math.prod(source.shape):
+        some = sample_rows(source, constants.PCA_ROWS, rng)
+        mean, axes, _ = principal_components(some, constants.MAX_COMPONENTS, rng)
+    else:
+        axes = representation.weights[:, : constants.MAX_COMPONENTS]
+    blocks = (as_float(block.reshape(len(block), -1), scale) for block in source.blocks())
+    return np.concatenate([((block - mean) @ axes).astype(np.float64) for block in blocks])

@@ -84,7 +84,7 @@ def _independent(layout: Float[np.ndarray, "m k"], rng: np.random.Generator) -> 
 
 
 def next_coordinate(
-    known: Float[np.ndarray, "m k"], smooth: Float[np.ndarray, "m r"], rng: np.random.Generator
+    known: Float[np.ndarray, "m k"], Y: Float[np.ndarray, "m r"], rng: np.random.Generator
 ) -> Float[np.ndarray, " m"] | None:
     """How far along points lie on the curves, or the widest direction of the sheets, on which `known` coordinates
     are constant: standardized ranks. None if there are too few points to see curves.
@@ -104,7 +104,7 @@ def next_coordinate(
     ranks = np.zeros((len(centers), m), dtype=np.float32)
     for i, (center, window) in enumerate(zip(centers, windows, strict=True)):
         q, _ = np.linalg.qr(quadratic_terms(known[window] - known[center]))
-        rest = smooth[window] - q @ (q.T @ smooth[window])
+        rest = Y[window] - q @ (q.T @ Y[window])
         along = np.linalg.svd(rest, full_matrices=False)[0][:, 0]
         ranks[i, window] = (np.argsort(np.argsort(along)) + 0.5) / size - 0.5
     inside = (ranks != 0).astype(np.float32)
@@ -120,29 +120,27 @@ def next_coordinate(
     value = (sign @ ranks) / np.maximum(count, 1)
     if (count == 0).any():  # a point in no window is like the points nearest to it
         covered = count > 0
-        nearest = KNeighborsRegressor(constants.INTERPOLATED_FROM).fit(smooth[covered], value[covered])
-        value[~covered] = nearest.predict(smooth[~covered])
+        nearest = KNeighborsRegressor(constants.INTERPOLATED_FROM).fit(Y[covered], value[covered])
+        value[~covered] = nearest.predict(Y[~covered])
     return (value - value.mean()) / value.std()
 
 
 def guides(
     geometry: Float[np.ndarray, "n r"],
-    smooth: Float[np.ndarray, "n s"],
     hierarchy: Hierarchy,
     paths: Int[np.ndarray, " n"],
     curved: Int[np.ndarray, " c"],
     rng: np.random.Generator,
     targets: Targets,
 ) -> Targets:
-    """Add guides for the rows of curved paths to the targets of others. Distances are measured in `geometry`; in
-    `smooth` leaves are to be as little curved as can be had.
+    """Add guides for the rows of curved paths to the targets of others. Distances are measured in `geometry`.
 
     From the path with the fewest dimensions up: a variable that a path shares with one that is settled already
     is the coordinate that goes with it among the points where the two paths come close. A path that has one
     variable more than a settled one is described by that instead, if this tells as much about the rows.
     """
     values, kept, guided = (array.copy() for array in (targets.values, targets.kept, targets.guided))
-    unrolling = _Unrolling(geometry, smooth, rng)
+    unrolling = _Unrolling(geometry, rng)
     by_dimension = sorted(curved, key=lambda index: (hierarchy.paths[index].dimension, index))
     for path in (hierarchy.paths[index] for index in by_dimension):
         rows = np.flatnonzero(paths == path.index)
@@ -175,7 +173,7 @@ def product_guides(
     most = max(hierarchy.paths[index].dimension for index in rows_of)
     if fewest < constants.FEWEST_POINTS or most > constants.CELL_DIMENSIONS:
         return linear
-    laid_out = guides(geometry, geometry, hierarchy, paths, curved, rng, targets)
+    laid_out = guides(geometry, hierarchy, paths, curved, rng, targets)
 
     def untold(found: Targets) -> float:
         total = 0.0
@@ -214,7 +212,6 @@ class _Unrolling:
     for none), help with the next."""
 
     geometry: Float[np.ndarray, "n r"]
-    smooth: Float[np.ndarray, "n s"]
     rng: np.random.Generator
     settled: list[tuple[Guide, list[int]]] = field(default_factory=list)
 
@@ -234,7 +231,7 @@ class _Unrolling:
             return None
         factors = self._interpolated(guide.factors, some, rows)
         while factors.shape[1] < path.dimension:
-            another = next_coordinate(factors, self.smooth[rows], self.rng)
+            another = next_coordinate(factors, self.geometry[rows], self.rng)
             if another is None:
                 break
             factors = np.column_stack([factors, another])
@@ -250,7 +247,7 @@ class _Unrolling:
         enclosed, columns, last = self._one_less(path)
         if enclosed is None:
             return None
-        geometry, smooth, rng = self.geometry, self.smooth, self.rng
+        geometry, rng = self.geometry, self.rng
         some = self._some(rows, constants.COMPARED_ROWS)
         described = shared_and_offset(geometry[some], geometry[enclosed.rows], enclosed.factors, rng)
         if described is None:
@@ -258,9 +255,9 @@ class _Unrolling:
         shared, offset = described
         factors = np.column_stack([shared, offset])
         places = rng.permutation(len(some))[: 2 * constants.LAID_OUT]
-        seen = smooth[some[places]]
+        seen = geometry[some[places]]
         untold = not_told_by(factors[places], seen)
-        along = next_coordinate(shared, smooth[some], rng)
+        along = next_coordinate(shared, geometry[some], rng)
         if along is not None:
             # compared with a variable that tells nothing, since one more of them tells rows apart less well
             none = not_told_by(np.column_stack([shared, rng.permutation(offset)])[places], seen)
@@ -293,7 +290,7 @@ class _Unrolling:
         if len(some) == len(rows):
             return factors
         nearest = KNeighborsRegressor(constants.INTERPOLATED_FROM, weights="distance")
-        return nearest.fit(self.smooth[some], factors).predict(self.smooth[rows])
+        return nearest.fit(self.geometry[some], factors).predict(self.geometry[rows])
 
     def _columns(self, guide: Guide, active: list[int]) -> list[int]:
         """The variable of each factor of a guide. Factors of shared variables are turned, rescaled and shifted in

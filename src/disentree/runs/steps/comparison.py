@@ -84,7 +84,7 @@ def compare(
     is_small = X.ndim == 2 and len(train) <= AUTOENCODER_ROWS
     is_network = getattr(model, "maps_", None) == "network"
     if is_network and not is_flat and is_small and dimension >= 0.5:
-        steps = min(AUTOENCODER_STEPS, len(model.history_) * math.ceil(len(train) / model.batch_size))
+        steps = min(AUTOENCODER_STEPS, len(model.history_) * math.ceil(len(train) / model.pace.batch))
         out["autoencoder_r2"] = autoencoder_r2(X[train], X[test], dimension, steps, seed, device)
     return out
 

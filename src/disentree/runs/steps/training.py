@@ -20,8 +20,8 @@ from disentree.tables import Codec, Schema
 log = logging.getLogger(__name__)
 
 CHECKPOINT = "checkpoint/checkpoint.safetensors"
-# of the decoder to pixels, and of the representation network, which is trained in the stage before
-CHECKPOINTS = (CHECKPOINT, "checkpoint/pixels.safetensors", "checkpoint/representation.safetensors")
+# and of the representation network, which is trained in the stage before
+CHECKPOINTS = (CHECKPOINT, "checkpoint/representation.safetensors")
 
 
 def train_model(run: Run, options: StageOptions) -> str:
