@@ -1,5 +1,6 @@
 """Data that studies read from elsewhere, made here."""
 
+import gzip
 import sys
 from types import SimpleNamespace
 
@@ -34,7 +35,7 @@ def _forget():
 
 @pytest.fixture(scope="module")
 def battery(tmp_path_factory):
-    """Two small sets with reference labelings, in which 0 is noise, and one of many rows."""
+    """Two small sets with reference labelings, in which 0 is noise, and one of many rows; images of two kinds."""
     folder = tmp_path_factory.mktemp("battery")
     rng = np.random.default_rng(0)
     for name, each in (("x/two", 60), ("x/three", 50), ("y/many", 7000)):
@@ -46,4 +47,10 @@ def battery(tmp_path_factory):
         np.savetxt(folder / f"{name}.labels0.gz", np.minimum(labels, 2), "%d")
         np.savetxt(folder / f"{name}.labels1.gz", np.where(np.arange(len(labels)) % 10, labels, 0), "%d")
     np.savetxt(folder / "unlabeled.data.gz", X)
+    kinds = np.repeat([0, 1], 100)
+    images = (rng.uniform(0, 60, (200, 6, 6)) + 180 * (kinds[:, None, None] == np.arange(6) % 2)).astype(np.uint8)
+    (folder / "kinds").mkdir()
+    for name, array in (("images-idx3", images), ("labels-idx1", kinds.astype(np.uint8))):
+        head = bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">u4").tobytes()
+        (folder / "kinds" / f"train-{name}-ubyte.gz").write_bytes(gzip.compress(head + array.tobytes()))
     return folder

@@ -76,6 +76,7 @@ def test_the_list_and_the_plan(tmp_path):
         (("table1", "--out", "runs/studies"), "is where studies have their folders: choose one of its own"),
         (("battery",), "the study battery needs --data, the folder of its data sets"),
         (("battery", "--data", "full"), "full holds no sets: files NAME.data.gz"),
+        (("classes", "--data", "full"), "full holds no folders with train-images-idx3-ubyte and train-labels"),
         (("table1", "--data", "full"), "the study table1 reads no folder: leave --data out"),
         (("report", "--out", "nowhere"), "there is no folder nowhere"),
         (("table1", "--out", "full"), "is not empty and not the folder of a study"),

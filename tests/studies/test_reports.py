@@ -58,6 +58,7 @@ def test_every_study_reports(name, tmp_path, battery):
         "placement",
         "mimosa-defaults",
         "battery",
+        "classes",
         "tables",
     )
     assert drawn or name in ("qualitative", *tables)

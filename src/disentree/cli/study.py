@@ -50,7 +50,9 @@ def study(
         int | None, typer.Option(help="Samples of each data set, instead of the scale's.")
     ] = None,
     set_: Settings = None,
-    data: Annotated[Path | None, typer.Option(help="The folder of the data sets, for `battery`.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="The folder of the data sets, for `battery` and `classes`.")
+    ] = None,
     n_jobs: NJobs = None,
     engine: Engine = "local",
     address: Address = None,

@@ -3,6 +3,8 @@ the accuracy of the best matching of leaves to classes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from numpy.typing import ArrayLike
 
 from disentree.hierarchy import Hierarchy
@@ -12,7 +14,9 @@ NAMES = ("classes", "leaves")
 MOST_PATHS = 300  # of which every pair is looked at
 
 
-def dendrogram_purity(classes: ArrayLike, paths: ArrayLike, hierarchy: Hierarchy) -> float:
+def dendrogram_purity(
+    classes: ArrayLike, paths: ArrayLike, hierarchy: Hierarchy | Sequence[Sequence[Sequence[int]]]
+) -> float:
     """The mean over pairs of rows of one class of how pure the smallest subtree with both of them is.
 
     The purity of a subtree for a class is the share of its rows that have the class (Heller and Ghahramani 2005).
@@ -25,8 +29,9 @@ def dendrogram_purity(classes: ArrayLike, paths: ArrayLike, hierarchy: Hierarchy
         Class of every row. Rows with -1 (unknown) do not count.
     paths : array-like of int, shape (n,)
         Leaf of every row, an index into ``hierarchy.paths``. Rows with -1 do not count.
-    hierarchy : Hierarchy
-        The tree.
+    hierarchy : Hierarchy, or list of lists of lists of int
+        The tree, or its levels in any order: for each the groups of paths that are one there, as the ``paths`` of
+        `MIMOSA.levels_`.
 
     Returns
     -------
@@ -41,17 +46,23 @@ def dendrogram_purity(classes: ArrayLike, paths: ArrayLike, hierarchy: Hierarchy
     1.0
     >>> dendrogram_purity([0, 0, 1, 1], [0, 1, 0, 1], tree)
     0.5
+    >>> dendrogram_purity([0, 0, 1, 1], [0, 1, 2, 2], [[[0], [1], [2]], [[0, 1], [2]], [[0, 1, 2]]])
+    1.0
     """
     counts, leaves = count_classes(classes, paths, NAMES)
     n_pairs = float((counts.sum(axis=0) * (counts.sum(axis=0) - 1) / 2).sum())
     if not n_pairs or len(leaves) > MOST_PATHS:
         return float("nan")
-    choices = [frozenset(hierarchy.paths[int(leaf)].choices) for leaf in leaves]
+    if isinstance(hierarchy, Hierarchy):
+        marks = [frozenset(hierarchy.paths[int(leaf)].choices) for leaf in leaves]
+    else:
+        groups = [frozenset(group) for level in hierarchy for group in level]
+        marks = [frozenset(group for group in groups if int(leaf) in group) for leaf in leaves]
     total = 0.0
-    for i, mine in enumerate(choices):
+    for i, mine in enumerate(marks):
         for j in range(i + 1):
-            shared = mine & choices[j]
-            below = counts[[shared <= other for other in choices]].sum(axis=0)
+            shared = mine & marks[j]
+            below = counts[[shared <= other for other in marks]].sum(axis=0)
             pairs = counts[i] * counts[j] if i != j else counts[i] * (counts[i] - 1) / 2
             total += float((pairs * below).sum() / max(below.sum(), 1))
     return total / n_pairs

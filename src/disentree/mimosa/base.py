@@ -208,7 +208,7 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
             `print` shows it as sentences; `.splits` and `.leaves` are lists of dicts.
         """
         check_is_fitted(self)
-        if len(self.shape_) > 1:
+        if len(self.shape_) > 1 or getattr(self._rows if X is None else X, "ndim", 2) > 2:
             advice = "a COFHAE shows what its variables do to them"
             raise ValueError(f"reasons are told in terms of columns, and images have none: {advice}")
         if X is not None and (getattr(X, "ndim", 2) == 1 or np.shape(X)[:1] == (1,)):

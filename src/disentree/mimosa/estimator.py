@@ -17,6 +17,7 @@ from disentree.mimosa.base import TreeEstimator
 from disentree.mimosa.coordinates.choosing import REPRESENTATIONS, load_representation
 from disentree.mimosa.coordinates.reach import Reach
 from disentree.mimosa.coordinates.representation import Representation
+from disentree.mimosa.coordinates.transformed import Transformed, told_apart_by
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.explain.compared.comparing import Comparing
 from disentree.mimosa.explain.placing import Placing
@@ -53,21 +54,22 @@ from disentree.tables.frames import as_pandas
 from disentree.utils.threads import threads
 
 
-class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimator, Resampled):
+class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, Transformed, TreeEstimator, Resampled):
     """Find the tree of manifolds in a data set.
 
     Several finders propose decompositions into leaves: mixtures of Gaussians, an atlas of charts for flat or
-    curved manifolds, exact or in noise. Each is a density, and so are models without structure. The one that
-    describes rows that it was not fitted to in the fewest bits is chosen, if it saves some beyond doubt. Leaves
-    that enclose others become their children. No parameter has to be set.
+    curved manifolds. Each is a density, and so are models without structure. The one that describes other rows in
+    the fewest bits is chosen, if it saves some beyond doubt. Leaves that enclose others become their children.
 
     Parameters
     ----------
     n_neighbors : int, default=40
         Size of the neighborhoods in which exact subspaces, and sheets in the latent of an autoencoder, are found.
-    representation : {"auto", "linear", "autoencoder"}, default="auto"
-        The initial representation. "auto" takes principal components for tables, and for images an autoencoder if
-        there are 2,000 and its latent tells at least 85 % of the variance of images that it was not trained on.
+    representation : {"auto", "linear", "autoencoder", "graph"} or transformer, default="auto"
+        "auto" takes principal components for tables, and for 2,000 images or more an autoencoder if its latent
+        tells 85 % of the variance of others. "graph" is for images of kinds, and for cells, of which only the
+        nearest are alike: leaves are groups of neighbors. What a transformer, with `fit` and `transform`, makes of
+        X is searched in its place; such a model cannot be saved.
     max_landmarks : int or None, default=None
         With more rows than this the structure is found on a random subset and the other rows are assigned to it.
         None: 20,000 of a table and 200,000 of the latent of an autoencoder.
@@ -96,9 +98,8 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         one of a leaf that encloses others, then those of leaves that the tree does not put above it; or any.
     candidates_ : list of dict
         What was proposed, the chosen one first and then by bits: finder, components (their number), dimensions,
-        bits (held-out, per row, of the same rows and columns for all), seconds, and why_not: why one of fewer bits
-        was not chosen, and left_out: what its finder did not look at when its budget was spent. In tables with
-        empty cells also branches: how many by what exists are counted in.
+        bits (held-out, per row, of the same rows and columns for all), seconds, why_not: why one of fewer bits was
+        not chosen, and left_out: what its finder did not look at. In tables with empty cells also branches.
     description_length_ : float
         Held-out bits per row of the chosen one, relative to a density of 1 in the coordinates of `embedding_`.
     saved_bits_ : float
@@ -110,19 +111,17 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
     embedding_ : array of shape (m, D)
         The initial representation of the rows that the tree was found in: all, or those of `sample_`.
     sample_ : array of shape (m,) or None
-        The rows that the tree was found in, as often as they count; None for all. Of more than 200,000 rows a
-        sample, and those of rare kinds.
+        The rows that the tree was found in; None for all. Of more than 200,000 a sample, and those of rare kinds.
     representation_ : Representation
         Takes new rows there.
     table_ : TableModel or None
-        For a data frame with other columns than numbers, or with empty cells: what its columns are, what exists in
-        some rows only, and how rows get to their paths. `candidate_` and `embedding_` are of the other numbers.
+        Of a data frame with other columns than numbers, or with empty cells.
     stability_ : Stability or None
         What `stability` measured last.
     told_ : list of str
         What of `partial_labels` could not be done, and why.
     interrupted_ : bool
-        Whether Ctrl-C ended the search: it then chose among what had been found.
+        Whether Ctrl-C ended the search.
     timings_ : dict of float
         Seconds of each step.
 
@@ -145,7 +144,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         self,
         *,
         n_neighbors: int = 40,
-        representation: str = "auto",
+        representation: Any = "auto",
         max_landmarks: int | None = None,
         placement: str = "auto",
         n_leaves: int | None = None,
@@ -226,27 +225,24 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         X : array or sparse matrix of shape (n, p), images of shape (n, h, w) or (n, h, w, c), data frame, path
             An array may have empty cells, NaN. A data frame, of pandas or polars, or what an SQLite cursor or a
             DuckDB query holds, may have them too, and columns of numbers, whole numbers, truth values, text,
-            categories and dates. A path is that of a table or an .npy, of a folder of tables, or a pattern such
-            as "parts/*.parquet"; files and Dask arrays and data frames are read a block at a time.
+            categories and dates. A path is that of a table, an .npy, a folder of tables, or a pattern such as
+            "parts/*.parquet"; files and Dask collections are read a block at a time.
         y : None, default=None
             Ignored.
         codec : Codec, default=None
             What the columns of a data frame are, if that is not to be inferred.
         sample_weight : array of shape (n,), default=None
-            How often each row counts: whole weights are numbers of equal rows. Other weights are taken in
-            proportion: as many rows as X has are drawn, each rounded up or down to a number of times.
+            How often each row counts: whole weights are numbers of equal rows; by others rows are drawn.
         column_weights : dict by column, or array of shape (p,), default=None
-            How far rows are apart in a column, times what it is; what categories say about leaves, times what it
-            is. 0 leaves a column out.
+            How far rows are apart in a column, or what categories say, times what it is; 0 leaves it out.
         partial_labels : array of shape (n,), default=None
-            Whole numbers, -1 where unknown. Rows of two labels are not one leaf, and rows of one label are merged
-            to one, unless they are over a thousand times likelier apart; `told_` says what could not be done.
+            Whole numbers, -1 where unknown. Rows of two labels are not one leaf, and rows of one label are one,
+            unless they are over a thousand times likelier apart; `told_` says what could not be done.
         within : truth values, numbers of rows, or a leaf, default=None
-            Look in these rows only; the others have the label -1. A leaf is that of the tree that was found
-            before in the same rows, by its path or name.
+            Look in these rows only; the others have the label -1. A leaf is one that was found in them before.
         feature_names : list of str, default=None
-            The columns of a sparse matrix, for names and reasons: those that tell leaves apart are told. It stays
-            sparse: its principal components are searched, those beyond chance.
+            The columns of a sparse matrix, for names and reasons. It stays sparse: those of its principal
+            components that are beyond chance are searched.
 
         Returns
         -------
@@ -274,6 +270,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
     ) -> MIMOSA:
         """Fit rows that all count once. Fields of `Settings` are what is known about them: labels, or leaves."""
         self._check_settings()
+        X, given_rows = self._first(X), X
         X, names = sparse_rows(X, names)
         most = None if known or self.representation == "autoencoder" else self.max_landmarks or 1
         fitted, (X, rest) = X, searched(X, most, self.random_state)
@@ -296,6 +293,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         self._rows = (rows if issparse(rows) else X) if rest is None else fitted
         self.given_names_, self.told_, self.kept_, self.names_ = None, [], None, names
         self.weights_, self.column_weights_ = None, weights
+        self._rows, rows = (given_rows, told_apart_by(given_rows)) if self._has_transformer else (self._rows, rows)
         self._keep_others(rows)
         if self.n_leaves is not None and self.n_leaves < len(self.hierarchy_.paths):
             self.__dict__.update(self._completed().cut(self.n_leaves).__dict__)
@@ -314,6 +312,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
     def _settings(self) -> Settings:
         names = ("n_neighbors", "representation", "max_landmarks", "placement", "column_weights_")
         given = {name.rstrip("_"): getattr(self, name) for name in names}
+        given |= {"representation": "auto"} if self._has_transformer else {}
         return Settings(**given, n_jobs=self._workers, verbose=bool(self.verbose))
 
     def _found_proba(self, X: Any) -> Float[np.ndarray, "n found"]:
@@ -384,7 +383,8 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
     def _check_settings(self) -> None:
         check_common_settings(self)
         check_whole(self, "n_neighbors", 2)
-        check_one_of(self, "representation", REPRESENTATIONS)
+        if not self._has_transformer:
+            check_one_of(self, "representation", REPRESENTATIONS)
         check_one_of(self, "placement", ("auto", "down"))
         if self.n_leaves is not None:
             check_leaves(self.n_leaves)

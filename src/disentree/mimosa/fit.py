@@ -237,7 +237,8 @@ def fit(
         with step("placement"):
             core = hierarchy if table is None else table.core
             leaves = own if table is None else likeliest(candidate, embedding)[0]
-            if representation.kind == "linear":  # what variables do to images is told when there is a decoder
+            # what variables do to images is told when there is a decoder; those of other kinds do nothing alike
+            if representation.kind == "linear" and not getattr(candidate, "is_apart", False):
                 same, partly = find_same(core, embedding, leaves, representation.inverse_transform)
             if same:
                 place = moved(hierarchy, same)

@@ -52,6 +52,7 @@ _ROOMS = {
     "image-baselines": "cofhae",
     "mimosa-defaults": "mimosa",
     "battery": "mimosa",
+    "classes": "mimosa",
     "tables": "mimosa",
     "compare": "cofhae",
 }

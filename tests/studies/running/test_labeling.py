@@ -1,4 +1,5 @@
-"""Labels by MIMOSA and its rivals (`labeling.py`, `rivals.py`), and the study of structure."""
+"""Labels by MIMOSA and its rivals (`labeling.py`, `rivals.py`), images with classes (`battery_data.py`), and the
+study of structure."""
 
 from dataclasses import replace
 
@@ -6,12 +7,15 @@ import numpy as np
 import pytest
 
 from disentree.datasets import load_dataset
+from disentree.errors import UserError
 from disentree.mimosa.tree.codes import find_same
+from disentree.runs import RunConfig
 from disentree.studies import get_study
+from disentree.studies.running.battery_data import read_classes
 from disentree.studies.running.constants import replaced
 from disentree.studies.running.labeling import _by_cosine, agreement, label_rows
 from disentree.studies.running.rivals import RIVALS, cluster
-from disentree.studies.running.task import make_task
+from disentree.studies.running.task import Task, make_task
 
 
 def task(method, dataset="blobs", n_samples=300, **more):
@@ -79,3 +83,26 @@ def test_a_cosine_in_place_of_the_description_length():
     with replaced("mimosa.tree.placing", "joined", _by_cosine(1.0)):
         assert moved() == 0
     assert moved() == usual
+
+
+@pytest.mark.parametrize("method", ["mimosa-graph", "k-means"])
+def test_images_of_two_kinds(method, tmp_path):
+    """Stripes of even and of odd columns, in noise: a folder in the format of MNIST."""
+    rng, kinds = np.random.default_rng(0), np.repeat(np.arange(2, dtype=np.uint8), 100)
+    images = (rng.uniform(0, 60, (200, 6, 6)) + 180 * (kinds[:, None, None] == np.arange(6) % 2)).astype(np.uint8)
+    for name, array in (("images-idx3", images), ("labels-idx1", kinds)):
+        head = bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">u4").tobytes()
+        (tmp_path / f"train-{name}-ubyte").write_bytes(head + array.tobytes())
+    read, classes = read_classes(tmp_path)
+    assert (read == images).all()
+    assert (classes == kinds).all()
+    config = RunConfig(
+        source=tmp_path.name, kind="file", seed=1, n_samples=180, options={"folder": str(tmp_path.parent)}
+    )
+    values, _ = label_rows(Task(columns={}, config=config, until="structure", method=method))
+    assert values["n_rows"] == 180
+    scores = ("dendrogram_purity", "accuracy", "nmi", "purity", "ari")
+    assert {name: values[name] for name in scores} == dict.fromkeys(scores, 1.0)
+    (tmp_path / "train-labels-idx1-ubyte").write_bytes(head + array.tobytes()[:-1])
+    with pytest.raises(UserError, match="train-labels-idx1-ubyte is cut short or damaged"):
+        read_classes(tmp_path)

@@ -6,12 +6,13 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
+from disentree.geometry.layout import LAYOUT
 from disentree.geometry.pca import EXACT_COLUMNS, principal_axes
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.columns import Columns
@@ -23,7 +24,7 @@ from disentree.utils.extras import needing
 
 log = logging.getLogger("disentree.mimosa")
 
-REPRESENTATIONS = get_args(Literal["auto", "linear", "autoencoder"])
+REPRESENTATIONS = get_args(Literal["auto", "linear", "autoencoder", "graph"])
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,12 @@ class Coordinates:
     floor: Float[np.ndarray, " D"]  # the precision of each coordinate: no deviation is taken below it
     columns: Columns | None  # the way back to the table's own columns; None for the latent of an autoencoder
     decomposed: Decomposed | None = None  # of the rows that they were chosen for, all axes
+
+    def of_neighbors(self) -> Coordinates:
+        """Those in which neighbors are looked for, without the columns: none of these tells kinds by itself."""
+        few, own = LAYOUT.coordinates, self.representation
+        own = replace(own, weights=own.weights[:, :few])
+        return Coordinates(own, self.floor[:few], None)
 
 
 def choose_coordinates(

@@ -173,6 +173,7 @@ class LeafCandidate:
     makes_needless: Sequence[str] = ()
     needless_bits: float = 0.0
     tolerance: float = 0.0  # by which charts were linked, to find it again; 0 where there is none
+    is_apart: bool = False  # its leaves are other kinds, of which none encloses another
 
     product = None
 

@@ -4,15 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.spatial import KDTree
+from sklearn.neighbors import NearestNeighbors
 
 from disentree.mimosa.density.candidate import Leaf, Undirected
 from disentree.mimosa.density.constants import DENSITY
 from disentree.mimosa.density.logs import log_sum
+
+M = TypeVar("M")
+
+
+def remembered(method: M) -> M:
+    """A method that knows its last answer: leaves with parts in common are asked for the same rows in turn."""
+    name, ask = f"_last_{getattr(method, '__name__', '')}", cast(Any, method)
+
+    @wraps(ask)
+    def known(self: Any, Z: Float[np.ndarray, "n D"]) -> np.ndarray:
+        last = self.__dict__.get(name)
+        if last is None or not np.array_equal(last[0], Z):
+            last = self.__dict__[name] = Z.copy(), ask(self, Z)
+        return last[1]
+
+    return cast(M, known)
 
 
 @dataclass(frozen=True)
@@ -24,15 +41,19 @@ class Parts:
     axes: Float[np.ndarray, "D q"]  # of the coordinates in which rows are near to each other
 
     @cached_property
-    def _tree(self) -> KDTree:
-        return KDTree(self.rows)
+    def _nearest(self) -> NearestNeighbors:
+        k = min(DENSITY.near, len(self.rows))
+        return NearestNeighbors(n_neighbors=k).fit(self.rows)  # no tree of them in many dimensions
+
+    @remembered
+    def _votes(self, Z: Float[np.ndarray, "n D"]) -> Int[np.ndarray, "n k"]:
+        nearest = self._nearest.kneighbors(Z @ self.axes, return_distance=False)
+        return self.labels[np.asarray(nearest)]
 
     def share(self, Z: Float[np.ndarray, "n D"], part: int) -> Float[np.ndarray, " n"]:
         """The probability of a part, for each row: one row of all votes for every part."""
-        k = min(DENSITY.near, len(self.rows))
-        nearest = np.asarray(self._tree.query(Z @ self.axes, k)[1]).reshape(len(Z), k)
-        one = 1 / len(self.rows)
-        return ((self.labels[nearest] == part).sum(axis=1) + one / (self.labels.max() + 1)) / (k + one)
+        votes, one = self._votes(Z), 1 / len(self.rows)
+        return ((votes == part).sum(axis=1) + one / (self.labels.max() + 1)) / (votes.shape[1] + one)
 
 
 @dataclass(frozen=True)
@@ -57,6 +78,7 @@ class JoinedLeaf(Undirected):
     shares: Float[np.ndarray, " k"]
     dimension: int
 
+    @remembered
     def log_density(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, " n"]:
         shares = np.log(np.maximum(self.shares / self.shares.sum(), 1e-300))
         return log_sum(np.stack([leaf.log_density(Z) for leaf in self.leaves], axis=1) + shares)

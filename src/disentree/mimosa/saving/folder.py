@@ -106,6 +106,9 @@ def inside_folder(k: int) -> str:
 def _about(model: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     if (name := type(model).__name__) not in CLASSES:
         raise ValueError(f"only {' and '.join(CLASSES)} can be saved, got {name}")
+    if getattr(model, "transformer_", None) is not None:
+        advice = "save that by its own means, and fit MIMOSA to what its transform gives"
+        raise ValueError(f"a MIMOSA with a transformer as representation cannot be saved: {advice}")
     own = ("dimension", "parent", "parents", "center", "spread")
     components = [{name: getattr(c, name) for name in own} for c in model.components_]
     fitted = {name: getattr(model, name) for name in model._saved if hasattr(model, name)}

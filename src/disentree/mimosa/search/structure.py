@@ -23,6 +23,7 @@ from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.finders.modes.finder import Mixtures
 from disentree.mimosa.finders.protocol import Finder, Rows
 from disentree.mimosa.search.given import by_labels
+from disentree.mimosa.search.graph.by_neighbors import by_neighbors
 from disentree.mimosa.search.rare import Rare, find_rare
 from disentree.mimosa.search.search import Outcome, finders_for, improved, search, seed_of
 from disentree.mimosa.search.steps import Steps
@@ -140,6 +141,8 @@ def _structure(
     step: Steps,
     everything: Blocks | None,
 ) -> Structure:
+    if settings.representation == "graph":
+        coordinates = coordinates.of_neighbors()
     represent = coordinates.representation.transform
     with step("representation"):
         embedding = represent(X)
@@ -159,7 +162,10 @@ def _structure(
     if settings.known is not None:
         outcome, Z = settings.known.outcome, np.concatenate([Z, embedding[settings.known.rows]])
         return Structure(coordinates, embedding, Z, outcome, arrange_leaves(outcome.candidate, Z))
-    outcome = search(rows, finders, seeds[2], step)
+    if settings.representation == "graph":
+        outcome = by_neighbors(rows, np.random.default_rng(seeds[2]), step)
+    else:
+        outcome = search(rows, finders, seeds[2], step)
     rare = None
     everything = Blocks.of(embedding) if everything is None else everything.then(represent)
     if len(Z) < len(everything) and columns is not None and outcome.candidate.product is None:

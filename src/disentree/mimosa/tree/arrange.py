@@ -47,7 +47,9 @@ def arrange_leaves(found: Candidate, Z: Float[np.ndarray, "n D"]) -> Arrangement
     direct = directly_enclosed(distance, encloses)
     parents = fewest_lost(dimensions, direct)
     hierarchy, order = tree_from_parents(dimensions, parents)
-    chosen = LeafCandidate(found.finder, [found.components[c] for c in order], found.shares[order])
+    leaves = [found.components[c] for c in order]
+    is_apart = bool(getattr(found, "is_apart", False))
+    chosen = LeafCandidate(found.finder, leaves, found.shares[order], is_apart=is_apart)
     return Arrangement(hierarchy, contiguous(chosen), *in_order(order, parents, direct), order)
 
 

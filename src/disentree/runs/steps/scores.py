@@ -52,7 +52,7 @@ def score_run(run: Run, options: StageOptions) -> str:
         if follows_tree:
             result["scores"] |= structure_scores(data.hierarchy.path_of(data.codes[train]), rows)
     if data.labels is not None and follows_tree:
-        result["scores"] |= class_scores(data.labels[train], rows, hierarchy)
+        result["scores"] |= class_scores(data.labels[train], rows, _levels(run) or hierarchy)
         result["classes"] = classes_of_leaves(data.labels[train], rows["labels"], hierarchy)
     own = result["scores_without_truth"] = reconstruction_errors(X, reconstructed)
     if follows_tree:
@@ -116,8 +116,17 @@ def structure_scores(true_paths: Int[np.ndarray, " n"], rows: dict[str, np.ndarr
     }
 
 
-def class_scores(labels: Any, rows: dict[str, np.ndarray], hierarchy: Hierarchy) -> dict[str, float]:
-    """How well the structure agrees with known classes of the training rows, which no stage has seen."""
+def _levels(run: Run) -> list[list[list[int]]]:
+    """The paths that are one at each level of the tree, if the search found it."""
+    levels = run.structure.get("levels") or []
+    return [[leaf["paths"] for leaf in level["leaves"]] for level in levels]
+
+
+def class_scores(
+    labels: Any, rows: dict[str, np.ndarray], tree: Hierarchy | list[list[list[int]]]
+) -> dict[str, float]:
+    """How well the structure, or its levels, agree with known classes of the training rows, which no stage has
+    seen."""
     from sklearn.metrics import adjusted_mutual_info_score, normalized_mutual_info_score
 
     known = labels != ""
@@ -126,7 +135,7 @@ def class_scores(labels: Any, rows: dict[str, np.ndarray], hierarchy: Hierarchy)
     classes = np.unique(labels[known], return_inverse=True)[1]
     mine = {name: rows[name][known] for name in ("labels", "core_labels")}
     leaves = mine["labels"]
-    purity = dendrogram_purity(classes, leaves, hierarchy)
+    purity = dendrogram_purity(classes, leaves, tree)
     return {
         "class_agreement": float(adjusted_mutual_info_score(classes, leaves)),
         "class_nmi": float(normalized_mutual_info_score(classes, leaves)),

@@ -9,18 +9,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from disentree.cofhae.placing.placement import knots_of
 from disentree.datasets import Dataset, load_dataset
 from disentree.geometry.maps import effects
 from disentree.geometry.pca import principal_axes
 from disentree.hierarchy import Hierarchy
-from disentree.metrics import evaluate, h_error, placement_error, purity_score
+from disentree.metrics import (
+    dendrogram_purity,
+    evaluate,
+    h_error,
+    matching_accuracy,
+    placement_error,
+    purity_score,
+)
 from disentree.mimosa import MIMOSA
+from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.tree import placing
 from disentree.mimosa.tree.codes import find_same
-from disentree.studies.running.battery_data import read_set
+from disentree.studies.running.battery_data import read_classes, read_set
 from disentree.studies.running.constants import changed_constants, replaced, without
 from disentree.studies.running.readability import readability
 from disentree.studies.running.rivals import OPTIONAL, RIVALS, cluster, run_rival
@@ -69,6 +77,8 @@ def _label_set(task: Task) -> tuple[dict[str, Any], float]:
     told the number of clusters are told that of each."""
     assert task.method is not None
     folder, seed = Path(task.config.options["folder"]), task.config.seed
+    if (folder / task.config.source).is_dir():
+        return _label_images(task, folder / task.config.source)
     X, references = read_set(folder, task.config.source)
     start = time.process_time()
     about: dict[str, Any] = {}
@@ -89,6 +99,39 @@ def _label_set(task: Task) -> tuple[dict[str, Any], float]:
     values = {"n_rows": len(X), "n_columns": X.shape[1], "references": len(references)}
     values |= {"true_components": true_components, "components": components, "ari": ari}
     return {**values, **about}, seconds
+
+
+def _label_images(task: Task, folder: Path) -> tuple[dict[str, Any], float]:
+    """The same for images with classes. Rivals are given principal components; those that give no tree have one
+    level."""
+    X, classes = read_classes(folder)
+    most, seed = task.config.n_samples or len(X), task.config.seed
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(X))[:most])
+    X, classes = X[chosen], classes[chosen]
+    start = time.process_time()
+    about: dict[str, Any] = {}
+    if task.method == "mimosa-graph":
+        m = MIMOSA(representation="graph", random_state=seed, n_jobs=1).fit(X)
+        labels, levels = m.labels_, [level["paths"] for level in m.levels_]
+        about = {"dimensions": sorted(c.dimension for c in m.components_), "nowhere": m.nowhere_}
+    else:
+        rows = X.reshape(len(X), -1) / 255.0
+        rows = (rows - rows.mean(axis=0)) @ principal_axes(rows, COORDINATES.most_linear, random_state=seed).axes
+        labels = run_rival(str(task.method), rows, len(np.unique(classes)), seed)
+        paths = np.unique(labels).tolist()
+        levels = [[paths], [[path] for path in paths]]
+    seconds = time.process_time() - start
+    values = {
+        "n_rows": len(X),
+        "components": len(np.unique(labels)),
+        "dendrogram_purity": dendrogram_purity(classes, labels, levels),
+        "accuracy": matching_accuracy(classes, labels),
+        "nmi": normalized_mutual_info_score(classes, labels),
+    }
+    values = {
+        name: round(float(value), 4) if isinstance(value, float) else value for name, value in values.items()
+    }
+    return {**values, **agreement(classes, labels), **about}, seconds
 
 
 def _numbers(X: Any) -> Any:

@@ -46,7 +46,8 @@ class Task(BaseModel):
     structure_from: str | None = None  # the name of the run whose structure it shares
     embedding_from: str | None = None  # the name of the run whose initial representation it shares
     extras: tuple[Extra, ...] = ()  # computed in addition to the stages of a run, see `worker` and `labeling`
-    # of a task that only labels rows (see `labeling`): "mimosa", "mimosa-down", "generator" or one of `rivals`
+    # of a task that only labels rows (see `labeling`): "mimosa", "mimosa-down", "mimosa-graph", "generator" or one
+    # of `rivals`
     method: str | None = None
     constants: dict[str, float] = {}  # for "mimosa": factors that constants are changed by, see `constants`
     without: str | None = None  # for "mimosa": a rule of the search that is left out, see `constants`

@@ -1,0 +1,1 @@
+"""Leaves of rows of which only the nearest are alike."""

@@ -1,0 +1,63 @@
+"""A transformer of the user's in place of the initial representation."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
+
+from disentree import MIMOSA
+
+
+def iris():
+    return load_iris(as_frame=True).data
+
+
+def test_what_the_transformer_gives_is_searched():
+    X = iris()
+    m = MIMOSA(representation=PCA(2), random_state=0).fit(X)
+    own = m.transformer_.transform(X)
+    alone = MIMOSA(random_state=0).fit(own)
+    assert m.hierarchy_.to_dict() == alone.hierarchy_.to_dict()
+    assert (m.labels_ == alone.labels_).all()
+    assert (m.predict(X[:20]) == alone.predict(own[:20])).all()
+    assert m.outlier_score(X[:20]) == pytest.approx(alone.outlier_score(own[:20]))
+    assert "petal" in str(m.explain())  # reasons are in the columns of X
+    assert "petal" in m.why(X[:1]).iloc[0] if hasattr(m.why(X[:1]), "iloc") else m.why(X[:1])
+    assert len(m.cut(1).hierarchy_.paths) == 1
+
+
+def test_it_is_cloned_and_its_parameters_are_searched():
+    given = PCA(2)
+    m = clone(MIMOSA(representation=given)).set_params(representation__n_components=3).fit(iris())
+    assert m.embedding_.shape == (150, 3)
+    assert not hasattr(given, "components_")
+
+
+def test_it_cannot_be_saved(tmp_path):
+    m = MIMOSA(representation=PCA(2)).fit(iris())
+    with pytest.raises(
+        ValueError, match="a MIMOSA with a transformer as representation cannot be saved: save that"
+    ):
+        m.save(tmp_path)
+
+
+class Broken(TransformerMixin, BaseEstimator):
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return np.full((len(X), 2), np.nan)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ("umap", "representation must be 'auto', 'linear', 'autoencoder' or 'graph', got 'umap'"),
+        (None, "representation must be 'auto', 'linear', 'autoencoder' or 'graph', got None"),
+        (Broken(), "the transformer must give a row of finite numbers for each row, it gave float64 of shape"),
+    ],
+)
+def test_mistakes_are_one_sentence(given, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        MIMOSA(representation=given).fit(iris().to_numpy())
