@@ -3,6 +3,7 @@
 
 import os
 import signal
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -63,11 +64,10 @@ def killed(tmp_path, monkeypatch):
         markers.append(marker := folder / str(len(markers)))
 
         def call(*given):  # within a function, so that it is sent as it is, and not by its name
-            try:
+            with suppress(FileExistsError):
                 os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
-            except FileExistsError:
-                return function(*given)
-            os.kill(os.getpid(), signal.SIGKILL)
+                os.kill(os.getpid(), signal.SIGKILL)
+            return function(*given)
 
         return call
 

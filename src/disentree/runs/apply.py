@@ -40,7 +40,7 @@ from disentree.runs.models import load_model
 from disentree.runs.report.findings import read_findings
 from disentree.runs.run import Run
 from disentree.runs.stages import check_stages
-from disentree.utils.files import atomic_path, check_is_file
+from disentree.utils.files import check_is_file
 from disentree.utils.jobs import made_in
 from disentree.utils.pools import open_pool
 
@@ -188,7 +188,8 @@ def apply_run(
         own = device if address is None else "cpu"  # a cluster elsewhere has devices of its own
         here = partial(_assigned, model := _model_of(run, own))
         assigned = here if engine == "local" else partial(assigned_to, run.folder.resolve(), device, uuid4())
-        n_rows, reasons = _apply(run, source, out, keep, escape, model.hierarchy_, partial(made_in, pool, assigned))
+        made = partial(made_in, pool, assigned)
+        n_rows, reasons = _apply(run, source, out, keep, escape, model.hierarchy_, made)
     strange = reasons.pop(STRANGE, 0)
     return Applied(n_rows, time.perf_counter() - began, out_files(out), dict(reasons), strange)
 

@@ -96,10 +96,9 @@ def made_in(
         elif first is not None and first.future.done():
             yield waiting.popleft().future.result()
             continue
-        elif has_room and len(waiting) < 2 * pool.room():
-            if (arguments := next(left, None)) is not None:
-                waiting.append(_Call(arguments, pool.submit(function, *arguments)))
-                continue
+        elif has_room and len(waiting) < 2 * pool.room() and (arguments := next(left, None)) is not None:
+            waiting.append(_Call(arguments, pool.submit(function, *arguments)))
+            continue
         if not waiting:
             return
         wait(running, timeout=1.0, return_when=FIRST_COMPLETED)

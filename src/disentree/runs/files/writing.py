@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -10,10 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Float, Int
 
 from disentree.utils.extras import needing
-from disentree.utils.files import atomic_path, naming
+from disentree.utils.files import atomic_path
 
 CODE_DTYPE, PATH_DTYPE = np.dtype("<f8"), np.dtype("<i8")
 
