@@ -28,6 +28,7 @@ from disentree.mimosa.inputs import (
     check_some,
     check_whole,
     columns_in_use,
+    counted_rows,
     is_frame,
     numbered,
     remember_columns,
@@ -287,6 +288,8 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
             rest = None if rest is None else rest.with_columns(list(frame.columns))
         is_table = frame is not None and codec is not None and not codec.schema.is_plain
         rows = remember_columns(self, frame, given) if is_table else self._check(X)
+        if not is_table and self.representation != "autoencoder":
+            rows, frame, codec, names = counted_rows(rows, frame, codec, names)
         weights = None if column_weights is None else weights_of(column_weights, rows, codec if is_table else None)
         settings = replace(self._settings, column_weights=weights, **known)
         with threads(self._workers):
