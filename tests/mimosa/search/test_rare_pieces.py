@@ -8,7 +8,7 @@ import pytest
 from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.structureless import fit_gaussian, fit_ppca
 from disentree.mimosa.finders.protocol import Rows
-from disentree.mimosa.search.kinds import Odd, with_kinds
+from disentree.mimosa.search.rare_pieces import Odd, with_kinds
 
 FLOOR = np.full(6, 1e-9)
 
