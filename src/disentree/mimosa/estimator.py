@@ -282,13 +282,12 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
         if is_frame(X):
             codec = codec_of(X, rest, codec)
             column_weights = weights_in_use(column_weights, codec)
-            X, codec = without_columns(X, codec, column_weights)
-            X, codec = columns_in_use(X, codec)
+            X, codec = columns_in_use(*without_columns(X, codec, column_weights))
             frame = X
             rest = None if rest is None else rest.with_columns(list(frame.columns))
         is_table = frame is not None and codec is not None and not codec.schema.is_plain
         rows = remember_columns(self, frame, given) if is_table else self._check(X)
-        if not is_table and self.representation != "autoencoder":
+        if not is_table and column_weights is None and self.representation == "auto":
             rows, frame, codec, names = counted_rows(rows, frame, codec, names)
         weights = None if column_weights is None else weights_of(column_weights, rows, codec if is_table else None)
         settings = replace(self._settings, column_weights=weights, **known)
@@ -381,8 +380,6 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, TreeEstimat
             "runner_up": runner_up(self.candidates_),
             "nowhere": self.nowhere_,
         }
-
-    # ---------------------------------------------------------------- the steps
 
     def _check_settings(self) -> None:
         check_common_settings(self)
