@@ -172,8 +172,9 @@ def cost_of_cluster(n: int) -> dict[str, Any]:
         with measured() as here:
             right = MIMOSA().fit(Blocks.of(path))
         how = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": "3GB", "dashboard_address": None}
-        with distributed.LocalCluster(**how) as cluster, engine_of("dask", cluster.scheduler_address) as engine:
-            setattr(Cluster, "run", lambda self, *of: run(self, *of[:-1], deadly(of[-1])))  # noqa: B010
+        made: Any = distributed.LocalCluster
+        with made(**how) as cluster, engine_of("dask", cluster.scheduler_address) as engine:
+            Cluster.run = lambda self, source, places, function: run(self, source, places, deadly(function))
             with measured() as found:
                 m = MIMOSA().fit(Blocks.of(path, engine=engine))
         killed = sum(marker.exists() for marker in markers)
