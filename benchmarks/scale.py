@@ -18,13 +18,14 @@ import json
 import multiprocessing
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -73,13 +74,20 @@ def measured() -> Iterator[dict[str, float]]:
         times = own.cpu_times()
         return times.user + times.system + times.children_user + times.children_system
 
+    def largest_child() -> float:
+        sizes = [0.0]
+        for process in own.children(recursive=True):
+            with suppress(psutil.Error):
+                sizes.append(process.memory_info().rss / 1e6)
+        return max(sizes)
+
     before, cpu, start = held(), spent(), time.perf_counter()
-    peak, done = before, threading.Event()
+    peak, largest, done = before, 0.0, threading.Event()
 
     def watch() -> None:
-        nonlocal peak
+        nonlocal peak, largest
         while not done.wait(0.05):
-            peak = max(peak, held())
+            peak, largest = max(peak, held()), max(largest, largest_child())
 
     thread = threading.Thread(target=watch)
     thread.start()
@@ -90,6 +98,8 @@ def measured() -> Iterator[dict[str, float]]:
         done.set()
         thread.join()
         found["MB above"] = round(peak - before)
+        if largest:
+            found["MB of the largest process it started"] = round(largest)
 
 
 def cost(n: int, hdbscan: bool) -> dict[str, Any]:
@@ -106,20 +116,27 @@ def cost(n: int, hdbscan: bool) -> dict[str, Any]:
     return row | {"dimensions": sorted(int(c.dimension) for c in m.components_)}
 
 
-def cost_of_file(n: int) -> dict[str, Any]:
-    """Of a run of a .parquet with tree and paths, and of reading the file once."""
+def write_parquet(path: Path, n: int) -> None:
+    """Rows of float32 in row groups of a quarter of a million."""
     import pyarrow
     from pyarrow import parquet
 
     names, million = [f"column{j}" for j in range(COLUMNS)], 1_000_000
+    schema = pyarrow.schema([(name, pyarrow.float32()) for name in names])
+    with parquet.ParquetWriter(path, schema) as file:
+        for k, start in enumerate(range(0, n, million)):
+            X = leaves_in_noise(min(million, n - start), k).astype(np.float32)
+            file.write_table(pyarrow.table(dict(zip(names, X.T, strict=True))), row_group_size=million // 4)
+
+
+def cost_of_file(n: int) -> dict[str, Any]:
+    """Of a run of a .parquet with tree and paths, and of reading the file once."""
+    from pyarrow import parquet
+
     with tempfile.TemporaryDirectory() as folder:
-        path, schema = Path(folder) / "rows.parquet", pyarrow.schema([(name, pyarrow.float32()) for name in names])
-        with parquet.ParquetWriter(path, schema) as file:
-            for k, start in enumerate(range(0, n, million)):
-                X = leaves_in_noise(min(million, n - start), k).astype(np.float32)
-                file.write_table(pyarrow.table(dict(zip(names, X.T, strict=True))), row_group_size=million // 4)
+        write_parquet(path := Path(folder) / "rows.parquet", n)
         with measured() as once, parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=million // 10):
+            for batch in file.iter_batches(batch_size=100_000):
                 batch.to_pandas()
         out = f"{folder}/run"
         command = [sys.executable, "-m", "disentree", "mimosa", str(path), "--out", out, "--no-figures"]
@@ -127,6 +144,50 @@ def cost_of_file(n: int) -> dict[str, Any]:
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         n_paths = int(np.load(f"{out}/paths.npy", mmap_mode="r").max()) + 1
     return {"rows of a file": n, "reading once": once["seconds"], **found, "leaves": n_paths}
+
+
+def cost_of_cluster(n: int) -> dict[str, Any]:
+    """Of a fit of a .parquet by two processes of a Dask cluster with 3 GB each, one of which is killed in each
+    pass, and whether tree and labels are those that threads of this process find."""
+    import distributed
+
+    from disentree.rows import Blocks
+    from disentree.rows.engines import Cluster, engine_of
+
+    run, markers = Cluster.run, list[Path]()
+    with tempfile.TemporaryDirectory() as folder:
+
+        def deadly(function: Callable[..., Any]) -> Callable[..., Any]:
+            markers.append(marker := Path(folder) / f"killed{len(markers)}")
+
+            def call(*given: Any) -> Any:
+                with suppress(FileExistsError):
+                    os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return function(*given)
+
+            return call
+
+        write_parquet(path := Path(folder) / "rows.parquet", n)
+        with measured() as here:
+            right = MIMOSA().fit(Blocks.of(path))
+        how = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": "3GB", "dashboard_address": None}
+        made: Any = distributed.LocalCluster
+        with made(**how) as cluster, engine_of("dask", cluster.scheduler_address) as engine:
+            Cluster.run = lambda self, source, places, function: run(self, source, places, deadly(function))
+            with measured() as found:
+                m = MIMOSA().fit(Blocks.of(path, engine=engine))
+        killed = sum(marker.exists() for marker in markers)
+    return {
+        "rows of a file": n,
+        **{f"threads: {name}": value for name, value in here.items()},
+        **found,
+        "passes": len(markers),
+        "killed": killed,
+        "same labels": bool(np.array_equal(m.labels_, right.labels_)),
+        "same tree": m.hierarchy_ == right.hierarchy_,
+        "leaves": len(m.components_),
+    }
 
 
 BULKS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
@@ -200,6 +261,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="*", default=[1_000_000])
     parser.add_argument("--hdbscan", action="store_true", help="beside the fits")
     parser.add_argument("--file-rows", type=int, nargs="*", default=[])
+    parser.add_argument("--cluster-rows", type=int, nargs="*", default=[])
     parser.add_argument("--rare-rows", type=int, default=500_000)
     parser.add_argument("--share", type=float, default=0.0005)
     parser.add_argument("--seeds", type=int, nargs="*", default=[0])
@@ -211,6 +273,7 @@ def main() -> None:
     tasks: list[tuple[str, str, Callable[..., dict[str, Any]], tuple[Any, ...]]] = [
         *(("fits", str(n), cost, (n, args.hdbscan)) for n in args.rows),
         *(("files", str(n), cost_of_file, (n,)) for n in args.file_rows),
+        *(("cluster", str(n), cost_of_cluster, (n,)) for n in args.cluster_rows),
         *(("sparse", f"{n}, seed {seed}", fit_sparse, (n, seed)) for n in args.sparse for seed in args.seeds),
         *(
             ("rare", f"{kind} in {bulk}, seed {seed}", rare, (bulk, kind, args.rare_rows, args.share, seed))
@@ -221,8 +284,12 @@ def main() -> None:
     ]
     found: dict[str, Any] = {}
     for part, name, function, values in tasks:
-        with multiprocessing.get_context("spawn").Pool(1) as pool:  # a peak of its own
-            row = found.setdefault(part, {})[name] = pool.apply(function, values)
+        if part == "cluster":  # which starts processes that outlive a pool's
+            row = function(*values)
+        else:
+            with multiprocessing.get_context("spawn").Pool(1) as pool:  # a peak of its own
+                row = pool.apply(function, values)
+        found.setdefault(part, {})[name] = row
         print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
     if args.out:
         asked = [word for word in sys.argv[1:] if word not in ("--out", str(args.out))]

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import nullcontext
 
 import pytest
 from matplotlib import pyplot as plt
@@ -9,6 +10,7 @@ from matplotlib import pyplot as plt
 from disentree.runs.models import MODELS, Model
 from disentree.runs.steps import figures as run_figures
 from disentree.runs.steps import structure
+from disentree.utils.pools import InlinePool
 from fakes import FakeMIMOSA
 from shell import invoke
 
@@ -77,14 +79,13 @@ def real(tmp_path_factory):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """`disentree apply` reads 300 rows at a time."""
-    for module in ("disentree.runs.files.reading", "disentree.runs.apply"):
-        monkeypatch.setattr(f"{module}.rows_per_block", lambda shape: 300)
+    monkeypatch.setattr("disentree.runs.files.reading.rows_per_block", lambda shape: 300)
 
 
 @pytest.fixture
 def inline(monkeypatch):
-    """What a cluster would do, in this process; `tests/utils/test_jobs.py` has the processes."""
-    monkeypatch.setattr("disentree.runs.apply.in_processes", lambda f, calls, *_: [f(*call) for call in calls])
+    """What a cluster would do, in this process; `tests/rows/test_cluster.py` has the processes."""
+    monkeypatch.setattr("disentree.runs.apply.open_pool", lambda *_: nullcontext(InlinePool()))
 
 
 def starts(folder):

@@ -12,7 +12,6 @@ from disentree import MIMOSA
 from disentree.datasets import load_dataset
 from disentree.runs import RunConfig, finish_run, start_run
 from disentree.runs.apply import apply_run
-from disentree.runs.files.writing import create_npy, write_rows
 from disentree.runs.models import load_model
 from shell import invoke, is_one_sentence
 
@@ -50,7 +49,7 @@ def test_npy_to_npy(run, rows, tmp_path, engine, inline):
     np.testing.assert_array_equal(np.load(tmp_path / "z.paths.npy", mmap_mode="r"), paths)
 
 
-def test_every_process_uses_the_device_asked_for(run, rows, tmp_path, monkeypatch):
+def test_every_process_uses_the_device_asked_for(run, rows, tmp_path, monkeypatch, inline):
     asked = []
 
     def model(name, folder, device="auto"):
@@ -58,8 +57,6 @@ def test_every_process_uses_the_device_asked_for(run, rows, tmp_path, monkeypatc
         return load_model(name, folder, "cpu")
 
     monkeypatch.setattr("disentree.runs.apply.load_model", model)
-    monkeypatch.setattr("disentree.runs.run.load_model", model)
-    monkeypatch.setattr("disentree.runs.apply.in_processes", lambda f, calls, *_: [f(*call) for call in calls])
     np.save(tmp_path / "x.npy", rows)
     apply_run(run, tmp_path / "x.npy", tmp_path / "z.npy", engine="dask", device="cuda")
     assert asked == ["cuda", "cuda"]
@@ -200,15 +197,6 @@ def test_no_rows_give_empty_arrays(run, rows, tmp_path, engine, inline):
     assert result.exit_code == 0, result.stderr
     assert np.load(tmp_path / "z.npy").shape == (0, run.model("cpu").hierarchy_.n_variables)
     assert np.load(tmp_path / "z.paths.npy").shape == (0,)
-
-
-def test_rows_are_written_to_their_place(tmp_path):
-    for values in (np.arange(6.0).reshape(3, 2), np.arange(3)):
-        create_npy(tmp_path / "a.npy", values.shape, values.dtype)
-        np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), 0 * values)
-        write_rows(tmp_path / "a.npy", 1, values[1:])
-        write_rows(tmp_path / "a.npy", 0, values[:1])
-        np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), values)
 
 
 def test_dask_arrays(run, rows):

@@ -1,9 +1,12 @@
 """The loop that submits, waits and retries."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from disentree.errors import UserError
-from disentree.utils.jobs import in_processes, run_jobs
+from disentree.utils.jobs import made_in, run_jobs
 from disentree.utils.pools import InlinePool, process_died
 
 
@@ -68,7 +71,7 @@ def test_a_process_that_dies_twice_is_one_sentence():
 
     assert process_died(TerminatedWorkerError())
     with pytest.raises(UserError, match=r"killed twice .* fewer --n-jobs"):
-        in_processes(dies, [(1,), (2,)], "local", 0)
+        list(made_in(InlinePool(), dies, [(1,), (2,)]))
     assert calls == [1, 1]
 
 
@@ -77,4 +80,48 @@ def test_an_error_of_the_call_itself_ends_all_at_once():
         raise ZeroDivisionError(str(key))
 
     with pytest.raises(ZeroDivisionError, match="7"):
-        in_processes(breaks, [(7,), (8,)], "local", 0)
+        list(made_in(InlinePool(), breaks, [(7,), (8,)]))
+
+
+class Slow:
+    """Two processes, of which calls die that are counted here, and some are slower than others."""
+
+    def __init__(self, threads, killed):
+        self.threads, self.killed, self.n_calls = threads, set(killed), 0
+
+    def room(self):
+        return 2
+
+    def submit(self, function, *args):
+        self.n_calls += 1
+        dies = self.n_calls in self.killed
+
+        def call(k=self.n_calls):
+            time.sleep(0.002 * (k % 3))
+            if dies:
+                raise TerminatedWorkerError
+            return function(*args)
+
+        return self.threads.submit(call)
+
+    def close(self, kill):
+        pass
+
+
+@pytest.mark.parametrize("killed", [(), (1, 7), (20,)])
+def test_results_come_in_order_and_calls_are_drawn_as_they_are_needed(killed):
+    drawn, ahead = [], []
+
+    def calls():
+        for k in range(20):
+            drawn.append(k)
+            yield (k,)
+
+    with ThreadPoolExecutor(2) as threads:
+        pool = Slow(threads, killed)
+        for k, result in enumerate(made_in(pool, lambda k: 10 * k, calls())):
+            assert result == 10 * k
+            ahead.append(len(drawn) - k)
+    assert len(ahead) == 20
+    assert max(ahead) <= 4
+    assert pool.n_calls == 20 + len(killed)

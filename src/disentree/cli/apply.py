@@ -25,7 +25,7 @@ def apply(
         typer.Option(metavar="COLUMN", help="A column of FILE to copy, such as an identifier; may be repeated."),
     ] = None,
     engine: Annotated[
-        str, typer.Option(help="local: this process; dask: a cluster, from .npy to .npy.")
+        str, typer.Option(help="local: this process; dask: a cluster, which is sent blocks of rows.")
     ] = "local",
     escape: Annotated[
         bool,

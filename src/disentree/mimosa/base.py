@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.sparse import issparse
+from scipy.sparse import csr_matrix, issparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
@@ -217,8 +217,9 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
             X, labels = sampled(self._rows_or(None), self.sample_), self.sample_labels_
         else:
             labels = self.predict(X)
-        if issparse(X):
-            X, shown = telling_frame(X, np.asarray(labels), getattr(self, "names_", None))
+        names = getattr(self, "names_", None)
+        if issparse(X) or names is not None:
+            X, shown = telling_frame(csr_matrix(X), np.asarray(labels), names)
             labels = np.asarray(labels)[shown]
         table = getattr(self, "table_", None)
         found = explain_tree(X, self.hierarchy_, labels, codec=None if table is None else table.codec)

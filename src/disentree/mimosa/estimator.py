@@ -29,6 +29,7 @@ from disentree.mimosa.inputs import (
     check_some,
     check_whole,
     columns_in_use,
+    counted_rows,
     is_frame,
     numbered,
     remember_columns,
@@ -278,12 +279,13 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, Transformed
         if is_frame(X):
             codec = codec_of(X, rest, codec)
             column_weights = weights_in_use(column_weights, codec)
-            X, codec = without_columns(X, codec, column_weights)
-            X, codec = columns_in_use(X, codec)
+            X, codec = columns_in_use(*without_columns(X, codec, column_weights))
             frame = X
             rest = None if rest is None else rest.with_columns(list(frame.columns))
         is_table = frame is not None and codec is not None and not codec.schema.is_plain
         rows = remember_columns(self, frame, given) if is_table else self._check(X)
+        if not is_table and column_weights is None and self.representation == "auto":
+            rows, frame, codec, names = counted_rows(rows, frame, codec, names)
         weights = None if column_weights is None else weights_of(column_weights, rows, codec if is_table else None)
         settings = replace(self._settings, column_weights=weights, **known)
         with threads(self._workers):
@@ -377,8 +379,6 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, Transformed
             "runner_up": runner_up(self.candidates_),
             "nowhere": self.nowhere_,
         }
-
-    # ---------------------------------------------------------------- the steps
 
     def _check_settings(self) -> None:
         check_common_settings(self)

@@ -257,7 +257,7 @@ def fit(
         with step("names"):
             maps, shown = LeafMaps(fitted, hierarchy, own, matches), np.arange(len(fitted))
             if frame is None:
-                frame, shown = telling_frame(X, own, names)
+                frame, shown = telling_frame(X, own[: X.shape[0]], names)  # rare kinds come after them
             own, fitted = own[shown], fitted[shown]
             told = tree_names(frame, hierarchy, own, codec, lambda some: maps.encode(fitted[some], own[some]))
             named = with_names(hierarchy, told)

@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from disentree.mimosa.coordinates.constants import COORDINATES
+from disentree.mimosa.coordinates.counts import sparse_counts
 from disentree.tables import Codec, Schema
 from disentree.tables.frames import as_pandas
 from disentree.tables.kinds import as_numbers, merges
@@ -65,6 +66,17 @@ def sparse_rows(X: Any, names: Any) -> tuple[Any, list[str] | None]:
     if not issparse(X) or X.shape[1] > COORDINATES.most:
         return X, known
     return X.toarray() if known is None else named(X.toarray(), known), None
+
+
+def counted_rows(
+    rows: Any, frame: Any, codec: Codec | None, names: list[str] | None
+) -> tuple[Any, Any, Codec | None, list[str] | None]:
+    """Rows of a wide table of counts, most of them zero, as a sparse matrix and the names of its columns instead
+    of a frame and its codec; all others as they are."""
+    own = sparse_counts(rows, COORDINATES.most)
+    if own is rows:
+        return rows, frame, codec, names
+    return own, None, None, names if frame is None else [str(name) for name in frame.columns]
 
 
 def is_numbered(frame: Any) -> bool:

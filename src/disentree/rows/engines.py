@@ -61,7 +61,7 @@ class Cluster:
     pool: Pool
 
     def run(self, source: Source, places: Places, function: Callable[[Any, int], Any]) -> Iterator[Any]:
-        calls = [(source, part, start, function) for part, start in places]
+        calls = ((source, part, start, function) for part, start in places)
         for made in made_in(self.pool, of_part, calls):
             yield from made
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from disentree.datasets.files.cells import CELLS
 from disentree.datasets.files.formats import suffix_of
 from disentree.datasets.files.images import is_image_folder
+from disentree.datasets.files.several import counted
 from disentree.datasets.files.table_files import TABLES, Table, open_table, tables_at
 from disentree.errors import UserError
 from disentree.rows.source import Source, rows_of
-from disentree.tables.cells import EMPTY_WORDS, read_cell
-from disentree.tables.kinds import MOST_LEVELS
 from disentree.utils.arrays import Layout, open_array
 
 
@@ -40,7 +40,8 @@ def open_files(
 
 @dataclass(frozen=True, eq=False)
 class TableFiles:
-    """Tables with the same columns, one below the other. A part is a row group of a .parquet, or another file."""
+    """Tables with the same columns, one below the other. A part is a row group of a .parquet, some rows of a
+    .h5ad, or another file."""
 
     parts: Sequence[tuple[Table, int | None]]
     sizes: Sequence[int]
@@ -52,20 +53,13 @@ class TableFiles:
     def of(cls, tables: Sequence[Table], step: int | None = None) -> TableFiles:
         """Of tables that have been opened: those of text are read once, to count their rows."""
         names = tables[0].columns
-        for table in tables[1:]:
-            _check_same(tables[0], table)
         step = step or rows_of(len(names))
+        rows, text = counted(tables, step)
         parts: list[tuple[Table, int | None]] = []
         sizes: list[int] = []
-        kinds = {name: _Kinds() for name in names}
-        for table in tables:
-            if table.groups:
-                parts += [(table, group) for group in range(len(table.groups))]
-                sizes += table.groups
-            else:
-                parts.append((table, None))
-                sizes.append(_counted(table, step, kinds, sum(sizes)))
-        text = frozenset(name for name, own in kinds.items() if own.check(name))
+        for table, n in zip(tables, rows, strict=True):
+            parts += [(table, group) for group in range(len(table.groups))] or [(table, None)]
+            sizes += table.groups or [n]
         return cls(parts, sizes, names, step, text)
 
     def read(self, part: int) -> Iterator[Any]:
@@ -81,63 +75,9 @@ class TableFiles:
 
     def where(self, part: int) -> str:
         table, group = self.parts[part]
-        return str(table.path) if group is None else f"{table.path}, row group {group}"
-
-
-def _check_same(first: Table, other: Table) -> None:
-    """Refuse a table with other columns than the first, or text where that has numbers."""
-    name = next((name for name in first.columns if name not in other.columns), None)
-    if name is not None:
-        raise UserError(f"{other.path} has no column {name!r}, which {first.path} has")
-    name = next((name for name in other.columns if name not in first.columns), None)
-    if name is not None:
-        raise UserError(f"{other.path} has a column {name!r}, which {first.path} has not")
-    kinds = dict(zip(other.columns, other.numeric, strict=False))
-    for name, is_number in zip(first.columns, first.numeric, strict=False):
-        if kinds.get(name, is_number) != is_number:
-            with_numbers, without = (first, other) if is_number else (other, first)
-            raise UserError(f"{without.path}: column {name!r} holds no numbers, as it does in {with_numbers.path}")
-
-
-class _Kinds:
-    """Whether a column of text files holds numbers, text, or both."""
-
-    def __init__(self) -> None:
-        self.numbers: set[float] = set()
-        self.text = ""  # where the first cell is that is neither a number nor empty, and what it says
-        self.is_text = False  # somewhere
-
-    def see(self, values: Any, table: Table, start: int) -> None:
-        from pandas.api import types
-
-        if not types.is_object_dtype(values) and not types.is_string_dtype(values):
-            if len(self.numbers) <= MOST_LEVELS and types.is_numeric_dtype(values):
-                self.numbers.update(values.dropna().unique()[: MOST_LEVELS + 1].tolist())
-            return
-        self.is_text = self.is_text or bool(values.notna().any())
-        if not self.text:
-            for row, cell in enumerate(values.dropna().astype(str)):
-                if read_cell(cell) is None and cell.strip().lower() not in EMPTY_WORDS:
-                    self.text = f"{table.path}: row {start + row + 1:,} of column {{!r}} is {cell[:40]!r}"
-                    break
-
-    def check(self, name: str) -> bool:
-        """Whether the column is text; an error if it is one of numbers with text in it."""
-        if self.text and len(self.numbers) > MOST_LEVELS:
-            raise UserError(f"{self.text.format(name)}, and others are numbers: correct it, or drop the column")
-        return self.is_text
-
-
-def _counted(table: Table, step: int, kinds: dict[str, _Kinds], start: int) -> int:
-    """The rows of a file that does not say how many it has."""
-    if table.whole is not None:
-        return len(table.whole)
-    n = 0
-    for frame in table.frames(step):
-        for name, values in frame.items():
-            kinds[str(name)].see(values, table, n)
-        n += len(frame)
-    return n
+        if group is None:
+            return str(table.path)
+        return f"{table.path}, {'part' if suffix_of(table.path) in CELLS else 'row group'} {group}"
 
 
 @dataclass(frozen=True, eq=False)

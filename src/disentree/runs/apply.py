@@ -9,12 +9,14 @@ import logging
 import os
 import time
 import warnings
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import UUID, uuid4
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
@@ -27,24 +29,20 @@ from disentree.datasets.files.table_files import TABLES, tables_at
 from disentree.errors import FarOut, UserError
 from disentree.hierarchy import Hierarchy
 from disentree.rows import concatenated
-from disentree.runs.files.reading import Block, check_layout, read_blocks, read_rows
+from disentree.runs.files.reading import Block, read_blocks
 from disentree.runs.files.writing import (
     STRANGE,
     Assigned,
-    create_npy,
-    npy_layouts,
     open_writer,
     out_files,
-    write_rows,
 )
 from disentree.runs.models import load_model
 from disentree.runs.report.findings import read_findings
 from disentree.runs.run import Run
 from disentree.runs.stages import check_stages
-from disentree.training.data import rows_per_block
-from disentree.utils.arrays import open_array
-from disentree.utils.files import atomic_path, check_is_file
-from disentree.utils.jobs import in_processes
+from disentree.utils.files import check_is_file
+from disentree.utils.jobs import made_in
+from disentree.utils.pools import open_pool
 
 log = logging.getLogger(__name__)
 
@@ -153,7 +151,7 @@ def apply_run(
     keep : sequence of str, default=()
         Columns of a table that are copied to the table that is written, such as identifiers.
     engine : {"local", "dask"}, default="local"
-        In this process with one thread, or in the processes of a Dask cluster, which is for .npy to .npy.
+        In this process with one thread, or in the processes of a Dask cluster, which are sent blocks of rows.
     address : str, default=None
         Of a Dask scheduler; without it one is started on this machine, with a process for every core.
     device : str, default="auto"
@@ -180,23 +178,18 @@ def apply_run(
     for path in out_files(out):
         if path.exists() and any(map(path.samefile, tables or [source])):
             raise UserError(f"{path} is the file that is read: choose another name for --out")
-    if engine not in ("local", "dask"):
-        raise UserError(f"--engine must be local or dask, got {engine!r}")
-    if address is not None and engine != "dask":
-        raise UserError("--address is that of a Dask scheduler and needs --engine dask")
     if keep and (not (tables or suffix_of(source) in TABLES) or out.suffix.lower() == ".npy"):
         raise UserError("--keep copies columns from a table to a table, a .csv or .parquet")
     check_stages(run, "data", "model")
     began = time.perf_counter()
-    arrays = source.suffix.lower() == out.suffix.lower() == ".npy"
-    if engine == "dask" and not arrays:
-        raise UserError("--engine dask is for .npy to .npy; leave it out")
-    if engine == "dask":
-        n_rows, reasons = _apply_parts(run, source, out, address, device)
-    else:
-        with _one_thread(), warnings.catch_warnings():
-            warnings.simplefilter("ignore", FarOut)  # such rows are counted
-            n_rows, reasons = _apply_in_order(run, source, out, device, keep, escape)
+    jobs = 0 if engine == "local" else os.cpu_count() or 1
+    with _one_thread(), warnings.catch_warnings(), open_pool(engine, jobs, address) as pool:
+        warnings.simplefilter("ignore", FarOut)  # such rows are counted
+        own = device if address is None else "cpu"  # a cluster elsewhere has devices of its own
+        here = partial(_assigned, model := _model_of(run, own))
+        assigned = here if engine == "local" else partial(assigned_to, run.folder.resolve(), device, uuid4())
+        made = partial(made_in, pool, assigned)
+        n_rows, reasons = _apply(run, source, out, keep, escape, model.hierarchy_, made)
     strange = reasons.pop(STRANGE, 0)
     return Applied(n_rows, time.perf_counter() - began, out_files(out), dict(reasons), strange)
 
@@ -243,22 +236,45 @@ def _one_thread() -> Iterator[None]:
 # ------------------------------------------------------------------ one block after the other
 
 
-def _apply_in_order(
-    run: Run, source: Path, out: Path, device: str, keep: Sequence[str], escape: bool
+def _apply(
+    run: Run,
+    source: Path,
+    out: Path,
+    keep: Sequence[str],
+    escape: bool,
+    hierarchy: Hierarchy,
+    made: Callable[[Iterator[tuple[Block, Path]]], Iterator[Assigned]],
 ) -> tuple[int, Counter[str]]:
-    model = _model_of(run, device)
-    about = run.about_data
-    n_rows, reasons = 0, Counter[str]()
+    """This process reads blocks and writes what is made of them, in the same order, wherever that is."""
+    n_rows, reasons, kept = 0, Counter[str](), deque[Any]()
+
+    def calls() -> Iterator[tuple[Block, Path]]:
+        for block in read_blocks(source, run.about_data, keep):
+            kept.append(block.kept)
+            yield block._replace(kept=()), source
+
     with ExitStack() as stack:
         kept_names = ("file",) if is_image_folder(source) else tuple(keep)
-        write = open_writer(stack, out, *_names(run, model.hierarchy_), kept_names, escape=escape)
-        for block in read_blocks(source, about, keep):
-            found = _assigned(model, block, source)
-            write(found, block.kept)
-            n_rows += len(block.rows)
+        write = open_writer(stack, out, *_names(run, hierarchy), kept_names, escape=escape)
+        for found in made(calls()):
+            write(found, kept.popleft())
+            n_rows += len(found.paths)
             reasons += found.reasons
             log.debug("%s rows done", f"{n_rows:,}")
     return n_rows, reasons
+
+
+_models: dict[tuple[Any, ...], Any] = {}  # of this process, for the file that it works on
+
+
+def assigned_to(folder: Path, device: str, work: UUID, block: Block, source: Path) -> Assigned:
+    """What a model makes of a block of rows; of a process elsewhere, which opens the run once for a file."""
+    if (folder, device, work) not in _models:
+        _models.clear()
+        _models[folder, device, work] = _model_of(Run.open(folder), device)
+    with _one_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FarOut)  # such rows are counted
+        return _assigned(_models[folder, device, work], block, source)
 
 
 def _names(run: Run, hierarchy: Hierarchy) -> tuple[list[str], list[str]]:
@@ -325,43 +341,3 @@ def _errors(X: Shaped[np.ndarray, "n ..."], again: Shaped[np.ndarray, "n ..."]) 
     off = (X.astype(np.float64) - again).reshape(len(X), -1) / unit
     with np.errstate(over="ignore"):
         return np.sqrt(np.square(off).mean(axis=1))
-
-
-# ------------------------------------------------------------------ many blocks at a time
-
-
-def _apply_parts(run: Run, source: Path, out: Path, address: str | None, device: str) -> tuple[int, Counter[str]]:
-    """Every process reads blocks of its own and writes them where they belong."""
-    about = run.about_data
-    with open_array(source) as (_, layout):
-        n_rows = check_layout(layout, source, about)
-    # A missing device is reported before work starts; a cluster elsewhere has its own.
-    n_variables = run.model(device if address is None else "cpu").hierarchy_.n_variables
-    step = rows_per_block(tuple(about["shape"]))
-    with ExitStack() as stack:
-        targets = [stack.enter_context(atomic_path(path)) for path in out_files(out)]
-        for target, (whole, dtype) in zip(targets, npy_layouts(n_rows, n_variables), strict=True):
-            create_npy(target, whole, dtype)
-        where = [str(path.resolve()) for path in (run.folder, source, *targets)]
-        calls = [(*where, device, start, min(step, n_rows - start)) for start in range(0, n_rows, step)]
-        counted = in_processes(apply_part, calls, "dask", os.cpu_count() or 1, address)
-    return n_rows, sum(map(Counter, counted), Counter[str]())
-
-
-_models: dict[tuple[str, str], Any] = {}  # of this process, by folder and device
-
-
-def apply_part(
-    folder: str, source: str, codes_to: str, paths_to: str, device: str, start: int, n: int
-) -> dict[str, int]:
-    """Write codes and paths of rows `start` to `start + n` to their place; returns why how many have no path."""
-    run, path = Run.open(folder), Path(source)
-    if (folder, device) not in _models:
-        _models[folder, device] = _model_of(run, device)
-    about = run.about_data
-    with open_array(path) as (file, layout):
-        block = read_rows(file, layout, path, about, n, skip=start)
-    found = _assigned(_models[folder, device], block, path)
-    write_rows(Path(codes_to), start, found.codes)
-    write_rows(Path(paths_to), start, found.paths)
-    return dict(found.reasons)

@@ -13,6 +13,7 @@ from jaxtyping import Int
 from disentree.datasets import UserData, load_dataset, load_file
 from disentree.datasets.base import split_rows as split
 from disentree.datasets.files.arrays import array_data
+from disentree.datasets.files.cells import CELLS
 from disentree.datasets.files.formats import suffix_of
 from disentree.datasets.files.table_files import TEXT, tables_at
 from disentree.datasets.files.tables import split_names, table_data, with_numbers
@@ -24,6 +25,7 @@ from disentree.rows.files import open_files
 from disentree.runs.config import RunConfig
 
 MOST = 200_000  # rows of a file that a run works with, in memory: of more they are a sample
+MOST_CELLS = 2 * MOST * 100  # of the same, if there are many columns
 
 # Keys of numpy's seed sequences; each use of a run's seed has its own stream.
 SUBSET_STREAM, MAP_STREAM = (3,), (4,)  # (2,): the split
@@ -57,15 +59,16 @@ def _sampled(config: RunConfig, engine: Engine | None) -> UserData | None:
     all rows of several files whose tree is not looked for. None for a single file that is read as a whole."""
     path, options = Path(config.source), config.options
     several, searched = bool(tables_at(path)), config.structure == "mimosa"
-    if not several and (not searched or suffix_of(path) not in (*TEXT, ".parquet", ".npy")):
+    if not several and (not searched or suffix_of(path) not in (*TEXT, *CELLS, ".parquet", ".npy")):
         return None
     if path.is_file() and path.stat().st_size < 2 * MOST:
         return None
     source = open_files(path, None, options.get("table"), options.get("skip_rows", 0))
     blocks = Blocks(source, engine or Local())
-    if (len(blocks) <= MOST and not several) or not blocks.is_flat:
+    least = min(MOST, MOST_CELLS // max(1, len(blocks.names or ())))
+    if (len(blocks) <= least and not several) or not blocks.is_flat:
         return None
-    most = config.n_samples or (MOST if searched else len(blocks))
+    most = config.n_samples or (least if searched else len(blocks))
     rng = np.random.default_rng(np.random.SeedSequence(config.seed, spawn_key=SUBSET_STREAM))
     chosen = np.sort(rng.choice(len(blocks), min(most, len(blocks)), replace=False))
     rows = blocks.take(chosen)

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Int, Shaped
 from numpy.typing import ArrayLike
 
-_BLOCK_BYTES = 64e6  # a block of an array, as 64-bit floats
+_BLOCK_BYTES = 8e6  # a block of an array, as 64-bit floats: what a process of a cluster may be sent at once
 
 
 def rows_per_block(shape: tuple[int, ...]) -> int:

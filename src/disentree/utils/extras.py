@@ -17,6 +17,7 @@ EXTRAS = {
     "pyarrow": ("pyarrow", "files"),
     "openpyxl": ("openpyxl", "files"),
     "duckdb": ("DuckDB", "files"),
+    "anndata": ("anndata", "anndata"),
     "onnx": ("onnx", "onnx"),
 }
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from disentree.errors import UserError
-from disentree.utils.pools import Pool, open_pool, process_died
+from disentree.utils.pools import Pool, process_died
 
 
 @runtime_checkable
@@ -72,53 +74,40 @@ def run_jobs(pool: Pool, jobs: Jobs, attempts: int = 2) -> None:
         jobs.tick()
 
 
-def made_in(pool: Pool, function: Callable[..., Any], calls: Sequence[Sequence[Any]]) -> list[Any]:
-    """The results of `function` with each of `calls`; a call whose process died is made once more."""
-    work = _Calls(function, calls)
-    run_jobs(pool, work)
-    return [work.results[i] for i in range(len(calls))]
+def made_in(
+    pool: Pool, function: Callable[..., Any], calls: Iterable[Sequence[Any]], attempts: int = 2
+) -> Iterator[Any]:
+    """The results of `function` with each of `calls`, in their order and as soon as they are there; a call whose
+    process died is made once more. Calls are drawn, and results are held, for twice as many as go on at a time."""
+    left = iter(calls)
+    waiting: deque[_Call] = deque()
+    while True:
+        running = [call.future for call in waiting if not call.future.done()]
+        has_room = len(running) < pool.room()
+        first = waiting[0] if waiting else None
+        error = first.future.exception() if first is not None and first.future.done() else None
+        if first is not None and process_died(error):
+            if first.attempts == attempts:
+                problem = f"a process was killed twice ({type(error).__name__})"
+                raise UserError(f"{problem}: memory may be short, so try fewer --n-jobs")
+            if has_room:
+                first.future, first.attempts = pool.submit(function, *first.arguments), first.attempts + 1
+                continue
+        elif first is not None and first.future.done():
+            yield waiting.popleft().future.result()
+            continue
+        elif has_room and len(waiting) < 2 * pool.room() and (arguments := next(left, None)) is not None:
+            waiting.append(_Call(arguments, pool.submit(function, *arguments)))
+            continue
+        if not waiting:
+            return
+        wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
 
 
-def in_processes(
-    function: Callable[..., Any],
-    calls: Sequence[Sequence[Any]],
-    engine: str,
-    jobs: int,
-    address: str | None = None,
-) -> list[Any]:
-    """The same in processes that are started for it."""
-    with open_pool(engine, jobs, address) as pool:
-        return made_in(pool, function, calls)
+@dataclass(eq=False)
+class _Call:
+    """A call that was submitted, perhaps once more."""
 
-
-class _Calls:
-    """Calls of one function; an error of any of them ends all."""
-
-    def __init__(self, function: Callable[..., Any], calls: Sequence[Sequence[Any]]) -> None:
-        self._function, self._calls = function, calls
-        self._next = iter(range(len(calls)))
-        self.results: dict[int, Any] = {}
-
-    def next_ready(self) -> int | None:
-        return next(self._next, None)
-
-    def call_of(self, key: int) -> tuple[Callable[..., Any], Sequence[Any]]:
-        return self._function, self._calls[key]
-
-    def problem_of(self, future: Future[Any]) -> str | None:
-        error = future.exception()
-        if error is not None and not process_died(error):
-            raise error
-        return None if error is None else type(error).__name__
-
-    def failed(self, key: int, problem: str) -> None:
-        raise UserError(f"a process was killed twice ({problem}): memory may be short, so try fewer --n-jobs")
-
-    def started(self, key: int) -> None: ...
-
-    def done(self, key: int, result: Any) -> None:
-        self.results[key] = result
-
-    def retried(self, key: int, problem: str) -> None: ...
-
-    def tick(self) -> None: ...
+    arguments: Sequence[Any]
+    future: Future[Any]
+    attempts: int = 1

@@ -9,7 +9,8 @@ from typing import Any
 
 from disentree.datasets.files.formats import suffix_of
 from disentree.datasets.files.images import image_files
-from disentree.datasets.files.table_files import TABLES, open_table
+from disentree.datasets.files.several import check_same
+from disentree.datasets.files.table_files import TABLES, open_table, tables_at
 from disentree.datasets.files.tables import load_table
 from disentree.datasets.files.user_data import UserData
 from disentree.datasets.files.user_files import load_file
@@ -22,12 +23,16 @@ def check_file(path: str | os.PathLike[str], **options: Any) -> tuple[UserData, 
     """What `load_file` would read with these options, from the whole file or from the head of a large one, and a
     sentence that says how much of the file that is."""
     path = Path(path)
-    if path.is_dir():
+    files = tables_at(path)
+    if path.is_dir() and not files:
         return _check_images(path, options)
-    if suffix_of(path) not in TABLES or not path.is_file():
+    if not files and (suffix_of(path) not in TABLES or not path.is_file()):
         data = load_file(path, **options)
         return data, f"{path}: {len(data):,} rows"
-    table = open_table(path, options.get("table"), options.get("skip_rows", 0))
+    tables = [open_table(file, options.get("table"), options.get("skip_rows", 0)) for file in files or [path]]
+    for other in tables[1:]:
+        check_same(tables[0], other)
+    table = tables[0]
     most = max(1000, MOST_CELLS // max(1, len(table.columns)))
     limit = options.get("max_missing")
     data, n = load_table(
@@ -39,7 +44,8 @@ def check_file(path: str | os.PathLike[str], **options: Any) -> tuple[UserData, 
         options.get("standardize", True),
         most,
     )
-    size = f"{n:,} rows" if n < most else f"the first {n:,} rows, which stand for all others here"
+    size = f"{n:,} rows" if n < most and not files else f"the first {n:,} rows, which stand for all others here"
+    size = f"{len(files):,} tables, {size}" if files else size
     return data, f"{path}: {size}, {len(table.columns):,} columns"
 
 

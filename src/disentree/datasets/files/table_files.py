@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from disentree.datasets.files.cells import CELLS, cell_frames, shape_of
 from disentree.datasets.files.csv_style import CsvStyle, check_width, csv_style
 from disentree.datasets.files.formats import suffix_of
 from disentree.datasets.files.images import is_image_folder
@@ -25,7 +26,7 @@ from disentree.utils.extras import needing
 from disentree.utils.files import check_is_file, naming
 
 TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
-TABLES = (*TEXT, ".parquet", *WHOLE)
+TABLES = (*TEXT, ".parquet", *CELLS, *WHOLE)
 
 
 def tables_at(path: str | os.PathLike[str]) -> list[Path]:
@@ -56,8 +57,8 @@ class Table:
     notes: tuple[str, ...] = ()  # one sentence for everything in the file that is ignored or doubtful
     style: CsvStyle | None = None  # how a text file is written
     whole: Any = None  # its rows, if the file was read already
-    groups: tuple[int, ...] = ()  # rows of each row group of a .parquet
-    numeric: tuple[bool, ...] = ()  # which columns of a .parquet hold numbers
+    groups: tuple[int, ...] = ()  # rows of each row group of a .parquet, or of each part of a .h5ad
+    numeric: tuple[bool | None, ...] = ()  # which columns of a .parquet hold numbers; None if they hold nothing
 
     def frames(
         self, step: int | None = None, as_text: Collection[str] = (), group: int | None = None
@@ -69,6 +70,8 @@ class Table:
                 yield from self._whole_frames(step)
             elif self.style is not None:
                 yield from self._csv_frames(step, as_text)
+            elif suffix_of(self.path) in CELLS:
+                yield from cell_frames(self.path, group, step)
             else:
                 yield from self._parquet_frames(step, group)
 
@@ -99,13 +102,14 @@ class Table:
         from pyarrow import Table as ArrowTable
         from pyarrow import parquet
 
-        with parquet.ParquetFile(self.path) as file:
+        nothing = {name: "float64" for name, kind in zip(self.columns, self.numeric, strict=True) if kind is None}
+        with parquet.ParquetFile(self.path, page_checksum_verification=True) as file:
             if step is None:
-                yield file.read(columns=list(self.columns)).to_pandas(ignore_metadata=True)
+                yield file.read(columns=list(self.columns)).to_pandas(ignore_metadata=True).astype(nothing)
                 return
             groups = None if group is None else [group]
             for batch in file.iter_batches(batch_size=step, row_groups=groups, columns=list(self.columns)):
-                yield ArrowTable.from_batches([batch]).to_pandas(ignore_metadata=True)
+                yield ArrowTable.from_batches([batch]).to_pandas(ignore_metadata=True).astype(nothing)
 
 
 def open_table(path: Path, table: str | None = None, skip_rows: int | None = 0) -> Table:
@@ -128,6 +132,11 @@ def open_table(path: Path, table: str | None = None, skip_rows: int | None = 0) 
             raise UserError(f"{path} is one table: --table is for sheets of .xlsx and tables of databases")
         if suffix == ".parquet":
             return _open_parquet(path)
+        if suffix in CELLS:
+            columns, groups = shape_of(path)
+            check_width(len(columns), path)
+            _check_names(tuple(columns), path)
+            return Table(path, tuple(columns), groups=tuple(groups), numeric=(True,) * len(columns))
         return _open_csv(path, skip_rows)
 
 
@@ -148,7 +157,9 @@ def _open_parquet(path: Path) -> Table:
     _check_names(columns, path)
     notes = (f"left out {columns_in_words(index)}: the index of the data frame",) if index else ()
     kinds = (schema.field(name).type for name in columns)
-    numeric = tuple(types.is_integer(kind) or types.is_floating(kind) for kind in kinds)
+    numeric = tuple(
+        None if types.is_null(kind) else types.is_integer(kind) or types.is_floating(kind) for kind in kinds
+    )
     return Table(path, columns, notes, groups=groups, numeric=numeric)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from disentree.datasets.files.arrays import ARRAYS, load_array
 from disentree.datasets.files.formats import suffix_of
 from disentree.datasets.files.images import image_files, load_images
+from disentree.datasets.files.several import read_several
 from disentree.datasets.files.table_files import TABLES, open_table, tables_at
 from disentree.datasets.files.tables import load_table
 from disentree.datasets.files.user_data import UserData
@@ -35,8 +36,8 @@ def load_file(
     skip_rows: int = 0,
     table: str | None = None,
 ) -> UserData:
-    """Read a table (.csv, .tsv, .csv.gz, .parquet, .xlsx, .json, .jsonl, an SQLite or DuckDB database), an array
-    (.npy, .npz) or a folder of images.
+    """Read a table (.csv, .tsv, .csv.gz, .parquet, .h5ad, .xlsx, .json, .jsonl, an SQLite or DuckDB database), all
+    tables of a folder or of a pattern such as "parts/*.parquet", an array (.npy, .npz) or a folder of images.
 
     Parameters
     ----------
@@ -91,10 +92,15 @@ def load_file(
         raise UserError(f"max_missing must be a share from 0 to 1, got {max_missing!r}")
     if image_size is not None and image_size < 8:
         raise UserError(f"image_size must be 8 pixels or more, got {image_size}")
-    if path.is_dir():
+    files = tables_at(path)
+    if path.is_dir() and not files:
         return load_images(path, image_size)
     if skip_rows < 0:
         raise UserError(f"skip_rows must be 0 or more, got {skip_rows}")
+    most_empty = 1.0 if max_missing is None else max_missing
+    if files:
+        several = read_several(path, files, table, skip_rows)
+        return load_table(several, types or {}, drop, log, most_empty, standardize)[0]
     suffix = suffix_of(path)
     if suffix not in TABLES + ARRAYS:
         known = ", ".join(TABLES + ARRAYS)
@@ -105,7 +111,6 @@ def load_file(
     if not path.stat().st_size:
         raise UserError(f"{path} is empty: the file has no bytes")
     if suffix in TABLES:
-        most_empty = 1.0 if max_missing is None else max_missing
         return load_table(open_table(path, table, skip_rows), types or {}, drop, log, most_empty, standardize)[0]
     if drop or types or log or skip_rows or table:
         raise UserError(f"{path} has no named columns")

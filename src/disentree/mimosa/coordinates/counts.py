@@ -60,6 +60,14 @@ def are_counts(X: Any) -> bool:
     return bool(len(values) and values.min() >= 0 and values.max() > 1 and (values == np.round(values)).all())
 
 
+def sparse_counts(X: Any, most: int) -> Any:
+    """A wide table of counts, most of them zero, as a sparse matrix; anything else as it is."""
+    if sparse.issparse(X) or X.ndim != 2 or X.shape[1] <= most or X.dtype.kind not in "iuf":
+        return X
+    own = sparse.csr_matrix(X) if np.count_nonzero(X) <= FIT.half * X.size else None
+    return own if own is not None and are_counts(own) else X
+
+
 def chosen_stabilizer(X: Any, rng: np.random.Generator) -> Stabilizer:
     """The scale of counts on which columns take the fewest bits, by a normal density of each column, fitted to a
     half of some rows, of the other half: densities are those of counts on every scale."""

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from scipy import sparse
 
 from disentree.geometry.pca import OVERSAMPLES, POWER_ITERATIONS
+from disentree.mimosa.constants import FIT
 from disentree.mimosa.coordinates.choosing import Coordinates, in_same_unit
 from disentree.mimosa.coordinates.columns import Columns
 from disentree.mimosa.coordinates.constants import COORDINATES
@@ -19,9 +20,9 @@ from disentree.mimosa.coordinates.representation import Representation
 
 def sparse_coordinates(X: Any, weights: Float[np.ndarray, " p"] | None, rng: np.random.Generator) -> Coordinates:
     """Principal components of a sparse matrix: those along which rows differ more than rows with the same columns
-    shuffled do (parallel analysis), and a few more, beside whose noise groups show. Counts are stabilized first if
-    that describes them in fewer bits. Columns are in their own units if these may be the same, else
-    standardized."""
+    shuffled do (parallel analysis), and a few directions at random, beside whose noise groups show. Counts are
+    stabilized first if that describes them in fewer bits. Columns are in their own units if these may be the same,
+    else standardized."""
     stabilizer = chosen_stabilizer(X, rng)
     X = sparse.csr_matrix(stabilizer(X), dtype=np.float64)
     n, p = X.shape
@@ -40,8 +41,10 @@ def sparse_coordinates(X: Any, weights: Float[np.ndarray, " p"] | None, rng: np.
     most = min(COORDINATES.most, n, p)
     s, axes = leading_axes(X, mean * scale, most, rng)
     edge = leading_axes(shuffled(X, rng), mean * scale, 1, rng)[0][0]
-    kept = min(most, int((s > edge).sum()) + COORDINATES.noise_directions) if varies.any() else 0
-    s, axes = s[:kept], axes[:, :kept]
+    # one that is a single column tells nothing of how columns vary together
+    told = (s > edge) & ((axes**2).max(axis=0) < FIT.half)
+    axes = np.concatenate([axes[:, told], mixed(axes[:, ~told], rng)], axis=1)[:, : most if varies.any() else 0]
+    s = _norms(X, mean * scale, axes)
     representation = Representation("linear", mean, axes * scale[:, None], s, stabilizer=stabilizer)
     spacing = COORDINATES.float_steps * np.spacing(np.maximum(s, np.finfo(float).tiny))
     return Coordinates(representation, spacing, _columns(mean, axes, scale, spacing))
@@ -57,6 +60,20 @@ def _columns(
     units = np.where(scale > 0, scale, 1.0)
     chosen = Columns(mean, (axes / units[:, None]).T, np.full(len(mean), spacing.max(initial=0.0)))
     return chosen.independent()
+
+
+def mixed(axes: Float[np.ndarray, "p k"], rng: np.random.Generator) -> Float[np.ndarray, "p q"]:
+    """A few directions at random in the space of some axes. Where rows are many, principal components of noise are
+    single columns, and counts of one column are in groups by themselves: none, one, two."""
+    among = axes[:, : 3 * COORDINATES.noise_directions]
+    size = among.shape[1], min(COORDINATES.noise_directions, among.shape[1])
+    mixing = rng.choice([-1.0, 1.0], size)  # each takes part
+    return among @ np.linalg.qr(mixing)[0]
+
+
+def _norms(X: Any, mean: Float[np.ndarray, " p"], axes: Float[np.ndarray, "p q"]) -> Float[np.ndarray, " q"]:
+    """The lengths of the columns of sparse rows minus a mean, along axes."""
+    return np.linalg.norm(X @ axes - mean @ axes, axis=0)
 
 
 def leading_axes(

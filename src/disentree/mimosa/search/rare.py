@@ -22,7 +22,7 @@ from disentree.mimosa.finders.modes.constants import MODES
 from disentree.mimosa.finders.protocol import Rows
 from disentree.mimosa.search.groups import divide
 from disentree.mimosa.search.heaps import spread_heaps
-from disentree.mimosa.search.kinds import Kind, Odd, with_kinds
+from disentree.mimosa.search.rare_pieces import Kind, Odd, with_kinds
 from disentree.rows import Blocks
 
 

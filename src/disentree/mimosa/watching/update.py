@@ -14,8 +14,8 @@ from disentree.mimosa.density.candidate import Candidate, LeafCandidate
 from disentree.mimosa.explain.formatting import counted, listed
 from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.protocol import Rows
-from disentree.mimosa.search.kinds import Kind
 from disentree.mimosa.search.rare import kinds_among
+from disentree.mimosa.search.rare_pieces import Kind
 from disentree.mimosa.search.search import finders_for, search, seed_of
 from disentree.mimosa.search.steps import Steps
 

@@ -25,7 +25,7 @@ from disentree.mimosa.explain.names import leaf_name
 from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.protocol import Rows
 from disentree.mimosa.inputs import named
-from disentree.mimosa.search.kinds import Kind, with_kinds
+from disentree.mimosa.search.rare_pieces import Kind, with_kinds
 from disentree.mimosa.search.search import Outcome, improved
 from disentree.mimosa.search.structure import Known
 from disentree.mimosa.watching.drift import Drift, Told, drift_of

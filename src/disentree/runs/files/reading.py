@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -98,11 +97,9 @@ def check_layout(layout: Layout, path: Path, about: dict[str, Any]) -> int:
     return layout.shape[0]
 
 
-def read_rows(file: Any, layout: Layout, path: Path, about: dict[str, Any], n: int, skip: int = 0) -> Block:
-    """The next `n` rows of an array after `skip` others."""
+def read_rows(file: Any, layout: Layout, path: Path, about: dict[str, Any], n: int) -> Block:
+    """The next `n` rows of an array."""
     row = layout.dtype.itemsize * math.prod(layout.shape[1:])
-    if skip:
-        file.seek(skip * row, os.SEEK_CUR)
     data = file.read(n * row)
     if len(data) < n * row:
         raise UserError(f"{path} is cut short: it ends before its last row")

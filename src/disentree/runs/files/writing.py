@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -10,10 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Float, Int
 
 from disentree.utils.extras import needing
-from disentree.utils.files import atomic_path, naming
+from disentree.utils.files import atomic_path
 
 CODE_DTYPE, PATH_DTYPE = np.dtype("<f8"), np.dtype("<i8")
 
@@ -93,7 +92,8 @@ def _npy_writer(stack: ExitStack, temporary: list[Path], n_variables: int) -> Wr
     n_rows = 0
 
     def write_headers() -> None:
-        for file, (shape, dtype) in zip(files, npy_layouts(n_rows, n_variables), strict=True):
+        layouts = ((n_rows, n_variables), CODE_DTYPE), ((n_rows,), PATH_DTYPE)
+        for file, (shape, dtype) in zip(files, layouts, strict=True):
             file.seek(0)
             header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
             np.lib.format.write_array_header_1_0(file, header)
@@ -114,29 +114,6 @@ def _npy_writer(stack: ExitStack, temporary: list[Path], n_variables: int) -> Wr
         n_rows += len(found.codes)
 
     return write
-
-
-def npy_layouts(n_rows: int, n_variables: int) -> list[tuple[tuple[int, ...], np.dtype]]:
-    """Shape and type of the arrays of codes and of paths."""
-    return [((n_rows, n_variables), CODE_DTYPE), ((n_rows,), PATH_DTYPE)]
-
-
-def create_npy(path: Path, shape: tuple[int, ...], dtype: np.dtype) -> None:
-    """A file of zeros, for `write_rows` to fill.
-
-    Its room is taken at once: writing to a map of a file that finds the disk full would kill the process.
-    """
-    np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
-    if not hasattr(os, "posix_fallocate"):
-        return
-    with naming(path), path.open("r+b") as file:
-        os.posix_fallocate(file.fileno(), 0, max(1, path.stat().st_size))
-
-
-def write_rows(path: Path, start: int, values: Shaped[np.ndarray, "n ..."]) -> None:
-    """Write rows to their place in a file that `create_npy` made."""
-    # Mapped for these rows only: pages of a map count as memory for as long as it is open.
-    np.lib.format.open_memmap(path, mode="r+")[start : start + len(values)] = values
 
 
 def _csv_writer(

@@ -8,7 +8,7 @@ import pytest
 from disentree.mimosa.density.candidate import LeafCandidate
 from disentree.mimosa.density.structureless import fit_gaussian, fit_ppca
 from disentree.mimosa.finders.protocol import Rows
-from disentree.mimosa.search.kinds import Odd, with_kinds
+from disentree.mimosa.search.rare_pieces import Odd, with_kinds
 
 FLOOR = np.full(6, 1e-9)
 
@@ -34,6 +34,23 @@ def test_two_pieces_of_a_line_are_one_leaf_with_all_its_rows():
     (kind,) = odd(Z, one).settled(pieces)
     assert kind.own.tolist() == list(range(200))
     assert kind.leaves.dimensions == [1]
+
+
+@pytest.mark.parametrize(("gap", "n_leaves"), [(0.0, 1), (0.8, 3)])
+def test_a_line_that_the_search_cuts_is_one_leaf_unless_there_are_gaps(gap, n_leaves):
+    rng = np.random.default_rng(3)
+    Z = line(rng, 600)
+    along = np.searchsorted([-0.5, 0.5], Z[:, 0])
+    Z[:, :2] += gap * (along - 1)[:, None]
+
+    def cut(rows):
+        along = np.searchsorted([-0.5 - gap / 2, 0.5 + gap / 2], rows.Z[:, 0])
+        own = [fit_ppca(rows.Z[along == k], FLOOR) for k in np.unique(along)]
+        return LeafCandidate("cut", own, np.ones(len(own)) / len(own))
+
+    (kind,) = odd(Z, cut).settled([np.arange(600)])
+    assert len(kind.own) == 600
+    assert kind.leaves.dimensions == [1] * n_leaves
 
 
 def test_two_lines_stay_two():

@@ -12,6 +12,8 @@ from jaxtyping import Float, Int
 
 from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
+from disentree.mimosa.density.structureless import fit_ppca
+from disentree.mimosa.finders.connected import connected_leaves
 from disentree.mimosa.finders.constants import FINDERS
 from disentree.mimosa.finders.protocol import Rows
 from disentree.mimosa.search.constants import SEARCH
@@ -52,8 +54,21 @@ class Odd:
     def _kind(self, own: Int[np.ndarray, " k"]) -> Kind:
         key = self.numbers[own].tobytes()
         if key not in self.known:
-            self.known[key] = self.inside(replace(self.rows, Z=self.rows.Z[own]))
+            self.known[key] = self._leaves(own)
         return Kind(own, self.known[key])
+
+    def _leaves(self, own: Int[np.ndarray, " k"]) -> Candidate:
+        """The leaves of a group: one, if it is flat, without a gap, and describes the rows nearly as well. How
+        dense few rows are along a leaf divides it by chance."""
+        rows = replace(self.rows, Z=self.rows.Z[own])
+        found, flat = self.inside(rows), fit_ppca(rows.Z, rows.floor)
+        one = LeafCandidate("ppca", [flat], np.ones(1))
+        if len(found.dimensions) == 1 or flat.dimension > min(found.dimensions):
+            return found
+        saved, whole = (
+            float((self.bits[own] - self._taken(Kind(own, leaves))[own]).sum()) for leaves in (found, one)
+        )
+        return one if SEARCH.more * whole >= saved and connected_leaves(one, rows.Z) == 1 else found
 
     def _taken(self, kind: Kind) -> Float[np.ndarray, " m"]:
         """Bits that each row takes as one of a kind."""
