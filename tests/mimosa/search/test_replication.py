@@ -12,7 +12,6 @@ from disentree.mimosa.search.replication import (
     coarsened,
     told,
     told_again,
-    told_again,
 )
 from disentree.mimosa.tree.parts import brought_overlap, found_again, parts_of, shared_rows
 

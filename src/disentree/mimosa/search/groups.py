@@ -58,7 +58,7 @@ def divide(
     rng: np.random.Generator,
     scales: Sequence[float] = MODES.scales,
 ) -> Groups | None:
-    """The division of which parts of the rows tell most; None if there is none. `mixtures` are those of these rows."""
+    """The division of which parts of the rows tell most; None if there is none. `mixtures` are of these rows."""
     Z = rows.jittered(rng)
     parts = parts_of(len(Z), rng)
     divisions = [*_by_modes(Z, rows, parts, scales), *_by_mixtures(Z, rows, parts, mixtures, rng)]

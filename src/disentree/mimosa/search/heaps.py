@@ -109,8 +109,8 @@ def heaps_of(x: Float[np.ndarray, " n"], precision: float) -> list[Heap]:
         is_near = bool(is_near and 2 * counts[g] <= n and len(near) >= FIT.fewest)
         rows = order[first[g] : first[g] + counts[g]]
         found.append(Heap(rows, order[near], float(below), float(above), not inner[g], is_near))
-    # A column is rounded, or has few values, as a whole: where it is sparse there is nothing beside some heaps. One
-    # value alone that repeats within its range is no rounding: something is fixed there.
+    # A column is rounded, or has few values, as a whole: where it is sparse there is nothing beside some heaps.
+    # One value alone that repeats within its range is no rounding: something is fixed there.
     within = [heap for heap in found if not heap.at_end]
     near = sum(len(heap.rows) for heap in within if heap.is_near)
     repeats = (~is_heap).sum() < FIT.half * counts[~is_heap].sum()

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
-from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Candidate, LeafCandidate
 from disentree.mimosa.density.parts import joined
+from disentree.mimosa.search.constants import SEARCH
 from disentree.mimosa.tree.parts import brought_overlap, found_again, shared_rows
 
 
@@ -37,13 +37,13 @@ def joined_leaves(candidate: Candidate, group: Int[np.ndarray, " k"]) -> LeafCan
 
 
 def coarsened(again: Sequence[Int[np.ndarray, "k _"]], k: int) -> Int[np.ndarray, " k"]:
-    """The group of each of k leaves: the finest in which all are found again, by more than half of them."""
+    """The group of each of k leaves: the finest in which all are found again."""
     group = np.arange(k)
     while again and group.max():
         now = in_groups(again, group)
         overlap = brought_overlap(now)
         worst = int(overlap.argmin())
-        if overlap[worst] > FIT.half:
+        if overlap[worst] > SEARCH.again:
             break
         least = min((found_again(both) for both in now), key=lambda one: one[0][worst])
         group[group == worst] = least[1][worst]
@@ -65,8 +65,8 @@ def told(labels: Int[np.ndarray, " n"]) -> float:
 
 
 def told_again(again: Sequence[Int[np.ndarray, "k _"]]) -> float:
-    """Bits of that which parts of the rows tell by themselves, less those in which they differ: of all parts but one
-    of several, which may be unlucky."""
+    """Bits of a division that parts of the rows tell by themselves, less those in which they differ from it: for all
+    parts but one of several, which may be unlucky."""
     return sorted(map(_agreement, again))[int(len(again) > 2)]
 
 

@@ -11,7 +11,6 @@ from disentree.datasets import load_dataset
 from disentree.mimosa.coordinates.choosing import table_coordinates
 from disentree.mimosa.density.em_kernels import unbiased
 from disentree.mimosa.density.gaussians import (
-    Mixture,
     dimension_of,
     expectation_maximization,
     log_gaussians,
