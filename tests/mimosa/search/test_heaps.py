@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from disentree.mimosa.coordinates.columns import Columns
-from disentree.mimosa.search.heaps import spread_heaps
+from disentree.mimosa.search.heaps import spread_heaps, within_steps
 
 X = np.random.default_rng(0).normal(size=(1000, 3))
 
@@ -88,3 +88,21 @@ def test_one_value_that_repeats_among_others_that_do_not_is_kept():
     few[rng.random(len(few)) < 0.3, 0] = 0.25
     own = few[:, 0] == 0.25
     assert (spread(few)[own, 0] != few[own, 0]).any()
+
+
+def test_gaps_between_few_values_of_a_column_are_filled():
+    rng = np.random.default_rng(2)
+    sites = np.sort(rng.normal(size=150))
+    assert np.diff(sites).min() > 1e-9
+    x = sites[rng.integers(0, 150, 9000)]
+    moved = within_steps(x, 1e-9, rng)
+    at = np.searchsorted(sites, x)
+    steps = np.diff(sites)
+    assert (moved <= np.append(steps, steps[-1])[at] / 2).all()
+    assert (moved >= -np.append(steps[0], steps)[at] / 2).all()
+    order = np.argsort(x + moved)
+    assert (np.diff(at[order]) >= 0).all()  # no row passes another value
+    assert np.diff((x + moved)[order]).max() < 0.5 * steps.max()
+    for plain in (X[:, 0], np.round(x), sites[rng.integers(0, 150, 1000)]):  # all differ; a grid; too few rows
+        precision = 1.0 if plain.max() == round(plain.max()) else 1e-9
+        assert not within_steps(plain, precision, rng).any()

@@ -3,7 +3,8 @@
 Such rows lie on a plane, which is a fact about one column and not a leaf: structure is in the dependence between
 columns. They are spread as densely as rows lie beside them. Where other columns are thinner or wider in these rows
 than in those beside them, or nothing is near, the value stands for something that is absent or fixed there, and
-they stay.
+they stay. Where a column has few values for its rows, as many as schools or routes, rows are moved within the gaps
+between these.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ def spread_heaps(
     found = [(j, heap) for j in range(X.shape[1]) for heap in heaps_of(X[:, j], columns.precision[j])]
     moved = np.zeros_like(X)
     for j in range(X.shape[1]):
+        moved[:, j] = within_steps(X[:, j], columns.precision[j], rng)
+        moved[[row for i, heap in found if i == j for row in heap.rows], j] = 0
         others = np.delete(placed, j, axis=1)
         heaped = np.stack(
             [np.isin(np.arange(len(X)), heap.rows) for i, heap in found if i != j] or [np.zeros(len(X), bool)]
@@ -62,6 +65,28 @@ def spread_heaps(
                 wide = rng.uniform(-heap.below, heap.above, n)
             moved[heap.rows[np.argsort(_expected(X[:, j], others, heap.rows, rng))], j] = np.sort(wide)
     return Z + moved @ np.linalg.inv(columns.basis) if moved.any() else Z
+
+
+def within_steps(
+    x: Float[np.ndarray, " n"], precision: float, rng: np.random.Generator
+) -> Float[np.ndarray, " n"]:
+    """How far rows may be moved, each to half of the way to the next value at most: where a column has few values
+    for its rows, at distances larger than its precision, the gaps between them are no valleys. Else by nothing."""
+    values, of_row = _values(x, precision)
+    steps = np.diff(values)
+    if FIT.fewest * len(values) > len(x) or (steps < 1.5 * precision).all():
+        return np.zeros(len(x))
+    below, above = np.append(steps[0], steps) / 2, np.append(steps, steps[-1]) / 2
+    return rng.uniform(-below[of_row], above[of_row])
+
+
+def _values(x: Float[np.ndarray, " n"], precision: float) -> tuple[Float[np.ndarray, " k"], Int[np.ndarray, " n"]]:
+    """The values of a column, up to its precision, and which of them each row has."""
+    order = np.argsort(x, kind="stable")
+    new = np.concatenate([[True], np.diff(x[order]) > 0.5 * precision])
+    of_row = np.empty(len(x), int)
+    of_row[order] = np.cumsum(new) - 1
+    return x[order][new], of_row
 
 
 def _expected(
