@@ -108,9 +108,9 @@ def heaps_of(x: Float[np.ndarray, " n"], precision: float) -> list[Heap]:
     """The heaps of a column."""
     n, order = len(x), np.argsort(x, kind="stable")
     ordered = x[order]
-    first = np.flatnonzero(np.concatenate([[True], np.diff(ordered) > 0.5 * precision]))
-    counts = np.diff(np.append(first, n))
-    values = ordered[first]
+    values, of_row = _values(x, precision)
+    counts = np.bincount(of_row)
+    first = np.cumsum(counts) - counts
     step = np.diff(values) < 1.5 * precision  # next to each other on the grid
     next_to = np.concatenate([[0], counts[:-1] * step]) + np.concatenate([counts[1:] * step, [0]])
     inner = np.arange(len(values)) % max(len(values) - 1, 1) > 0
