@@ -23,7 +23,7 @@ def test_what_the_transformer_gives_is_searched():
     assert (m.predict(X[:20]) == alone.predict(own[:20])).all()
     assert m.outlier_score(X[:20]) == pytest.approx(alone.outlier_score(own[:20]))
     assert "petal" in str(m.explain())  # reasons are in the columns of X
-    assert "petal" in m.why(X[:1]).iloc[0] if hasattr(m.why(X[:1]), "iloc") else m.why(X[:1])
+    assert "petal" in m.why(X[:1]).iloc[0]
     assert len(m.cut(1).hierarchy_.paths) == 1
 
 
@@ -40,6 +40,12 @@ def test_it_cannot_be_saved(tmp_path):
         ValueError, match="a MIMOSA with a transformer as representation cannot be saved: save that"
     ):
         m.save(tmp_path)
+
+
+def test_a_model_that_had_a_transformer_once_can_be_saved(tmp_path):
+    m = MIMOSA(representation=PCA(2)).fit(iris())
+    m.set_params(representation="auto").fit(iris()).save(tmp_path)
+    assert (MIMOSA.load(tmp_path).predict(iris()) == m.labels_).all()
 
 
 class Broken(TransformerMixin, BaseEstimator):
