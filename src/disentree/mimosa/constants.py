@@ -27,8 +27,8 @@ class FitConstants:
     # Share of rows that is too small to be a leaf that charts are laid on, or a heap, and large enough for what is
     # rare; of those that an equation or relation may fail in.
     least_share: float = 0.01
-    # Of rows, cells or columns, for most of them to do the same: to be empty; of all
-    # rows, in a resample; of the largest contrast, distance or peak, for another to be beside it.
+    # Of rows, cells or columns, for most of them to do the same: to be empty; of all rows, in a resample; of the
+    # largest contrast, distance or peak, for another to be beside it.
     half: float = 0.5
 
     few: int = 1000  # rows below which structure is found on all, and judged by folds

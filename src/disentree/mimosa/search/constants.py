@@ -14,8 +14,8 @@ class SearchConstants:
     # A density of all rows must save this many times the bits of leaves for these not to be thin, and a rare kind
     # in pieces that of one whole: both describe a little better how dense rows are along a leaf.
     more: float = 1.05
-    # Jaccard overlap of a leaf with what a part of the rows has of it, for it to be found again: kinds have .7 to 1,
-    # slices of one cloud .1 to .6.
+    # Jaccard overlap of a leaf with what a part of the rows has of it, for it to be found again: kinds have .7 to
+    # 1, slices of one cloud .1 to .6.
     again: float = 2 / 3
 
 

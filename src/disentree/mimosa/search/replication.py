@@ -65,8 +65,8 @@ def told(labels: Int[np.ndarray, " n"]) -> float:
 
 
 def told_again(again: Sequence[Int[np.ndarray, "k _"]]) -> float:
-    """Bits of a division that parts of the rows tell by themselves, less those in which they differ from it: for all
-    parts but one of several, which may be unlucky."""
+    """Bits of a division that parts of the rows tell by themselves, less those in which they differ from it: for
+    all parts but one of several, which may be unlucky."""
     return sorted(map(_agreement, again))[int(len(again) > 2)]
 
 
