@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 
@@ -46,6 +47,15 @@ def test_a_model_that_had_a_transformer_once_can_be_saved(tmp_path):
     m = MIMOSA(representation=PCA(2)).fit(iris())
     m.set_params(representation="auto").fit(iris()).save(tmp_path)
     assert (MIMOSA.load(tmp_path).predict(iris()) == m.labels_).all()
+
+
+def test_why_says_that_columns_of_text_are_not_compared():
+    table = iris().assign(kind=["a", "b"] * 75)
+    m = MIMOSA(representation=make_column_transformer((PCA(2), list(iris().columns)))).fit(table)
+    with pytest.raises(
+        ValueError, match="reasons compare columns of numbers, and the transformer was given others"
+    ):
+        m.why(table[:3])
 
 
 class Broken(TransformerMixin, BaseEstimator):
