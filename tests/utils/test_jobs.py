@@ -70,7 +70,7 @@ def test_a_process_that_dies_twice_is_one_sentence():
         raise TerminatedWorkerError
 
     assert process_died(TerminatedWorkerError())
-    with pytest.raises(UserError, match=r"killed twice .* fewer --n-jobs"):
+    with pytest.raises(UserError, match=r"killed twice .* fewer processes"):
         list(made_in(InlinePool(), dies, [(1,), (2,)]))
     assert calls == [1, 1]
 

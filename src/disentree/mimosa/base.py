@@ -219,7 +219,8 @@ class TreeEstimator(ClusterMixin, BaseEstimator):
             labels = self.predict(X)
         names = getattr(self, "names_", None)
         if issparse(X) or names is not None:
-            X, shown = telling_frame(csr_matrix(X), np.asarray(labels), names)
+            rows = X if issparse(X) else self._check(X, fitting=False)  # numbers, whatever a frame holds
+            X, shown = telling_frame(csr_matrix(rows), np.asarray(labels), names)
             labels = np.asarray(labels)[shown]
         table = getattr(self, "table_", None)
         found = explain_tree(X, self.hierarchy_, labels, codec=None if table is None else table.codec)

@@ -89,7 +89,7 @@ def made_in(
         if first is not None and process_died(error):
             if first.attempts == attempts:
                 problem = f"a process was killed twice ({type(error).__name__})"
-                raise UserError(f"{problem}: memory may be short, so try fewer --n-jobs")
+                raise UserError(f"{problem}: memory may be short, so try fewer processes")
             if has_room:
                 first.future, first.attempts = pool.submit(function, *first.arguments), first.attempts + 1
                 continue

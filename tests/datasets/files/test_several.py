@@ -62,6 +62,17 @@ def test_parts_that_differ_are_named(table, tmp_path, form, change, sentence):
             read(folder)
 
 
+def test_the_row_of_text_among_numbers_is_that_of_the_file(table, tmp_path):
+    """Empty cells before it count."""
+
+    def spoiled(part):
+        return part.assign(c=[None, None, "x", *part["c"].astype(str)[3:]])
+
+    folder = write(table, tmp_path / "parts", spoiled, "csv")
+    with pytest.raises(UserError, match=r"1\.csv: row 3 of column 'c' is 'x', and others are numbers"):
+        load_file(folder)
+
+
 def test_cells_are_read_some_at_a_time(tmp_path, monkeypatch):
     anndata = pytest.importorskip("anndata", reason="needs anndata")
     counts = np.random.default_rng(0).poisson(0.5, (70, 12)).astype(np.float32)
@@ -79,3 +90,6 @@ def test_cells_are_read_some_at_a_time(tmp_path, monkeypatch):
     (tmp_path / "bad.h5ad").write_bytes(b"nothing")
     with pytest.raises(UserError, match=r"bad\.h5ad cannot be read"):
         load_file(tmp_path / "bad.h5ad")
+    anndata.AnnData(obs=pd.DataFrame(index=names)).write_h5ad(tmp_path / "names.h5ad")
+    with pytest.raises(UserError, match=r"names\.h5ad has no X: annotate"):
+        load_file(tmp_path / "names.h5ad")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 
@@ -23,7 +24,7 @@ def test_what_the_transformer_gives_is_searched():
     assert (m.predict(X[:20]) == alone.predict(own[:20])).all()
     assert m.outlier_score(X[:20]) == pytest.approx(alone.outlier_score(own[:20]))
     assert "petal" in str(m.explain())  # reasons are in the columns of X
-    assert "petal" in m.why(X[:1]).iloc[0] if hasattr(m.why(X[:1]), "iloc") else m.why(X[:1])
+    assert "petal" in m.why(X[:1]).iloc[0]
     assert len(m.cut(1).hierarchy_.paths) == 1
 
 
@@ -40,6 +41,21 @@ def test_it_cannot_be_saved(tmp_path):
         ValueError, match="a MIMOSA with a transformer as representation cannot be saved: save that"
     ):
         m.save(tmp_path)
+
+
+def test_a_model_that_had_a_transformer_once_can_be_saved(tmp_path):
+    m = MIMOSA(representation=PCA(2)).fit(iris())
+    m.set_params(representation="auto").fit(iris()).save(tmp_path)
+    assert (MIMOSA.load(tmp_path).predict(iris()) == m.labels_).all()
+
+
+def test_why_says_that_columns_of_text_are_not_compared():
+    table = iris().assign(kind=["a", "b"] * 75)
+    m = MIMOSA(representation=make_column_transformer((PCA(2), list(iris().columns)))).fit(table)
+    with pytest.raises(
+        ValueError, match="reasons compare columns of numbers, and the transformer was given others"
+    ):
+        m.why(table[:3])
 
 
 class Broken(TransformerMixin, BaseEstimator):

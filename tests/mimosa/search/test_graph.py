@@ -79,6 +79,15 @@ def test_one_cloud_has_no_kinds():
     assert m.saved_bits_ == 0
 
 
+def test_rows_that_are_few_or_copies():
+    rng = np.random.default_rng(0)
+    for X, most in ((np.ones((60, 4)), 1), (rng.normal(size=(2, 6)), 1), (rng.normal(size=(3, 6)), 1)):
+        assert len(MIMOSA(representation="graph", random_state=0).fit(X).hierarchy_.paths) == most
+    X = np.repeat(rng.normal(size=(4, 5)), 30, axis=0)
+    m = MIMOSA(representation="graph", random_state=0).fit(X)
+    assert (m.predict(X) == m.labels_).all()
+
+
 def test_digits(tmp_path):
     X, y = load_digits(return_X_y=True)
     m = MIMOSA(representation="graph", random_state=0).fit(X.reshape(-1, 8, 8))

@@ -103,6 +103,7 @@ def test_images_of_two_kinds(method, tmp_path):
     assert values["n_rows"] == 180
     scores = ("dendrogram_purity", "accuracy", "nmi", "purity", "ari")
     assert {name: values[name] for name in scores} == dict.fromkeys(scores, 1.0)
-    (tmp_path / "train-labels-idx1-ubyte").write_bytes(head + array.tobytes()[:-1])
-    with pytest.raises(UserError, match="train-labels-idx1-ubyte is cut short or damaged"):
-        read_classes(tmp_path)
+    for damaged in (head + array.tobytes()[:-1], b"", head[:5]):
+        (tmp_path / "train-labels-idx1-ubyte").write_bytes(damaged)
+        with pytest.raises(UserError, match="train-labels-idx1-ubyte is cut short or damaged"):
+            read_classes(tmp_path)

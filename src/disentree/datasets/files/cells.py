@@ -51,7 +51,7 @@ def _opened(path: Path) -> Iterator[Any]:
 
         adata = anndata.read_h5ad(path, backed="r")
     try:
-        if adata.X is None:
+        if "X" not in adata.file:
             raise UserError(f"{path} has no X: annotate(adata, use_rep=...) takes one of obsm")
         yield adata
     finally:

@@ -66,7 +66,7 @@ class _Kinds:
             return
         self.is_text = self.is_text or bool(values.notna().any())
         if not self.text:
-            for row, cell in enumerate(values.dropna().astype(str)):
+            for row, cell in values.reset_index(drop=True).dropna().astype(str).items():
                 if read_cell(cell) is None and cell.strip().lower() not in EMPTY_WORDS:
                     self.text = f"{table.path}: row {start + row + 1:,} of column {{!r}} is {cell[:40]!r}"
                     break

@@ -24,6 +24,7 @@ class Transformed:
 
     def _first(self, X: Any) -> Any:
         """Rows to fit to: as they are, or as the transformer gives them when it is fitted."""
+        self.transformer_ = None  # an earlier fit may have left one
         if not self._has_transformer:
             return X
         if isinstance(X, Blocks) or is_dask(X):

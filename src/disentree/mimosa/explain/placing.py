@@ -218,6 +218,10 @@ class Placing:
         """The rows that a row is compared with, with those columns of a frame that count."""
         import pandas as pd
 
+        if self.others_ is None and getattr(self, "transformer_", None) is not None:
+            raise ValueError(
+                "reasons compare columns of numbers, and the transformer was given others: give it numbers"
+            )
         if self.others_ is None:
             raise ValueError(
                 "the model was saved by a version that kept no rows to compare with: fit it again to ask why"

@@ -77,6 +77,17 @@ def seed_of(step: str, seed: np.random.SeedSequence) -> np.random.SeedSequence:
     return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key), pool_size=seed.pool_size)
 
 
+def nothing_to_search(Z: Float[np.ndarray, "n D"]) -> bool:
+    """Whether rows are hardly any, or all the same."""
+    return Z.shape[1] == 0 or len(Z) < FIT.fewest
+
+
+def one_leaf(rows: Rows) -> Outcome:
+    """All rows as one leaf, without a search."""
+    one = LeafCandidate("gaussian", [fit_gaussian(rows.Z, rows.floor)], np.ones(1))
+    return Outcome(one, [row_of(one, 0.0, 0.0)], 0.0, 0.0, 0.0)
+
+
 def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, step: Step) -> Outcome:
     """The decomposition that describes held-out rows in the fewest bits, as far as `choose` has it so."""
 
@@ -84,9 +95,8 @@ def search(rows: Rows, finders: Sequence[Finder], seed: np.random.SeedSequence, 
         return np.random.default_rng(seed_of(name, seed))
 
     Z = rows.Z[~is_far(rows.Z)] if rows.Z.size else rows.Z
-    if Z.shape[1] == 0 or len(Z) < FIT.fewest:
-        one = LeafCandidate("gaussian", [fit_gaussian(Z, rows.floor)], np.ones(1))
-        return Outcome(one, [row_of(one, 0.0, 0.0)], 0.0, 0.0, 0.0)
+    if nothing_to_search(Z):
+        return one_leaf(replace(rows, Z=Z))
     as_they_are = Z
     if rows.columns is not None:
         Z = spread_heaps(Z, rows.columns, rng_of("ends"))

@@ -17,9 +17,7 @@ BASELINES = ("vae", "tcvae", "factorvae", "jointvae", "cascadevae")
 # The encoder is the mirror image of the decoder that COFHAE draws images with, and pixels are Bernoulli, as there.
 # 64 rows are the minibatch of most work on disentanglement: an estimate of the total correlation needs that many.
 NETWORKS: dict[str, Any] = {"encoder": "sharp", "decoder": "sharp", "likelihood": "bernoulli", "batch_size": 64}
-# 72,000, 720,000 and 1,440,000 images: about 1, 10 and 20 minutes of a core for a VAE. COFHAE's decoder sees
-# 480,000; its training takes about as long as the second, a whole run of it, the representation included, as the
-# third.
+# 72,000, 720,000 and 1,440,000 images: about 1, 10 and 20 minutes of a core for a VAE.
 EPOCHS: dict[Scale, int] = {"quick": 4, "default": 8, "medium": 8, "paper": 16}
 SHOWN = {**{name: SCORES[name] for name in ("r4c", "r4", "mig", "sap", "factor_vae", "dci")}, **PIXELS}
 DRAWN = {name: SHOWN[name] for name in ("r4c", "r4", "reconstruction_r2")}

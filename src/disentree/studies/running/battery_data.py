@@ -5,6 +5,7 @@ in the format of MNIST: folders with train-images-idx3-ubyte and train-labels-id
 from __future__ import annotations
 
 import gzip
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -73,9 +74,10 @@ def _read_idx(folder: Path, name: str) -> np.ndarray:
     path = _file(folder, name)
     assert path is not None
     content = path.read_bytes()
-    content = gzip.decompress(content) if path.suffix == ".gz" else content
-    start = 4 + 4 * content[3]
-    shape = np.frombuffer(content[4:start], ">u4").tolist()
-    if len(content) != start + int(np.prod(shape)):
-        raise UserError(f"{path} is cut short or damaged")
-    return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
+    try:
+        content = gzip.decompress(content) if path.suffix == ".gz" else content
+        start = 4 + 4 * content[3]
+        shape = np.frombuffer(content[4:start], ">u4").tolist()
+        return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
+    except (OSError, EOFError, zlib.error, IndexError, ValueError):
+        raise UserError(f"{path} is cut short or damaged") from None

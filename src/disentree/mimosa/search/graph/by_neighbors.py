@@ -23,13 +23,15 @@ from disentree.mimosa.finders.protocol import Rows
 from disentree.mimosa.search.asking import row_of, without_structure
 from disentree.mimosa.search.choose import best_plain, saving
 from disentree.mimosa.search.graph.dendrogram import Dendrogram, dendrogram, that_come_back
-from disentree.mimosa.search.search import Outcome, Step
+from disentree.mimosa.search.search import Outcome, Step, nothing_to_search, one_leaf
 from disentree.mimosa.tree.parts import parts_of, shared_rows, splits
 
 
 def by_neighbors(rows: Rows, rng: np.random.Generator, step: Step) -> Outcome:
     """Leaves are parts of one density, a Gaussian for each of them: a row is on that of its nearest neighbors."""
     Z, began = rows.Z, time.perf_counter()
+    if nothing_to_search(Z):
+        return one_leaf(rows)
     held = splits(Z, rng)
     with step("models without structure"):
         tried = without_structure(rows, held)
@@ -65,8 +67,9 @@ def by_neighbors(rows: Rows, rng: np.random.Generator, step: Step) -> Outcome:
 def _gaussians(
     Z: Float[np.ndarray, "n D"], labels: Int[np.ndarray, " n"], floor: Float[np.ndarray, " D"]
 ) -> JoinedLeaf:
-    shares = np.bincount(labels) / len(labels)
-    return JoinedLeaf([fit_gaussian(Z[labels == g], floor) for g in range(len(shares))], shares, Z.shape[1])
+    groups, counts = np.unique(labels, return_counts=True)  # copies of one row may be held out together
+    leaves = [fit_gaussian(Z[labels == g], floor) for g in groups]
+    return JoinedLeaf(leaves, counts / len(labels), Z.shape[1])
 
 
 def of_part(
