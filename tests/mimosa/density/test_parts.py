@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -41,3 +43,15 @@ def test_joined_leaves_by_hand():
     expected = np.log(0.75 * np.exp(ONE.log_density(ROWS)) + 0.25 * np.exp(other.log_density(ROWS)))
     np.testing.assert_allclose(leaf.log_density(ROWS), expected)
     assert joined([ONE], np.ones(1)) is ONE
+
+
+def test_the_last_answer_is_remembered_by_no_copy():
+    leaf = joined([ONE, Gaussian(np.ones(2), np.eye(2), 2)], np.array([0.5, 0.5]))
+    first = leaf.log_density(ROWS)
+    assert leaf.log_density(ROWS.copy()) is first
+    with pytest.raises(ValueError, match="read-only"):
+        first[0] = 0
+    other = copy.deepcopy(leaf)
+    assert not [name for name in vars(other) if name.startswith("_last")]
+    np.testing.assert_array_equal(other.log_density(ROWS), first)
+    assert not np.array_equal(leaf.log_density(ROWS + 1), first)

@@ -27,13 +27,21 @@ def remembered(method: M) -> M:
         last = self.__dict__.get(name)
         if last is None or not np.array_equal(last[0], Z):
             last = self.__dict__[name] = Z.copy(), ask(self, Z)
+            last[1].setflags(write=False)
         return last[1]
 
     return cast(M, known)
 
 
+class Remembers:
+    """What has such methods, whose answers stay behind when it is copied or sent."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if not name.startswith("_last_")}
+
+
 @dataclass(frozen=True)
-class Parts:
+class Parts(Remembers):
     """Rows whose part is known: others are in a part as far as the rows nearest to them are."""
 
     rows: Float[np.ndarray, "m q"]
@@ -71,7 +79,7 @@ class PartLeaf(Undirected):
 
 
 @dataclass(frozen=True)
-class JoinedLeaf(Undirected):
+class JoinedLeaf(Remembers, Undirected):
     """Several leaves as one, of the dimension that all of them fill."""
 
     leaves: Sequence[Leaf]

@@ -31,7 +31,8 @@ class FinderConstants:
     counted: float = 0.1
     # Of rows, for agreement of two charts, a cut between leaves, or a border without others; of the dimensions of
     # a subspace, those that rows fill for it to be full. The least Jaccard overlap of a leaf with the same one in
-    # a resample: half of a leaf that was cut in two, or a leaf that was joined with one of half its size, is less.
+    # a resample, or of a group of the graph of neighbors in a part: half of a leaf that was cut in two, or a leaf
+    # that was joined with one of half its size, is less.
     most: float = 0.75
     # Charts that a finder may fit for a table, with those for parts of its rows: a minute at most where they are
     # fitted to bridge gaps. Curved leaves of the benchmarks need 10,000 to 20,000, and as many for each part.

@@ -1,4 +1,4 @@
-"""The constants of mixtures: how they are grown, and when their pieces are leaves."""
+"""The constants of modes and mixtures: at which scales, and how they are grown."""
 
 from __future__ import annotations
 
