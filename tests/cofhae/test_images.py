@@ -1,4 +1,4 @@
-"""Images: one convolutional autoencoder, trained once from pixels."""
+"""Images: one convolutional autoencoder, trained once from pixels (`stages.py`, `inputs.py`, `base.py`)."""
 
 import json
 

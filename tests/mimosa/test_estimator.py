@@ -332,7 +332,11 @@ def test_new_points_of_another_shape(fitted):
         ("n_neighbors", -5, "n_neighbors must be a whole number, 2 or more, got -5"),
         ("n_neighbors", 40.5, r"n_neighbors must be a whole number, 2 or more, got 40\.5"),
         ("n_neighbors", True, "n_neighbors must be a whole number, 2 or more, got True"),
-        ("representation", "magic", "representation must be 'auto', 'linear' or 'autoencoder', got 'magic'"),
+        (
+            "representation",
+            "magic",
+            "representation must be 'auto', 'linear', 'autoencoder' or 'graph', got 'magic'",
+        ),
         ("max_landmarks", 0, "max_landmarks must be a whole number, 2 or more, got 0"),
         ("random_state", -1, "random_state must be a whole number, 0 or more, got -1"),
         ("random_state", "seed", "random_state must be a whole number, 0 or more, got 'seed'"),

@@ -1,5 +1,5 @@
 """A Dask cluster of two processes, one of which is killed in each pass: `engines.py`,
-`dask_parts.py`, `apply.py`."""
+`dask_parts.py`, and of runs the module that applies them."""
 
 import os
 import signal

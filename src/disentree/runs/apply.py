@@ -183,10 +183,11 @@ def apply_run(
     check_stages(run, "data", "model")
     began = time.perf_counter()
     jobs = 0 if engine == "local" else os.cpu_count() or 1
-    with _one_thread(), warnings.catch_warnings(), open_pool(engine, jobs, address) as pool:
+    with _one_thread(), warnings.catch_warnings(), ExitStack() as stack:
         warnings.simplefilter("ignore", FarOut)  # such rows are counted
         own = device if address is None else "cpu"  # a cluster elsewhere has devices of its own
         here = partial(_assigned, model := _model_of(run, own))
+        pool = stack.enter_context(open_pool(engine, jobs, address))
         assigned = here if engine == "local" else partial(assigned_to, run.folder.resolve(), device, uuid4())
         made = partial(made_in, pool, assigned)
         n_rows, reasons = _apply(run, source, out, keep, escape, model.hierarchy_, made)

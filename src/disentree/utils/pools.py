@@ -145,9 +145,12 @@ class DaskPool:
                 "distributed.worker.daemon": False,
             }
             with dask.config.set(settings):
-                no_page: Any = None
                 self._cluster = distributed.LocalCluster(
-                    n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address=no_page
+                    # its page is not announced, and at any port that is free
+                    n_workers=jobs,
+                    threads_per_worker=1,
+                    processes=True,
+                    dashboard_address="127.0.0.1:0",
                 )
             self._client = distributed.Client(self._cluster)
         else:

@@ -1,5 +1,5 @@
-"""Leaves by the graph of neighbors (`graph/by_neighbors.py`), and the groups that parts of the rows bring back
-(`graph/dendrogram.py`)."""
+"""Leaves by the graph of neighbors (`by_neighbors.py`), and the groups that parts of the rows bring back
+(`dendrogram.py`)."""
 
 import numpy as np
 import pytest
