@@ -195,6 +195,8 @@ def test_candidates_and_their_refits_have_the_same_names():
     assert names == ["mixture", "gmm", "mixture-with-margins", "margins-mixture", "margins-gmm"]
     again = mixture.refit(Z[::2], coordinates.floor, rng, coordinates.columns, found)
     assert [c.finder for c in again] == names
+    alone = mixture.refit(Z[::2], coordinates.floor, rng, coordinates.columns, [found[2]])
+    assert [c.finder for c in alone] == [found[2].finder]
     gated, plain = found[2], found[0]
     np.testing.assert_allclose(gated.posteriors(Z), plain.posteriors(Z), atol=1e-8)
     # the density of all leaves is that of the mixture of scores, whatever tells the leaves apart
