@@ -49,12 +49,14 @@ def spread_heaps(
     moved = np.zeros_like(X)
     for j in range(X.shape[1]):
         moved[:, j] = within_steps(X[:, j], columns.precision[j], rng)
-        moved[[row for i, heap in found if i == j for row in heap.rows], j] = 0
+        mine = [heap for i, heap in found if i == j]
+        for heap in mine:
+            moved[heap.rows, j] = 0
         others = np.delete(placed, j, axis=1)
         heaped = np.stack(
             [np.isin(np.arange(len(X)), heap.rows) for i, heap in found if i != j] or [np.zeros(len(X), bool)]
         )
-        for heap in [heap for i, heap in found if i == j and heap.is_near]:
+        for heap in [heap for heap in mine if heap.is_near]:
             together = heaped[:, heap.rows].mean(axis=1) - heaped[:, heap.beside].mean(axis=1)
             if together.max() > FIT.half or _changes(others[heap.rows], others[heap.beside]):
                 continue

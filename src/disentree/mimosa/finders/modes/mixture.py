@@ -89,8 +89,8 @@ def refit(
                 out[name] = in_components(name, Z, floor, rng, (family,), **more)
             elif name == "mixture-with-margins":
                 # whose leaves may be asked for alone: others were not found again
-                plain_one = out.get("mixture") or in_components("mixture", Z, floor, rng, (family,), **more)
-                out[name] = with_margins(Z, own, maps, plain_one)
+                same = out.get("mixture") or in_components("mixture", Z, floor, rng, (family,), **more)
+                out[name] = with_margins(Z, own, maps, same)
             else:
                 out[name] = in_margins(name, Z, own, maps, rng, family, **more)
     return list(out.values())
