@@ -2,13 +2,14 @@
 
     python benchmarks/scale.py                              # a million rows, rare kinds in 500,000
     python benchmarks/scale.py --rows 5000000 --rare-rows 2000000 --share .0005 --seeds 4000 4001
-    python benchmarks/scale.py --rows 1000000 5000000 --hdbscan --file-rows 20000000 --kinds
+    python benchmarks/scale.py --rows 1000000 5000000 --hdbscan 1000000 --file-rows 20000000 --kinds
 
 Memory is the peak of the process and all that it starts, above what it holds before the fit, rows included.
-MiniBatchKMeans, which is told the number of leaves, has the same rows in the same run, and so has fast_hdbscan if it
-is asked for (its clusters have a thousandth of the rows or more). A run of a .parquet of float32 is `disentree
-mimosa`, beside the time of reading the file once. A rare kind is a share of the rows: on a line, on a plane or in a
-ball, some deviations away from the middle of all others; "nothing" has none, and one leaf is right.
+MiniBatchKMeans, which is told the number of leaves, has the same rows in the same run, and so has fast_hdbscan if
+it is asked for (its clusters have a thousandth of the rows or more). A run of a .parquet of float32 is `disentree
+mimosa`, beside the time of reading the file once. `steps` are the seconds of what a fit does, one after the other.
+A rare kind is a share of the rows: on a line, on a plane or in a ball, some deviations away from the middle of all
+others; "nothing" has none, and one leaf is right.
 """
 
 from __future__ import annotations
@@ -116,7 +117,13 @@ def cost(n: int, name: str = "MIMOSA") -> dict[str, Any]:
     with measured() as found:
         m.fit(X)
     ari = adjusted_rand_score(kind, m.labels_)
-    return {"fitted": name, "rows": n, **found, "MB of rows": round(X.nbytes / 1e6), "ARI": round(ari, 3)}
+    steps = {"steps": steps_of(m.timings_)} if isinstance(m, MIMOSA) else {}
+    return {"fitted": name, "rows": n, **found, "MB of rows": round(X.nbytes / 1e6), "ARI": round(ari, 3), **steps}
+
+
+def steps_of(timings: dict[str, float]) -> dict[str, float]:
+    """Those of a tenth of a second or more."""
+    return {step: round(seconds, 1) for step, seconds in timings.items() if seconds >= 0.1}
 
 
 def write_parquet(path: Path, n: int) -> None:
@@ -146,7 +153,8 @@ def cost_of_file(n: int) -> dict[str, Any]:
         with measured() as found:
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         n_paths = int(np.load(f"{out}/paths.npy", mmap_mode="r").max()) + 1
-    return {"rows of a file": n, "reading once": once["seconds"], **found, "leaves": n_paths}
+        steps = steps_of(json.loads(Path(out, "structure.json").read_text())["timings"])
+    return {"rows of a file": n, "reading once": once["seconds"], **found, "leaves": n_paths, "steps": steps}
 
 
 def cost_of_cluster(n: int) -> dict[str, Any]:
@@ -262,7 +270,7 @@ def fit_sparse(n: int, seed: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="*", default=[1_000_000])
-    parser.add_argument("--hdbscan", action="store_true", help="beside the fits: fast_hdbscan, if installed")
+    parser.add_argument("--hdbscan", type=int, nargs="*", default=[], help="rows that fast_hdbscan has beside")
     parser.add_argument("--limit", type=int, default=1800, help="seconds of one measurement")
     parser.add_argument("--file-rows", type=int, nargs="*", default=[])
     parser.add_argument("--cluster-rows", type=int, nargs="*", default=[])
@@ -274,9 +282,11 @@ def main() -> None:
     parser.add_argument("--sparse", type=int, nargs="*", default=[])
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    others = ("MiniBatchKMeans", *(["fast_hdbscan"] if args.hdbscan else []))
+    fitted = {
+        n: ["MIMOSA", "MiniBatchKMeans", *(["fast_hdbscan"] if n in args.hdbscan else [])] for n in args.rows
+    }
     tasks: list[tuple[str, str, Callable[..., dict[str, Any]], tuple[Any, ...]]] = [
-        *(("fits", f"{n}, {name}", cost, (n, name)) for n in args.rows for name in ("MIMOSA", *others)),
+        *(("fits", f"{n}, {name}", cost, (n, name)) for n in args.rows for name in fitted[n]),
         *(("files", str(n), cost_of_file, (n,)) for n in args.file_rows),
         *(("cluster", str(n), cost_of_cluster, (n,)) for n in args.cluster_rows),
         *(("sparse", f"{n}, seed {seed}", fit_sparse, (n, seed)) for n in args.sparse for seed in args.seeds),
