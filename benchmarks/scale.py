@@ -309,11 +309,11 @@ def main() -> None:
                     row = {"unfinished after seconds": args.limit}
         found.setdefault(part, {})[name] = row
         print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
-    if args.out:
-        asked = [word for word in sys.argv[1:] if word not in ("--out", str(args.out))]
-        command = " ".join(["python benchmarks/scale.py", *asked])
-        about = {"command": command, "versions": build_versions(), "load": round(os.getloadavg()[0])}
-        args.out.write_text(json.dumps(about | found, indent=1) + "\n", encoding="utf-8")
+        if args.out:  # after each, so that nothing is lost if one is stopped
+            asked = [word for word in sys.argv[1:] if word not in ("--out", str(args.out))]
+            command = " ".join(["python benchmarks/scale.py", *asked])
+            about = {"command": command, "versions": build_versions(), "load": round(os.getloadavg()[0])}
+            args.out.write_text(json.dumps(about | found, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
