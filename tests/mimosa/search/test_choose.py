@@ -39,6 +39,16 @@ CASES = {
     "a density": ([score("d", -10.0, is_density=True)], 1, "gaussian"),
     "a density saves more": ([score("a", -10.0), score("d", -10.6, is_density=True)], 1, "gaussian"),
     "a density saves hardly more": ([score("a", -10.0), score("d", -10.4, is_density=True)], 1, "a"),
+    "leaves with gaps save hardly more": (
+        [score("a", -10.4, has_gaps=True), score("d", -10.0, is_density=True)],
+        1,
+        "gaussian",
+    ),
+    "leaves with gaps save more": (
+        [score("a", -10.6, has_gaps=True), score("d", -10.0, is_density=True)],
+        1,
+        "a",
+    ),
     "a density saves less": ([score("a", -10.1), score("d", -10.0, is_density=True)], 1, "a"),
     # exact leaves may lose 4 bits, to others and to a density
     "exact": ([score("a", -53.9), score("b", -50.0, is_exact=True)], 1, "b"),

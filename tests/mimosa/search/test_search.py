@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from disentree import MIMOSA
@@ -78,6 +79,15 @@ def test_two_separated_clouds_of_full_dimension():
     assert dimensions(m) == [5, 5]
     assert adjusted_rand_score(ds.paths, m.labels_) == 1
     assert [c.parent for c in m.components_] == [None, None]
+
+
+@pytest.mark.parametrize("case", [(1000, 20, 5, 0), (1405, 11, 8, 46)])
+def test_clouds_in_a_row_are_no_line(case):
+    n, d, k, seed = case  # a curve through some of these clouds takes as few bits as they do
+    X, kind = make_blobs(n, d, centers=k, random_state=seed)
+    m = MIMOSA(random_state=0).fit(X)
+    assert sorted(leaf.dimension for leaf in m.components_) == [d] * k
+    assert adjusted_rand_score(kind, m.labels_) == 1
 
 
 def test_exact_subspaces_are_found_to_rounding():

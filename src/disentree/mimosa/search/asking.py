@@ -14,6 +14,7 @@ from disentree.mimosa.constants import FIT
 from disentree.mimosa.density.candidate import Candidate
 from disentree.mimosa.density.mixture_leaf import MixtureCandidate
 from disentree.mimosa.finders.budget import Budget, unbounded
+from disentree.mimosa.finders.connected import has_gaps
 from disentree.mimosa.finders.protocol import Finder, Rows
 from disentree.mimosa.search.choose import Score
 from disentree.mimosa.search.judge import STRUCTURELESS, held_out_bits, structureless
@@ -93,22 +94,25 @@ def _judged(
     for candidate in new:
         own = bits.get(candidate.finder)
         if own is not None:
-            score = _scored(candidate, own.bits, rows.Z.shape[1])
+            score = _scored(candidate, own.bits, rows.Z)
             out.append(Tried(candidate, score, took + own.seconds))
     return out
 
 
-def _scored(candidate: Candidate, bits: Float[np.ndarray, " n"], most: int) -> Score:
-    """A candidate's row in the table of scores, given how many dimensions a leaf may have."""
-    return Score(
+def _scored(candidate: Candidate, bits: Float[np.ndarray, " n"], Z: Float[np.ndarray, "n D"]) -> Score:
+    """A candidate's row in the table of scores."""
+    score = Score(
         candidate.finder,
         bits,
         is_plain=candidate.finder in STRUCTURELESS,
-        is_cloud=candidate.dimensions == [most],
+        is_cloud=candidate.dimensions == [Z.shape[1]],
         is_exact=candidate.is_exact,
         is_product=candidate.product is not None,
         is_density=_is_density(candidate),
     )
+    if score.is_plain or score.is_density or score.is_product:
+        return score
+    return replace(score, has_gaps=has_gaps(candidate, Z))
 
 
 def _is_density(candidate: Candidate) -> bool:

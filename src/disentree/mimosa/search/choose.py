@@ -24,6 +24,7 @@ class Score:
     is_exact: bool = False  # most rows lie on leaves to rounding
     is_product: bool = False
     is_density: bool = False  # of all rows, as flexible as leaves are along themselves
+    has_gaps: bool = False  # the rows of some thin leaf fall apart
 
     @property
     def mean(self) -> float:
@@ -70,7 +71,8 @@ def has_structure(score: Score, plain: Score, rigor: float = 1.0) -> bool:
 def choose(scores: Sequence[Score], rigor: float = 1.0) -> Decision:
     """Of the candidates with structure that of fewest bits. The best model without structure stays if there is
     none, or if a density of all rows saves clearly more: how dense rows are along a leaf is no structure. Leaves
-    that rows lie on exactly are no chance: what they lose, but to a product, is density along them."""
+    with gaps must save clearly more than a density, since clouds may lie in a row by chance. Leaves that rows lie
+    on exactly are no chance: what they lose, but to a product, is density along them."""
     order = sorted(scores, key=lambda s: s.mean)
     plain = best_plain(order)
     structured = [s for s in order if has_structure(s, plain, rigor)]
@@ -80,7 +82,8 @@ def choose(scores: Sequence[Score], rigor: float = 1.0) -> Decision:
         best = exact
     density = next((s for s in order if s.is_density), plain)
     saved = [saving(s.bits, plain.bits)[0] for s in (density, best)]
-    if saved[0] > SEARCH.more * saved[1] and not (best.is_exact and _hold_exactly(best, density)):
+    more = 1 / SEARCH.more if best.has_gaps else SEARCH.more
+    if saved[0] > more * saved[1] and not (best.is_exact and _hold_exactly(best, density)):
         best = plain
     reasons = {s.finder: _why_not(s, best, plain, rigor) for s in order if s is not best and s.mean < best.mean}
     return Decision(best, plain, *saving(best.bits, plain.bits), reasons)
