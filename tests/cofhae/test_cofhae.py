@@ -52,7 +52,6 @@ def test_from_data_alone_to_factors():
     assert r4c_score(V, Z, ds.hierarchy, model.hierarchy_) > 0.95
     again = model.inverse_transform(Z)
     assert ((again - X) ** 2).sum(1).mean() < 5e-3
-    assert model.evaluate(X)["reconstruction"] == pytest.approx(((again - X) ** 2).sum(1).mean())
 
 
 def test_the_papers_algorithm_learns_the_structure(sticks):
@@ -72,14 +71,15 @@ def test_the_papers_algorithm_learns_the_structure(sticks):
     assert all(record["dependence"] != 0 for record in model.history_)
 
 
-@pytest.mark.parametrize("penalty", ["none", "adversarial", "hsic"])
+@pytest.mark.parametrize("penalty", ["none", "adversarial"])
 def test_flat_hierarchies_train(penalty):
     """No categorical at all."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (600, 2)) @ rng.standard_normal((2, 5))
     model = COFHAE(steps=250, penalty=penalty, targets="none", hidden=(16,)).fit(X, hierarchy=Hierarchy.flat(2))
-    assert model.transform(X).shape == (600, 2)
-    assert model.evaluate(X)["reconstruction"] < 0.2 * X.var(0).sum()
+    Z = model.transform(X)
+    assert Z.shape == (600, 2)
+    assert np.square(model.inverse_transform(Z) - X).mean() < 0.2 * X.var(0).mean()
     assert (model.paths_ == 0).all()
 
 

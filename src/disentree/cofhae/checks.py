@@ -18,7 +18,7 @@ from disentree.training.networks import ACTIVATIONS, CONVOLUTIONAL, NETWORKS
 from disentree.training.schedules import SCHEDULES
 from disentree.utils.extras import needing
 
-PENALTIES = ("auto", "none", "adversarial", "hsic", "marginal")
+PENALTIES = ("auto", "none", "adversarial", "marginal")
 MASKS = ("given", "soft")
 TARGETS = ("ica", "codes", "none")
 MAPS = ("auto", "linear", "network")

@@ -67,9 +67,9 @@ class COFHAE(PathEstimator):
         Targets for the continuous variables: independent components of every leaf that is flat and of the layout
         of those that are curved; the codes given to `fit` (supervision); or none. If leaves are curved, training
         is three times as long, unless `epochs` is set.
-    penalty : {"auto", "adversarial", "marginal", "hsic", "none"} or callable, default="auto"
-        Penalty on dependence between the variables of a leaf: the paper's conditional total correlation,
-        FactorVAE's total correlation, which ignores where variables are active, or kernels without an adversary.
+    penalty : {"auto", "adversarial", "marginal", "none"} or callable, default="auto"
+        Penalty on dependence between the variables of a leaf: the paper's conditional total correlation, or
+        FactorVAE's total correlation, which ignores where variables are active.
         "auto" is "adversarial" if some leaf has no trusted targets, else "none". Leaves with trusted targets are
         not penalized. A function ``penalty(z, on)`` of your own gives a tensor of one number from the codes of a
         minibatch, 0 where they are not active, and a mask of where they are.
@@ -114,7 +114,6 @@ class COFHAE(PathEstimator):
     See Also
     --------
     disentree.MIMOSA : Finds the structure.
-    COFHAESearch : Chooses tau, lambda1 and lambda2 without ground truth.
 
     Examples
     --------
@@ -199,7 +198,7 @@ class COFHAE(PathEstimator):
         softplus, squared assignment loss, conditional total correlation by a discriminator of three layers of
         1000, no targets.
 
-        The Gaussian loss is 100 times the squared error, on which the grid of lambdas (`COFHAESearch`) was tuned;
+        The Gaussian loss is 100 times the squared error, on which the paper's grid of lambdas was tuned;
         the text's sigma = .1 would make it 50. Of the grid, tau = 2/3, lambda1 = 1000 and lambda2 = 10 are the
         default here. The text allows "ReLU or Softplus"; ``activation="relu"`` and ``input="whiten"`` both
         separate nested leaves sooner, and were this preset up to version 0.2.

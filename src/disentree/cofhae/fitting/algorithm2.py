@@ -15,7 +15,6 @@ from disentree.cofhae.fitting.losses import (
     ASSIGNMENT_LOSSES,
     discriminator_loss,
     frozen,
-    pairwise_hsic,
     permute_active,
     total_correlation,
 )
@@ -84,12 +83,10 @@ def where_active(settings: Settings, hae: HierarchicalAutoencoder, code: Encodin
 
 
 def penalty_on(settings: Settings, D: Any, z: Tensor, on: Tensor, weight: Tensor) -> Tensor:
-    """What is penalized as dependence: the adversary's TC, kernels, or what a user's function says."""
+    """What is penalized as dependence: the adversary's TC, or what a user's function says."""
     if D is not None:
         with frozen(D):
             return total_correlation(D, z, weight)
-    if settings.penalty == "hsic":
-        return pairwise_hsic(z, on, weight)
     own: Any = settings.penalty
     return torch.zeros((), device=z.device) if isinstance(own, str) else own(z, on)
 
