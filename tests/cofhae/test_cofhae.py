@@ -14,7 +14,6 @@ from sklearn.base import clone
 from disentree import COFHAE, Hierarchy
 from disentree.datasets import load_dataset
 from disentree.metrics import r4c_score
-from disentree.mimosa.coordinates.representation import Representation
 
 SMALL = {"epochs": 2, "batch_size": 128, "hidden": (16,), "device": "cpu", "random_state": 0}
 
@@ -394,8 +393,7 @@ def test_few_images_of_many_dimensions_are_decoded_from_principal_components():
     """Of which an autoencoder knows those that it has seen by heart, and no other."""
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(200, 20)) @ rng.normal(size=(20, 16 * 16)) / 20 + 0.5).reshape(-1, 16, 16)
-    linear = Representation("linear", np.zeros(256), np.eye(256), np.ones(256))
     new, known = X[:20].astype(np.float32), X[20:].astype(np.float32)
-    model = COFHAE(random_state=0).fit(known, hierarchy=Hierarchy.flat(20), representation=linear)
+    model = COFHAE(random_state=0).fit(known, hierarchy=Hierarchy.flat(20))
     assert model.maps_ == "linear"
     assert np.square(new - model.inverse_transform(model.transform(new))).mean() < 0.05 * new.var()

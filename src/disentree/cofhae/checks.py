@@ -122,16 +122,6 @@ def check_structure(
     return hierarchy, array
 
 
-def check_categories(categories: Any) -> tuple[int, ...] | None:
-    """Numbers of options, one for each categorical; None if they are to follow from the structure."""
-    if categories is None:
-        return None
-    given = categories if isinstance(categories, Sequence) else (categories,)
-    if not all(is_whole(k, least=1) for k in given):
-        raise ValueError(f"categories must be whole numbers above 0; got {categories!r}")
-    return tuple(int(k) for k in given)
-
-
 def check_codes(
     targets: str,
     hierarchy: Hierarchy | Mapping[str, Any] | None,
@@ -152,23 +142,6 @@ def check_codes(
     if len(array) != n_rows:
         raise ValueError(f"codes must have a row for each of the {n_rows} rows of X; got {len(array)}")
     return array, hierarchy.path_of(array) if paths is None else paths
-
-
-def check_matches(matches: Sequence[Sequence[int]] | None, hierarchy: Hierarchy | None) -> list[list[int]]:
-    """The matches given to `fit`: lists of two columns or more of continuous variables, each in one list only."""
-    if matches is None:
-        return []
-    if hierarchy is None:
-        raise ValueError("matches were given without the hierarchy whose columns they are")
-    found = [[int(column) for column in one] for one in matches]
-    known = set(np.flatnonzero(~hierarchy.is_categorical).tolist())
-    for one in found:
-        if len(one) < 2 or not set(one) <= known:
-            raise ValueError(f"a match must be two columns or more of continuous variables; got {one}")
-    every = [column for one in found for column in one]
-    if len(every) > len(set(every)):
-        raise ValueError("a column must not be in matches twice")
-    return found
 
 
 def is_whole(value: Any, least: int) -> bool:
