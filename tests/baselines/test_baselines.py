@@ -311,7 +311,7 @@ def test_parameters_override_the_structure_and_defaults_replace_it(sticks):
         (VAE, {"n_continuous": 0}, "VAE needs at least one continuous variable"),
         (VAE, {"n_continuous": 1.5}, "n_continuous must be None or a whole number"),
         (VAE, {"beta": -1.0}, "beta must be a number of at least 0"),
-        (VAE, {"batch_size": 0}, "batch_size must be a whole number"),
+        (VAE, {"batch_size": 0}, "batch_size must be None or a whole number"),
         (BetaTCVAE, {"estimator": "exact"}, "estimator must be one of weighted, stratified; got 'exact'"),
         (FactorVAE, {"discriminator_betas": (1,)}, "discriminator_betas must be two numbers"),
         (JointVAE, {"categories": 2, "ramp": 2.0}, "ramp must be a fraction from 0 to 1"),

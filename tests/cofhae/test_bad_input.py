@@ -61,9 +61,9 @@ def test_a_hierarchy_in_the_place_of_y():
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"epochs": 0}, "epochs must be a whole number, 1 or more; got 0"),
-        ({"epochs": "many"}, "epochs must be a whole number"),
-        ({"batch_size": True}, "batch_size must be a whole number"),
+        ({"epochs": 0}, "epochs must be None or a whole number, 1 or more; got 0"),
+        ({"epochs": "many"}, "epochs must be None or a whole number"),
+        ({"batch_size": True}, "batch_size must be None or a whole number"),
         ({"steps": -1}, "steps must be"),
         ({"tau": 0}, "tau must be a number above 0; got 0"),
         ({"lambda2": -1.0}, "lambda2 must be a number of at least 0"),

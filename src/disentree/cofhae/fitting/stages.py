@@ -35,7 +35,7 @@ from disentree.cofhae.fitting.targets import (
 from disentree.cofhae.fitting.unrolling import guides, product_guides
 from disentree.cofhae.inputs import has_bytes
 from disentree.cofhae.linear import AdditiveForm, ClosedForm, are_enough, fit_additive_form, fit_closed_form
-from disentree.cofhae.placing.placement import Placement, knots_of
+from disentree.cofhae.placement import Placement, knots_of
 from disentree.cofhae.preprocessor import Preprocessor
 from disentree.geometry.maps.effects import same_effects
 from disentree.geometry.maps.linear_maps import is_tree
@@ -189,21 +189,18 @@ class Fitting:
         model.autoencoder_, D = model._build(first, with_adversary=settings.penalty in ("adversarial", "marginal"))
         longer = constants.CURVED_STEPS if targets.has_guides else 1
         batches = model._batches(source, Labels(model.autoencoder_, model.paths_, targets, model.device_))
-        plan, measure = None, None
+        plan, measure, n_rows = None, lambda state: {}, source.n_rows
         check_patience(model, batches)
         if isinstance(batches, TensorBatches) and len(self.held):
             left_out = torch.from_numpy(self.held).to(model.device_)
             measure = make_measure(settings, layer, (batches.data[left_out], *batches.labels(left_out)))
-            batches = batches.without(left_out)
-            steps = most_steps(model, batches.n_batches, longer)
-            if has_length(model):
-                steps = model._n_steps(source.n_rows - len(self.held), longer)
-            elif source.n_rows < constants.MANY_ROWS and model.patience is None:
-                plan = Plan(steps, batches.n_batches, settings.guided + settings.warm_up)
-        elif has_length(model):
-            steps = model._n_steps(source.n_rows, longer)
+            batches, n_rows = batches.without(left_out), n_rows - len(self.held)
+        if has_length(model):
+            steps = model._n_steps(n_rows, longer)
         else:
             steps = most_steps(model, batches.n_batches, longer)
+            if n_rows < source.n_rows < constants.MANY_ROWS and model.patience is None:
+                plan = Plan(steps, batches.n_batches, settings.guided + settings.warm_up)
         found = {
             "hierarchy": model.hierarchy_.to_dict(),
             "preprocessor": model.preprocessor_.to_dict(),
@@ -220,7 +217,7 @@ class Fitting:
             saved=self.saved,
             about={**self.identity, "seed": model.seed_, **found},
             tensors={"paths": torch.from_numpy(model.paths_)},
-            measure=measure or (lambda state: {}),
+            measure=measure,
             plan=plan,
             stacklevel=4,
         )
