@@ -88,7 +88,7 @@ def load_images(folder: Path, image_size: int | None) -> UserData:
         width = height = SIDE
     if set(seen.sizes) != {(width, height)}:
         several = len(seen.sizes) > 1
-        were = f"{len(seen.sizes)} sizes" if several else "{}x{} pixels".format(*next(iter(seen.sizes)))
+        were = f"{len(seen.sizes):,} sizes" if several else "{}x{} pixels".format(*next(iter(seen.sizes)))
         policy.append(f"images had {were}: scaled and cut around the middle to {width}x{height} pixels")
     shape = (height, width, 3) if seen.color else (height, width)
     X = np.empty((len(files), *shape), dtype=np.uint8)
