@@ -14,7 +14,6 @@ from sklearn.base import clone
 from disentree import COFHAE, Hierarchy
 from disentree.datasets import load_dataset
 from disentree.metrics import r4c_score
-from disentree.mimosa.coordinates.representation import Representation
 
 SMALL = {"epochs": 2, "batch_size": 128, "hidden": (16,), "device": "cpu", "random_state": 0}
 
@@ -52,7 +51,6 @@ def test_from_data_alone_to_factors():
     assert r4c_score(V, Z, ds.hierarchy, model.hierarchy_) > 0.95
     again = model.inverse_transform(Z)
     assert ((again - X) ** 2).sum(1).mean() < 5e-3
-    assert model.evaluate(X)["reconstruction"] == pytest.approx(((again - X) ** 2).sum(1).mean())
 
 
 def test_the_papers_algorithm_learns_the_structure(sticks):
@@ -72,14 +70,15 @@ def test_the_papers_algorithm_learns_the_structure(sticks):
     assert all(record["dependence"] != 0 for record in model.history_)
 
 
-@pytest.mark.parametrize("penalty", ["none", "adversarial", "hsic"])
+@pytest.mark.parametrize("penalty", ["none", "adversarial"])
 def test_flat_hierarchies_train(penalty):
     """No categorical at all."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (600, 2)) @ rng.standard_normal((2, 5))
     model = COFHAE(steps=250, penalty=penalty, targets="none", hidden=(16,)).fit(X, hierarchy=Hierarchy.flat(2))
-    assert model.transform(X).shape == (600, 2)
-    assert model.evaluate(X)["reconstruction"] < 0.2 * X.var(0).sum()
+    Z = model.transform(X)
+    assert Z.shape == (600, 2)
+    assert np.square(model.inverse_transform(Z) - X).mean() < 0.2 * X.var(0).mean()
     assert (model.paths_ == 0).all()
 
 
@@ -394,8 +393,7 @@ def test_few_images_of_many_dimensions_are_decoded_from_principal_components():
     """Of which an autoencoder knows those that it has seen by heart, and no other."""
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(200, 20)) @ rng.normal(size=(20, 16 * 16)) / 20 + 0.5).reshape(-1, 16, 16)
-    linear = Representation("linear", np.zeros(256), np.eye(256), np.ones(256))
     new, known = X[:20].astype(np.float32), X[20:].astype(np.float32)
-    model = COFHAE(random_state=0).fit(known, hierarchy=Hierarchy.flat(20), representation=linear)
+    model = COFHAE(random_state=0).fit(known, hierarchy=Hierarchy.flat(20))
     assert model.maps_ == "linear"
     assert np.square(new - model.inverse_transform(model.transform(new))).mean() < 0.05 * new.var()

@@ -12,7 +12,7 @@ import torch
 import disentree.explorer
 from disentree import Hierarchy
 from disentree.cofhae.algorithm8 import HierarchicalMask
-from disentree.cofhae.placing.placement import Placement, knots_of
+from disentree.cofhae.placement import Placement, knots_of
 from disentree.explorer.interpreter import run
 from disentree.explorer.program import Tensors, ops_of
 

@@ -128,7 +128,7 @@ def use(model: Any, X: Any) -> None:
     else:
         codes = model.transform(X)
         if (np.isfinite(codes) | ~model.hierarchy_.active(codes)).all():  # else rows are too far out to be encoded
-            model.explain(X), model.evaluate(X), model.predict_path(X)
+            model.explain(X), model.predict_path(X)
     model.get_feature_names_out(), model.verdict_ if hasattr(model, "verdict_") else None, repr(model)
 
 

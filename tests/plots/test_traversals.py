@@ -76,6 +76,16 @@ def test_a_path_with_no_continuous_variable_is_a_point():
     assert words(figure).count("(a point)") == 2
 
 
+def test_of_many_variables_those_that_change_most_are_shown():
+    """Of five that move one pixel each, the third and the last move it furthest."""
+    tree, furthest = Hierarchy.flat(5), np.array([1.0, 2, 5, 3, 9])
+    codes = np.random.default_rng(0).uniform(-1, 1, (200, 5))
+    figure = draw_traversals(codes, tree, lambda z: (z * furthest)[:, None, :], most=2)
+    (ax,) = figure.axes
+    texts = [text.get_text() for text in ax.texts]
+    assert texts == ["100.0% of rows, 5-D; the 2 that change most", "z3", "z5"]
+
+
 def test_many_rows_are_laid_out_side_by_side():
     assert _columns([3, 3]) == [[0, 1]]
     assert _columns([8, 8, 8, 8]) == [[0], [1, 2], [3]] or len(_columns([8, 8, 8, 8])) == 3

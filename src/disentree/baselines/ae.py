@@ -7,7 +7,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from disentree.baselines.flat import FlatEstimator, Minibatch
-from disentree.cofhae.shared_docs import documented
+from disentree.baselines.shared_docs import documented
 
 
 @documented

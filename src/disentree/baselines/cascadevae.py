@@ -12,9 +12,9 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from disentree.baselines.balanced import assign
-from disentree.baselines.flat import FlatEstimator, Minibatch
-from disentree.cofhae.checks import check_at_least_0, check_categories, check_fraction
-from disentree.cofhae.shared_docs import documented
+from disentree.baselines.flat import FlatEstimator, Minibatch, check_categories
+from disentree.baselines.shared_docs import documented
+from disentree.cofhae.checks import check_at_least_0, check_fraction
 from disentree.hierarchy import Hierarchy
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from torch import Tensor
 
 from disentree.baselines.flat import FlatEstimator, Minibatch
+from disentree.baselines.shared_docs import documented
 from disentree.cofhae.checks import check_at_least_0
-from disentree.cofhae.shared_docs import documented
 
 
 @documented

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from disentree.baselines.flat import FlatEstimator, Minibatch
+from disentree.baselines.shared_docs import documented
 from disentree.cofhae.checks import check_adversary, check_at_least_0
 from disentree.cofhae.fitting.losses import (
     build_discriminator,
@@ -17,7 +18,6 @@ from disentree.cofhae.fitting.losses import (
     permute_active,
     total_correlation,
 )
-from disentree.cofhae.shared_docs import documented
 
 
 @documented

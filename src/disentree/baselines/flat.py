@@ -6,7 +6,7 @@ whitening, networks, likelihoods, minibatches, schedules, checkpoints and files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,13 +16,13 @@ from jaxtyping import Float, Shaped
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
+from disentree.baselines.shared_docs import documented
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
 from disentree.cofhae.base import AutoencoderEstimator, paper_training
 from disentree.cofhae.checks import check_training, is_whole
 from disentree.cofhae.fitting.defaults import check_patience, held_out_rows
 from disentree.cofhae.fitting.resumable import find_checkpoint, identity_of, train_model
 from disentree.cofhae.preprocessor import Preprocessor
-from disentree.cofhae.shared_docs import documented
 from disentree.hierarchy import Hierarchy
 from disentree.training.batches import TensorBatches
 from disentree.training.loop import State, Step
@@ -98,6 +98,16 @@ class Minibatch:
         self, z: Float[Tensor, "batch continuous"], a: Float[Tensor, "batch options"] | None = None
     ) -> Float[Tensor, ""]:
         return self.errors(self.state.model.decode(z[:, :0] if a is None else a, z), self.x).mean()
+
+
+def check_categories(categories: Any) -> tuple[int, ...] | None:
+    """Numbers of options, one for each categorical; None if they are to follow from the structure."""
+    if categories is None:
+        return None
+    given = categories if isinstance(categories, Sequence) else (categories,)
+    if not all(is_whole(k, least=1) for k in given):
+        raise ValueError(f"categories must be whole numbers above 0; got {categories!r}")
+    return tuple(int(k) for k in given)
 
 
 @documented

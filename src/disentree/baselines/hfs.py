@@ -9,8 +9,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from disentree.baselines.flat import FlatEstimator, Minibatch
+from disentree.baselines.shared_docs import documented
 from disentree.cofhae.checks import check_at_least_0
-from disentree.cofhae.shared_docs import documented
 
 MOST_PAIRS, RECOMBINED = 25, 100  # pairs of variables and recombinations of their values, for each minibatch
 

@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from disentree.baselines.flat import FlatEstimator, Minibatch
+from disentree.baselines.flat import FlatEstimator, Minibatch, check_categories
+from disentree.baselines.shared_docs import documented
 from disentree.cofhae.algorithm8 import HierarchicalMask
-from disentree.cofhae.checks import check_at_least_0, check_categories, check_fraction, check_positive
-from disentree.cofhae.shared_docs import documented
+from disentree.cofhae.checks import check_at_least_0, check_fraction, check_positive
 from disentree.hierarchy import Hierarchy
 
 

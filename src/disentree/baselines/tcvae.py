@@ -10,8 +10,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from disentree.baselines.flat import FlatEstimator, Minibatch, Posterior
+from disentree.baselines.shared_docs import documented
 from disentree.cofhae.checks import check_at_least_0, check_one_of
-from disentree.cofhae.shared_docs import documented
 
 ESTIMATORS = ("weighted", "stratified")
 

@@ -1,4 +1,4 @@
-"""COFHAE: an autoencoder whose code follows a hierarchy of variables, its ablations and its search."""
+"""COFHAE: an autoencoder whose code follows a hierarchy of variables, and its ablations."""
 
 from typing import TYPE_CHECKING
 
@@ -7,9 +7,8 @@ from disentree.utils.lazy import lazy_exports
 if TYPE_CHECKING:
     from disentree.cofhae.algorithm8 import Encoding, HierarchicalAutoencoder, HierarchicalMask
     from disentree.cofhae.estimator import COFHAE
-    from disentree.cofhae.search import COFHAESearch
 
-__all__ = ["COFHAE", "COFHAESearch", "Encoding", "HierarchicalAutoencoder", "HierarchicalMask"]
+__all__ = ["COFHAE", "Encoding", "HierarchicalAutoencoder", "HierarchicalMask"]
 
 # Units and explanations need no torch; these do.
 __getattr__, __dir__ = lazy_exports(
@@ -19,6 +18,5 @@ __getattr__, __dir__ = lazy_exports(
         "HierarchicalAutoencoder": "disentree.cofhae.algorithm8",
         "HierarchicalMask": "disentree.cofhae.algorithm8",
         "COFHAE": "disentree.cofhae.estimator",
-        "COFHAESearch": "disentree.cofhae.search",
     },
 )

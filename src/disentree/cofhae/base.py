@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from disentree.cofhae import constants
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder
-from disentree.cofhae.checks import check_structure, tell_far_out
+from disentree.cofhae.checks import tell_far_out
 from disentree.cofhae.inputs import InputLayer, fit_input_layer
 from disentree.cofhae.preprocessor import Preprocessor
 from disentree.cofhae.saving import load_model, save_model
@@ -218,40 +218,6 @@ class AutoencoderEstimator(TransformerMixin, BaseEstimator):
             Indices into ``hierarchy_.paths``.
         """
         return self.hierarchy_.path_of(self.transform(X))
-
-    def evaluate(self, X: Any, paths: ArrayLike | None = None) -> dict[str, float]:
-        """Errors that need no ground truth, with hard codes (`COFHAESearch` chooses by them).
-
-        Parameters
-        ----------
-        X : array-like, data frame or blocks of rows
-            Rows of the same kind as in `fit`.
-        paths : array-like of int of shape (n,), default=None
-            The path of each row, -1 for none.
-
-        Returns
-        -------
-        dict
-            "reconstruction": mean over rows of the squared error, in the units of X. With `paths`, "assignment":
-            mean over rows of the squared error of the options; rows without a path count as 0.
-        """
-        check_is_fitted(self, "autoencoder_")
-        source = self._read_again(X)
-        structure = check_structure(self.hierarchy_, paths, source.n_rows) if paths is not None else None
-        table, start = self.autoencoder_.mask.path_options().numpy(), 0
-        squares, wrong = 0.0, 0.0
-        for block in source.blocks():
-            codes = self._encode(block)  # on the paths that the encoder finds: these are what is measured
-            error = self._decode(codes) - block
-            squares += float((error.astype(np.float64) ** 2).sum())
-            if structure is not None:
-                truth = structure[1][start : start + len(block)]
-                known = truth >= 0
-                got = table[self.hierarchy_.path_of(codes)[known]]
-                wrong += float(((got - table[truth[known]]) ** 2).sum())
-            start += len(block)
-        out = {"reconstruction": squares / source.n_rows}
-        return out if structure is None else {**out, "assignment": wrong / source.n_rows}
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the variables of `hierarchy_`.

@@ -18,11 +18,7 @@ from disentree.training.networks import ACTIVATIONS, CONVOLUTIONAL, NETWORKS
 from disentree.training.schedules import SCHEDULES
 from disentree.utils.extras import needing
 
-PENALTIES = ("auto", "none", "adversarial", "hsic", "marginal")
-MASKS = ("given", "soft")
-TARGETS = ("ica", "codes", "none")
-MAPS = ("auto", "linear", "network")
-PLACEMENTS = ("auto", "down")
+PENALTIES = ("auto", "none", "adversarial", "marginal")
 
 
 def check_parameters(model: Any) -> None:
@@ -30,14 +26,11 @@ def check_parameters(model: Any) -> None:
     check_positive(model, "tau")
     check_at_least_0(model, "lambda1", "lambda2", "lambda3")
     check_fraction(model, "warm_up", "guided")
-    for name, allowed in (
-        ("masks", MASKS),
-        ("assignment", tuple(ASSIGNMENT_LOSSES)),
-        ("targets", TARGETS),
-        ("maps", MAPS),
-        ("placement", PLACEMENTS),
-    ):
-        check_one_of(model, name, allowed)
+    check_one_of(model, "masks", ("given", "soft"))
+    check_one_of(model, "assignment", tuple(ASSIGNMENT_LOSSES))
+    check_one_of(model, "targets", ("ica", "codes", "none"))
+    check_one_of(model, "maps", ("auto", "linear", "network"))
+    check_one_of(model, "placement", ("auto", "down"))
     if not callable(model.penalty):
         check_one_of(model, "penalty", PENALTIES)
     check_adversary(model)
@@ -48,21 +41,18 @@ def check_training(model: Any) -> None:
     if model.tensorboard is not None:
         with needing("tensorboard="):
             import torch.utils.tensorboard  # noqa: F401
-    optional = ("epochs", "batch_size", "steps" if hasattr(model, "max_steps") else "")
-    for name in ("epochs", "steps", "max_steps", "batch_size"):
-        value = getattr(model, name, 1)
-        if not (name in optional and value is None) and not is_whole(value, least=1):
-            raise ValueError(f"{name} must be a whole number, 1 or more; got {value!r}")
+    has_most = hasattr(model, "max_steps")
+    for name in ("epochs", "batch_size", "patience", "steps", *["max_steps"] * has_most):
+        value, or_none = getattr(model, name), name != "max_steps" and (has_most or name != "steps")
+        if not (or_none and value is None) and not is_whole(value, least=1):
+            raise ValueError(f"{name} must be {'None or ' * or_none}a whole number, 1 or more; got {value!r}")
     for name in ("learning_rate", "sigma"):
         value = getattr(model, name)
         if value is not None and not (_is_number(value) and value > 0):
             raise ValueError(f"{name} must be None or a number above 0; got {value!r}")
-    for name, allowed in (
-        ("schedule", tuple(SCHEDULES)),
-        ("input", KINDS),
-        ("likelihood", LIKELIHOODS),
-    ):
-        check_one_of(model, name, allowed)
+    check_one_of(model, "schedule", tuple(SCHEDULES))
+    check_one_of(model, "input", KINDS)
+    check_one_of(model, "likelihood", LIKELIHOODS)
     names = (model.activation,) if isinstance(model.activation, str) else model.activation
     if not isinstance(names, Sequence) or len(names) > 2 or not all(name in ACTIVATIONS for name in names):
         known = ", ".join(ACTIVATIONS)
@@ -75,13 +65,9 @@ def check_training(model: Any) -> None:
     if by_name and (model.encoder in CONVOLUTIONAL) != (model.decoder in CONVOLUTIONAL):
         both = f"{model.encoder!r} and {model.decoder!r}"
         raise ValueError(f"encoder and decoder must both be convolutional or both not; got {both}")
-    for callback in model.callbacks:
-        if not callable(getattr(callback, "on_epoch_end", callback)):
-            raise ValueError(
-                f"callbacks must be functions of (record, model), or have on_epoch_end; got {callback!r}"
-            )
-    if model.patience is not None and not is_whole(model.patience, least=1):
-        raise ValueError(f"patience must be None or a whole number, 1 or more; got {model.patience!r}")
+    for one in model.callbacks:
+        if not callable(getattr(one, "on_epoch_end", one)):
+            raise ValueError(f"callbacks must be functions of (record, model), or have on_epoch_end; got {one!r}")
 
 
 def check_adversary(model: Any) -> None:
@@ -122,16 +108,6 @@ def check_structure(
     return hierarchy, array
 
 
-def check_categories(categories: Any) -> tuple[int, ...] | None:
-    """Numbers of options, one for each categorical; None if they are to follow from the structure."""
-    if categories is None:
-        return None
-    given = categories if isinstance(categories, Sequence) else (categories,)
-    if not all(is_whole(k, least=1) for k in given):
-        raise ValueError(f"categories must be whole numbers above 0; got {categories!r}")
-    return tuple(int(k) for k in given)
-
-
 def check_codes(
     targets: str,
     hierarchy: Hierarchy | Mapping[str, Any] | None,
@@ -152,23 +128,6 @@ def check_codes(
     if len(array) != n_rows:
         raise ValueError(f"codes must have a row for each of the {n_rows} rows of X; got {len(array)}")
     return array, hierarchy.path_of(array) if paths is None else paths
-
-
-def check_matches(matches: Sequence[Sequence[int]] | None, hierarchy: Hierarchy | None) -> list[list[int]]:
-    """The matches given to `fit`: lists of two columns or more of continuous variables, each in one list only."""
-    if matches is None:
-        return []
-    if hierarchy is None:
-        raise ValueError("matches were given without the hierarchy whose columns they are")
-    found = [[int(column) for column in one] for one in matches]
-    known = set(np.flatnonzero(~hierarchy.is_categorical).tolist())
-    for one in found:
-        if len(one) < 2 or not set(one) <= known:
-            raise ValueError(f"a match must be two columns or more of continuous variables; got {one}")
-    every = [column for one in found for column in one]
-    if len(every) > len(set(every)):
-        raise ValueError("a column must not be in matches twice")
-    return found
 
 
 def is_whole(value: Any, least: int) -> bool:

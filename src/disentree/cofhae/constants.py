@@ -103,7 +103,7 @@ SHOWN_DIGITS = 4  # of decoded numbers, which are no measurements
 ROWS_AT_A_TIME = 8192  # that are encoded or decoded at once: a bound on memory
 STATISTICS_ROWS = 3000  # training rows whose codes `code_statistics_` describes: enough for a histogram
 
-# ------------------------------------------------------------ variables that do the same (placing/placement.py)
+# ------------------------------------------------------------ variables that do the same (placement.py)
 
 EFFECT_CODES = 10_000  # rows whose codes say which values the ranks are
 # Values of a branch and of a shared variable that correspond, between these parts of the rows.

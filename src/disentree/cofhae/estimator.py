@@ -17,7 +17,7 @@ from torch import nn
 from disentree.cofhae import constants
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, HierarchicalMask
 from disentree.cofhae.base import paper_training
-from disentree.cofhae.checks import check_codes, check_matches, check_parameters, check_structure
+from disentree.cofhae.checks import check_codes, check_parameters, check_structure
 from disentree.cofhae.explain import explain_variables
 from disentree.cofhae.fitting.losses import build_discriminator
 from disentree.cofhae.fitting.stages import Fitting
@@ -67,9 +67,9 @@ class COFHAE(PathEstimator):
         Targets for the continuous variables: independent components of every leaf that is flat and of the layout
         of those that are curved; the codes given to `fit` (supervision); or none. If leaves are curved, training
         is three times as long, unless `epochs` is set.
-    penalty : {"auto", "adversarial", "marginal", "hsic", "none"} or callable, default="auto"
-        Penalty on dependence between the variables of a leaf: the paper's conditional total correlation,
-        FactorVAE's total correlation, which ignores where variables are active, or kernels without an adversary.
+    penalty : {"auto", "adversarial", "marginal", "none"} or callable, default="auto"
+        Penalty on dependence between the variables of a leaf: the paper's conditional total correlation, or
+        FactorVAE's total correlation, which ignores where variables are active.
         "auto" is "adversarial" if some leaf has no trusted targets, else "none". Leaves with trusted targets are
         not penalized. A function ``penalty(z, on)`` of your own gives a tensor of one number from the codes of a
         minibatch, 0 where they are not active, and a mask of where they are.
@@ -114,7 +114,6 @@ class COFHAE(PathEstimator):
     See Also
     --------
     disentree.MIMOSA : Finds the structure.
-    COFHAESearch : Chooses tau, lambda1 and lambda2 without ground truth.
 
     Examples
     --------
@@ -199,7 +198,7 @@ class COFHAE(PathEstimator):
         softplus, squared assignment loss, conditional total correlation by a discriminator of three layers of
         1000, no targets.
 
-        The Gaussian loss is 100 times the squared error, on which the grid of lambdas (`COFHAESearch`) was tuned;
+        The Gaussian loss is 100 times the squared error, on which the paper's grid of lambdas was tuned;
         the text's sigma = .1 would make it 50. Of the grid, tau = 2/3, lambda1 = 1000 and lambda2 = 10 are the
         default here. The text allows "ReLU or Softplus"; ``activation="relu"`` and ``input="whiten"`` both
         separate nested leaves sooner, and were this preset up to version 0.2.
@@ -243,9 +242,7 @@ class COFHAE(PathEstimator):
         hierarchy: Hierarchy | Mapping[str, Any] | None = None,
         paths: ArrayLike | None = None,
         codes: ArrayLike | None = None,
-        representation: Any = None,
         preprocessor: Preprocessor | None = None,
-        matches: Sequence[Sequence[int]] | None = None,
         mimosa: Any = None,
     ) -> COFHAE:
         """Find the structure of X with MIMOSA, or take the one given, and train the autoencoder.
@@ -265,16 +262,12 @@ class COFHAE(PathEstimator):
         codes : array-like of shape (n, n_variables), default=None
             With ``targets="codes"``, the code that every row should get. `paths` may then be left out. With
             `mimosa`, its codes of the rows: this model's variables are then those that they name.
-        representation : Representation, default=None
-            A fitted MIMOSA's `representation_`. The principal components of images are taken from it.
         preprocessor : Preprocessor, default=None
             What made X of the rows of a user, by `preprocessor.to_features(rows)`: the fitted model takes such
             rows, and decodes to such rows. None: X is as its user has it.
-        matches : list of list of int, default=None
-            With a structure, the `matches_` of the MIMOSA that found it: variables that are the same on different
-            branches, and get the same zero, sign and unit.
         mimosa : MIMOSA, default=None
-            The fitted estimator that found a structure that is given: it says which paths new rows are on.
+            The fitted estimator that found a structure that is given: it says which paths new rows are on, and
+            which variables are the same on different branches, and get the same zero, sign and unit.
 
         Returns
         -------
@@ -292,13 +285,12 @@ class COFHAE(PathEstimator):
         wanted, codes = (None, codes) if mimosa is None or self.targets == "codes" else (codes, None)
         codes, paths = check_codes(self.targets, hierarchy, paths, codes, source.n_rows)
         structure = check_structure(hierarchy, paths, source.n_rows)
-        matched = check_matches(matches, structure[0] if structure else None)
         wanted = None if wanted is None or structure is None else structure[0].validate(wanted)
-        given = Structure(*structure, prepared, matched, mimosa, codes=wanted) if structure else None
+        given = Structure(*structure, prepared, mimosa, wanted) if structure else None
         if mimosa is not None and (given is None or len(mimosa.hierarchy_.paths) != len(given.hierarchy.paths)):
             raise ValueError("mimosa must be the estimator that found the hierarchy, which must be given too")
 
-        fitting = Fitting.start(self, source, given, codes, representation)
+        fitting = Fitting.start(self, source, given, codes)
         fitting.find_structure(X, prepared, given)
         fitting.fit_input()
         if not fitting.fit_closed_form():

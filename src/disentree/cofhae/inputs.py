@@ -250,34 +250,26 @@ def fit_input_layer(
         weights = np.full(rank, 1 / rank) if kind == "whiten" else scale**2 / values.sum()
         components = vectors / spread[:, None] / scale
         expansion = (vectors * scale).T * spread
+    elif kind == "image":  # pixels in, pixels out: only the mean is of use
+        components, expansion, weights = np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0)
     else:
         keep = np.flatnonzero(~constant)
         components = np.eye(len(mean))[:, keep] / spread[:, None]
         expansion = np.eye(len(mean))[keep] * spread
         weights = np.full(len(keep), 1 / (len(keep) if by_column else variance.sum()))
-    measured = {
+    config = {
+        "kind": kind,
+        "likelihood": likelihood,
+        "shape": list(source.shape),
+        "dtype": str(source.dtype),
         "pixel_scale": pixel_scale,
         "variance": float(variance.sum()),
         "range": [min(low / pixel_scale, 0.0), 1.0],
         "centered": centered,
     }
-    arrays = {"mean": mean, "components": components, "expansion": expansion, "weights": weights}
-    if kind == "image":  # pixels in, pixels out: only the mean is of use
-        arrays |= {"components": np.zeros((0, 0)), "expansion": np.zeros((0, 0)), "weights": np.zeros(0)}
-    return _layer(source, kind, likelihood, measured, arrays)
-
-
-def _layer(
-    source: Source,
-    kind: str,
-    likelihood: str,
-    measured: dict[str, Any],
-    arrays: dict[str, Float[np.ndarray, "..."]],
-) -> InputLayer:
-    rest = arrays["mean"] - arrays["mean"].astype(np.float32)
-    rows = {"shape": list(source.shape), "dtype": str(source.dtype)}
-    config = {"kind": kind, "likelihood": likelihood, **rows, **measured}
-    return InputLayer(config, {"mean_rest": rest, **arrays})
+    rest = mean - mean.astype(np.float32)
+    arrays = {"mean": mean, "mean_rest": rest, "components": components, "expansion": expansion}
+    return InputLayer(config, {**arrays, "weights": weights})
 
 
 def _principal(

@@ -44,8 +44,11 @@ class PathEstimator(AutoencoderEstimator):
 
     @property
     def _judge(self) -> Any:
-        """The MIMOSA that says which path a row is on. The paper's assigns rows by the encoder."""
-        return self.mimosa_ if hasattr(self.mimosa_, "predict_proba") else None
+        """The MIMOSA that says which path a row is on. The paper's does not; nor does one that does not know rows
+        as they come."""
+        is_given = getattr(self.mimosa_, "representation", None) == "given"
+        knows = hasattr(self.mimosa_, "predict_proba") and not is_given
+        return self.mimosa_ if knows else None
 
     def _judged(self, X: Any, method: str) -> Any:
         """What a method of `mimosa_` says about rows."""

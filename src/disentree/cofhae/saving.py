@@ -18,7 +18,7 @@ from torch import Tensor
 from disentree._version import __version__
 from disentree.cofhae.inputs import InputLayer
 from disentree.cofhae.linear import linear_autoencoder
-from disentree.cofhae.placing.placement import Placement
+from disentree.cofhae.placement import Placement
 from disentree.cofhae.preprocessor import Preprocessor
 from disentree.cofhae.saved_files import About, CodeStatistics, Parameters, bounded_hierarchy
 from disentree.errors import DamagedFile, UserError

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from disentree.cofhae.inputs import channels_first
 from disentree.cofhae.linear import PathDecoder, PathEncoder
-from disentree.cofhae.placing.placement import Placement
+from disentree.cofhae.placement import Placement
 from disentree.explorer.program import NotInBrowser, Op, Tensors, program_of
 
 TOLERANCE = 1e-5  # of the range of the data

@@ -18,7 +18,7 @@ from torch import nn
 from disentree.cofhae.constants import NEAREST
 from disentree.cofhae.inputs import InputLayer, channels_first
 from disentree.cofhae.linear import PathDecoder, PathEncoder
-from disentree.cofhae.placing.placement import Placement
+from disentree.cofhae.placement import Placement
 from disentree.errors import UserError
 from disentree.training.networks import ImageDecoder, ImageEncoder, SkipMLP
 

@@ -271,7 +271,7 @@ class MIMOSA(Steered, Watched, Placing, Comparing, TransformerMixin, Transformed
     ) -> MIMOSA:
         """Fit rows that all count once. Fields of `Settings` are what is known about them: labels, or leaves."""
         self._check_settings()
-        X, given_rows = self._first(X), X
+        X, given_rows = self._first(X, column_weights=column_weights, feature_names=names), X
         X, names = sparse_rows(X, names)
         most = None if known or self.representation == "autoencoder" else self.max_landmarks or 1
         fitted, (X, rest) = X, searched(X, most, self.random_state)

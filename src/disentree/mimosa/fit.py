@@ -238,7 +238,7 @@ def fit(
             core = hierarchy if table is None else table.core
             leaves = own if table is None else likeliest(candidate, embedding)[0]
             # what variables do to images is told when there is a decoder; those of other kinds do nothing alike
-            if representation.kind == "linear" and not getattr(candidate, "is_apart", False):
+            if representation.kind == "linear" and not candidate.is_apart:
                 same, partly = find_same(core, embedding, leaves, representation.inverse_transform)
             if same:
                 place = moved(hierarchy, same)

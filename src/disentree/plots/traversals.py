@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int, Shaped
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -81,6 +81,7 @@ def draw_traversals(
     n_steps: int = 7,
     feature_names: Sequence[str] = (),
     shares: Sequence[float] | None = None,
+    most: int | None = None,
     figure: Figure | None = None,
 ) -> Figure:
     """Sweep every active variable of every path from its 1st to its 99th percentile.
@@ -103,6 +104,8 @@ def draw_traversals(
         Names of the columns of a table, which is then drawn as bars: of many columns those that move most.
     shares : sequence of float, default=None
         The share of rows on each path that titles give; None takes those of `codes`.
+    most : int, default=None
+        Variables of a path to show: of more, those that change what is decoded most. None shows all.
     figure : matplotlib Figure, default=None
         Where to draw; None makes a figure that fits.
 
@@ -125,20 +128,21 @@ def draw_traversals(
     sweeps = [traversal_codes(codes, hierarchy, p, n_steps) for p in shown]
     flat = np.concatenate([s.reshape(-1, hierarchy.n_variables) for s in sweeps])
     decoded = np.asarray(decode(flat))
+    ends = np.cumsum([len(s) * n_steps for s in sweeps])[:-1]
     if decoded.ndim == 2 and len(feature_names) == decoded.shape[1]:
-        parts = np.split(decoded, np.cumsum([len(s) * n_steps for s in sweeps])[:-1])
-        most = largest(np.max([np.ptp(part, axis=0) for part in parts], axis=0))
-        decoded, feature_names = decoded[:, most], [feature_names[int(j)] for j in most]
+        moving = largest(np.max([np.ptp(part, axis=0) for part in np.split(decoded, ends)], axis=0))
+        decoded, feature_names = decoded[:, moving], [feature_names[int(j)] for j in moving]
     style = CellStyle.of(decoded, feature_names)
+    cells = [part.reshape(-1, n_steps, *decoded.shape[1:]) for part in np.split(decoded, ends)]
+    kept = [_that_change_most(part, most) for part in cells]
 
-    layout = _columns([len(s) for s in sweeps])
+    layout = _columns([len(k) for k in kept])
     title = TITLE / style.height
-    tall = max(sum(len(sweeps[b]) * (1 + GAP) + title for b in column) for column in layout)
+    tall = max(sum(len(kept[b]) * (1 + GAP) + title for b in column) for column in layout)
     label = 2.1 if style.kind == "bars" else 0.9  # cells' widths to the left of the first one
     wide = label + n_steps * (1 + GAP)
     if figure is None:
         figure = plt.figure(figsize=(len(layout) * (wide + 0.3) * style.width, tall * style.height))
-    starts = np.cumsum([0, *(len(s) * n_steps for s in sweeps)])
     for k, column in enumerate(layout):
         ax = figure.add_axes((k / len(layout), 0, wide / (wide + 0.3) / len(layout), 1))
         y = 0.0
@@ -147,27 +151,35 @@ def draw_traversals(
             name = "" if leaf.name == "all" else plain(leaf.name.replace("/", ", "), 64)
             part = sizes[leaf.index] / len(codes) if shares is None else shares[leaf.index]
             share = f"{part:.1%} of rows, {leaf.dimension}-D"
+            if len(kept[b]) < leaf.dimension:
+                share += f"; the {len(kept[b])} that change most"
             text = f"{name}  ({share})" if name else share
             style_of = {"fontsize": 9, "weight": "bold", "color": color_of(leaf.index), "va": "center"}
             ax.text(0, y - 0.65 * title, text, **style_of)
             y -= title
-            cells = decoded[starts[b] : starts[b + 1]].reshape(len(sweeps[b]), n_steps, *decoded.shape[1:])
             names = [hierarchy.variables[c].name for c in leaf.continuous] or ["(a point)"]
-            for i, name in enumerate(names):
+            for i in kept[b]:
                 offset = -1.15 if style.kind == "bars" else -0.12
-                ax.text(offset, y - 0.5, plain(name, 14), ha="right", va="center", fontsize=8.5)
+                ax.text(offset, y - 0.5, plain(names[i], 14), ha="right", va="center", fontsize=8.5)
                 for j in range(n_steps):
-                    draw_cell(ax, cells[i, j], style, j * (1 + GAP), y - 1, color_of(leaf.index))
+                    draw_cell(ax, cells[b][i, j], style, j * (1 + GAP), y - 1, color_of(leaf.index))
                 if style.kind == "bars":
                     name_bars(ax, style, 0.0, y - 1)
                 y -= 1 + GAP
             middle = (n_steps // 2) * (1 + GAP)
-            rows = len(names) * (1 + GAP)
+            rows = len(kept[b]) * (1 + GAP)
             ax.add_patch(Rectangle((middle - GAP / 2, y + GAP / 2), 1 + GAP, rows, fill=False, ec="0.45", lw=1.1))
         ax.set(xlim=(-label, wide - label), ylim=(-tall, 0))
         ax.set_aspect("auto")
         ax.axis("off")
     return figure
+
+
+def _that_change_most(cells: Shaped[np.ndarray, "variables steps ..."], most: int | None) -> Int[np.ndarray, " k"]:
+    """The variables of a path whose sweeps change the most, in their order."""
+    first, last = (cells[:, step].reshape(len(cells), -1).astype(np.float64) for step in (0, -1))
+    change = np.abs(last - first).sum(axis=1)
+    return np.sort(np.argsort(-change, kind="stable")[:most])
 
 
 def _columns(rows: list[int]) -> list[list[int]]:

@@ -116,8 +116,9 @@ def test_what_is_ignored_is_told(tmp_path):
     frames[0].save(tmp_path / "c.tif", save_all=True, append_images=frames[1:])
     data = load_file(tmp_path)
     np.testing.assert_array_equal(data.X[2, ..., 0], GRAY)
+    assert abs(int(data.X[0, 8, 0, 0]) - (128 * 127 + 255 * 128) // 255) <= 1  # half of it is white
     assert data.policy == (
-        "the transparency of 1 image was ignored",
+        "1 image with transparency: on white",
         "of 2 images with several frames the first was taken",
         "3 color images of 16x16 pixels, in order of name",
     )

@@ -6,6 +6,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
+from sklearn.preprocessing import OneHotEncoder
 
 from disentree import MIMOSA
 
@@ -71,9 +72,19 @@ class Broken(TransformerMixin, BaseEstimator):
     [
         ("umap", "representation must be 'auto', 'linear', 'autoencoder' or 'graph', got 'umap'"),
         (None, "representation must be 'auto', 'linear', 'autoencoder' or 'graph', got None"),
+        (PCA, r"representation must be a transformer, not its class: PCA\(\), not PCA"),
+        (OneHotEncoder(), "the transformer gives a sparse matrix: let it give an array"),
         (Broken(), "the transformer must give a row of finite numbers for each row, it gave float64 of shape"),
     ],
 )
 def test_mistakes_are_one_sentence(given, sentence):
     with pytest.raises(ValueError, match=sentence):
         MIMOSA(representation=given).fit(iris().to_numpy())
+
+
+@pytest.mark.parametrize("told", [{"column_weights": [1, 2, 3, 4]}, {"feature_names": list("abcd")}])
+def test_what_is_told_of_columns_is_refused_beside_a_transformer(told):
+    with pytest.raises(
+        ValueError, match=f"^{next(iter(told))} is of the columns of X, and not of those that the tr"
+    ):
+        MIMOSA(representation=PCA(2)).fit(iris().to_numpy(), **told)

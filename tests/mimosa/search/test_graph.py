@@ -79,6 +79,19 @@ def test_one_cloud_has_no_kinds():
     assert m.saved_bits_ == 0
 
 
+def test_an_interrupt_while_rows_are_laid_out_leaves_one_leaf(monkeypatch):
+    """Ctrl-C within compiled code ends with a SystemError."""
+
+    def stopped(*args):
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+    monkeypatch.setattr("disentree.mimosa.search.graph.dendrogram.layout", stopped)
+    with pytest.warns(RuntimeWarning, match="interrupted: the graph of neighbors was not finished"):
+        m = MIMOSA(representation="graph", random_state=0).fit(rings(60)[0])
+    assert m.interrupted_
+    assert len(m.hierarchy_.paths) == 1
+
+
 def test_rows_that_are_few_or_copies():
     rng = np.random.default_rng(0)
     for X, most in ((np.ones((60, 4)), 1), (rng.normal(size=(2, 6)), 1), (rng.normal(size=(3, 6)), 1)):

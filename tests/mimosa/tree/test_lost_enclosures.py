@@ -1,12 +1,9 @@
 """Components that enclose several others: what a tree loses; covers `enclosure.py` too."""
 
-import re
-
 import numpy as np
 import pytest
 
 from disentree import COFHAE, MIMOSA, Hierarchy
-from disentree.cofhae.checks import check_matches
 from disentree.cofhae.fitting.targets import Targets, align_targets
 from disentree.datasets import load_dataset
 from disentree.metrics import h_error
@@ -84,8 +81,8 @@ def test_the_autoencoder_gives_rows_of_a_lost_parent_one_code(triangle, data):
     inside = next(p.index for p in paths if own in p.continuous)
     rows = data.X[triangle.labels_ == edge]
     known = {"hierarchy": triangle.hierarchy_, "paths": triangle.labels_}
-    for matches, agrees in ((triangle.matches_, True), (None, False)):
-        model = COFHAE(random_state=0).fit(data.X, **known, matches=matches)
+    for mimosa, agrees in ((triangle, True), (None, False)):
+        model = COFHAE(random_state=0).fit(data.X, **known, mimosa=mimosa)
         assert model.maps_ == "linear"
         codes = model.transform(rows)[:, column]
         # its map for rows of the triangle
@@ -114,22 +111,6 @@ def test_networks_learn_from_targets_that_agree():
     np.testing.assert_allclose(found[paths == 2, column["y"]], Z[paths == 2, 1], atol=0.05)
     others = [c for c in column.values() if c != column["y"]]
     np.testing.assert_array_equal(found[:, others], values[:, others])
-
-
-@pytest.mark.parametrize(
-    ("matches", "message"),
-    [
-        ([[1]], "a match must be two columns or more of continuous variables; got [1]"),
-        ([[1, 0]], "a match must be two columns or more of continuous variables; got [1, 0]"),
-        ([[1, 99]], "a match must be two columns or more of continuous variables; got [1, 99]"),
-        ([[1, 3], [3, 4]], "a column must not be in matches twice"),
-    ],
-)
-def test_matches_that_cannot_be_are_refused(matches, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        check_matches(matches, TWO_LINES)
-    with pytest.raises(ValueError, match="matches were given without the hierarchy"):
-        check_matches(matches, None)
 
 
 def test_parents_are_saved(triangle, tmp_path):

@@ -9,14 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from disentree.cofhae import constants
 from disentree.cofhae.algorithm8 import Encoding, HierarchicalAutoencoder
-from disentree.cofhae.fitting.aims import off_target
 from disentree.cofhae.fitting.losses import (
     ASSIGNMENT_LOSSES,
     discriminator_loss,
     frozen,
-    pairwise_hsic,
     permute_active,
+    target_loss,
     total_correlation,
 )
 from disentree.cofhae.inputs import InputLayer
@@ -56,7 +56,7 @@ def make_step(settings: Settings, layer: InputLayer) -> Step:
         # L_theta = L_x(x', x) + lambda1 L_a(a', a) + lambda2 TC(z), and lambda3 times the distance to targets of z
         reconstruction, assignment = L_x(x_hat, x), L_a(code, a)
         dependence = penalty_on(settings, D, code.z, on, 1 - aims[1])
-        target = off_target(hae, code, tuple(aims), progress < settings.guided)
+        target = off_target(hae, code, *aims, is_guided=progress < settings.guided)
         loss = reconstruction + settings.lambda1 * assignment + lambda2 * dependence + settings.lambda3 * target
         descend(state.optimizer, loss)
 
@@ -84,14 +84,27 @@ def where_active(settings: Settings, hae: HierarchicalAutoencoder, code: Encodin
 
 
 def penalty_on(settings: Settings, D: Any, z: Tensor, on: Tensor, weight: Tensor) -> Tensor:
-    """What is penalized as dependence: the adversary's TC, kernels, or what a user's function says."""
+    """What is penalized as dependence: the adversary's TC, or what a user's function says."""
     if D is not None:
         with frozen(D):
             return total_correlation(D, z, weight)
-    if settings.penalty == "hsic":
-        return pairwise_hsic(z, on, weight)
     own: Any = settings.penalty
     return torch.zeros((), device=z.device) if isinstance(own, str) else own(z, on)
+
+
+def off_target(
+    hae: HierarchicalAutoencoder,
+    code: Encoding,
+    targets: Tensor,
+    trust: Tensor,
+    kept: Tensor,
+    guided: Tensor,
+    is_guided: bool,
+) -> Tensor:
+    """How far the continuous variables are from their targets. Guides count while training `is_guided`; afterwards
+    those of paths without trust have slack."""
+    slack = constants.SLACK * (trust == 0) * (not is_guided)
+    return target_loss(code.z_pre[:, : hae.mask.n_continuous], targets, kept + guided * is_guided, slack)
 
 
 def descend(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
@@ -113,7 +126,7 @@ def make_measure(
         hae.eval()
         with torch.no_grad():
             code = hae.mask.with_choices(hae.encode(layer.to_input(x), settings.tau), a)
-            target = off_target(hae, code, tuple(aims), is_guided=False)
+            target = off_target(hae, code, *aims, is_guided=False)
             loss = L_x(hae.decode(code.a, code.z), x) + settings.lambda1 * L_a(code, a) + settings.lambda3 * target
         hae.train()
         return {"held_out": float(loss)}

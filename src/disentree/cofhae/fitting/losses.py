@@ -106,35 +106,3 @@ def discriminator_loss(
     logits = D(torch.cat([z.detach(), permuted.detach()])).squeeze(1)
     true, false = logits[: len(z)], logits[len(z) :]
     return 0.5 * (functional.softplus(-true).mean() + functional.softplus(false).mean())
-
-
-def pairwise_hsic(
-    z: Float[Tensor, "batch continuous"],
-    on: Bool[Tensor, "batch continuous"],
-    weight: Float[Tensor, " batch"],
-) -> Float[Tensor, ""]:
-    """Kernel dependence (HSIC, Gaussian kernels of unit width) between every two variables over the rows where
-    both are active: the penalty without an adversary. Averaged over pairs."""
-    d = z.shape[1]
-    total, pairs = z.new_zeros(()), 0
-    for i in range(d):
-        for j in range(i):
-            both = on[:, i] & on[:, j]
-            m = int(both.sum())
-            if m < 16:
-                continue
-            total = total + _hsic(z[both, i], z[both, j]) * weight[both].mean()
-            pairs += 1
-    return total / max(pairs, 1)
-
-
-def _hsic(x: Float[Tensor, " m"], y: Float[Tensor, " m"]) -> Float[Tensor, ""]:
-    """Normalized to [0, 1], as a correlation of centered kernel matrices."""
-
-    def kernel(u: Float[Tensor, " m"]) -> Float[Tensor, "m m"]:
-        u = u / u.std().detach().clamp(min=1e-6)
-        k = (-0.5 * (u[:, None] - u[None, :]).square()).exp()
-        return k - k.mean(0, keepdim=True) - k.mean(1, keepdim=True) + k.mean()
-
-    k, h = kernel(x), kernel(y)
-    return (k * h).mean() / (k.square().mean() * h.square().mean()).sqrt().clamp(min=1e-12)

@@ -12,7 +12,6 @@ import torch
 from jaxtyping import Float, Int
 
 from disentree.cofhae import constants
-from disentree.cofhae.fitting.aims import Labels
 from disentree.cofhae.fitting.algorithm2 import make_measure, make_step
 from disentree.cofhae.fitting.defaults import (
     adds_up,
@@ -25,11 +24,18 @@ from disentree.cofhae.fitting.defaults import (
 )
 from disentree.cofhae.fitting.resumable import Checkpoint, find_checkpoint, identity_of, train_model
 from disentree.cofhae.fitting.structure import Structure, ask_mimosa
-from disentree.cofhae.fitting.targets import Targets, align_targets, fit_subspaces, given_targets, leaf_targets
+from disentree.cofhae.fitting.targets import (
+    Labels,
+    Targets,
+    align_targets,
+    fit_subspaces,
+    given_targets,
+    leaf_targets,
+)
 from disentree.cofhae.fitting.unrolling import guides, product_guides
 from disentree.cofhae.inputs import has_bytes
 from disentree.cofhae.linear import AdditiveForm, ClosedForm, are_enough, fit_additive_form, fit_closed_form
-from disentree.cofhae.placing.placement import Placement, knots_of
+from disentree.cofhae.placement import Placement, knots_of
 from disentree.cofhae.preprocessor import Preprocessor
 from disentree.geometry.maps.effects import same_effects
 from disentree.geometry.maps.linear_maps import is_tree
@@ -69,7 +75,6 @@ class Fitting:
     model: Any  # the COFHAE
     source: Source
     codes: Float[np.ndarray, "n v"] | None  # that rows should get
-    representation: Any  # MIMOSA's, if there is one
     identity: dict[str, Any]  # what must be the same for a checkpoint to be continued
     saved: Checkpoint | None
     seeds: Seeds
@@ -84,7 +89,6 @@ class Fitting:
         source: Source,
         given: Structure | None,
         codes: Float[np.ndarray, "n v"] | None,
-        representation: Any,
     ) -> Fitting:
         """Device, checkpoint and seeds."""
         device = pick_device(model.device)
@@ -94,7 +98,7 @@ class Fitting:
         seed = saved[1]["seed"] if saved else pick_seed(model.random_state)
         model.seed_, model.device_ = seed, device
         model.maps_ = "network"  # an earlier fit may have left others
-        return cls(model, source, codes, representation, identity, saved, Seeds(*Seed(seed).spawn(7)))
+        return cls(model, source, codes, identity, saved, Seeds(*Seed(seed).spawn(7)))
 
     # ---------------------------------------------------------------- structure and input
 
@@ -110,7 +114,6 @@ class Fitting:
                 Hierarchy.from_dict(about["hierarchy"]),
                 tensors["paths"].numpy(),
                 Preprocessor.from_dict(about["preprocessor"]),
-                about["matches"],
                 MIMOSA.load(home) if home is not None and home.is_dir() else None,
             )
         else:
@@ -119,9 +122,10 @@ class Fitting:
             found = ask_mimosa(model, X, self.source, preprocessor, seed)
             if home is not None and isinstance(found.mimosa, MIMOSA):
                 found.mimosa.save(home)
-        model.hierarchy_, model.paths_, model.matches_ = found.hierarchy, found.paths, found.matches
+        model.hierarchy_, model.paths_ = found.hierarchy, found.paths
         model.preprocessor_, model.mimosa_ = found.preprocessor, found.mimosa
-        self.representation = self.representation or found.representation
+        # columns that are the same variable on different branches
+        model.matches_ = list(getattr(found.mimosa, "matches_", []))
         self.wanted = found.codes
 
     def fit_input(self) -> None:
@@ -176,7 +180,7 @@ class Fitting:
             # Compared by the errors of columns, in which noise weighs what it is.
             layer.weigh(self.closed.coordinates.squares)
         rng = np.random.default_rng(self.seeds.targets)
-        targets = find_targets(model, source, rng, self.codes, self.representation)
+        targets = find_targets(model, source, rng, self.codes)
         if self.wanted is not None:
             targets = targets.with_codes(self.wanted, model.hierarchy_)
         model.trust_ = targets.trust
@@ -185,24 +189,20 @@ class Fitting:
         model.autoencoder_, D = model._build(first, with_adversary=settings.penalty in ("adversarial", "marginal"))
         longer = constants.CURVED_STEPS if targets.has_guides else 1
         batches = model._batches(source, Labels(model.autoencoder_, model.paths_, targets, model.device_))
-        plan, measure = None, None
+        plan, measure, n_rows = None, lambda state: {}, source.n_rows
         check_patience(model, batches)
         if isinstance(batches, TensorBatches) and len(self.held):
             left_out = torch.from_numpy(self.held).to(model.device_)
             measure = make_measure(settings, layer, (batches.data[left_out], *batches.labels(left_out)))
-            batches = batches.without(left_out)
-            steps = most_steps(model, batches.n_batches, longer)
-            if has_length(model):
-                steps = model._n_steps(source.n_rows - len(self.held), longer)
-            elif source.n_rows < constants.MANY_ROWS and model.patience is None:
-                plan = Plan(steps, batches.n_batches, settings.guided + settings.warm_up)
-        elif has_length(model):
-            steps = model._n_steps(source.n_rows, longer)
+            batches, n_rows = batches.without(left_out), n_rows - len(self.held)
+        if has_length(model):
+            steps = model._n_steps(n_rows, longer)
         else:
             steps = most_steps(model, batches.n_batches, longer)
+            if n_rows < source.n_rows < constants.MANY_ROWS and model.patience is None:
+                plan = Plan(steps, batches.n_batches, settings.guided + settings.warm_up)
         found = {
             "hierarchy": model.hierarchy_.to_dict(),
-            "matches": model.matches_,
             "preprocessor": model.preprocessor_.to_dict(),
             "input": layer.kind,
         }
@@ -217,7 +217,7 @@ class Fitting:
             saved=self.saved,
             about={**self.identity, "seed": model.seed_, **found},
             tensors={"paths": torch.from_numpy(model.paths_)},
-            measure=measure or (lambda state: {}),
+            measure=measure,
             plan=plan,
             stacklevel=4,
         )
@@ -250,7 +250,7 @@ class Fitting:
     def place(self) -> None:
         """Variables that do the same to decoded rows on all branches of a choice once above them."""
         model, rng = self.model, np.random.default_rng(self.seeds.placement)
-        is_down = model.placement == "down" or getattr(model.mimosa_, "placement", "down") == "down"
+        is_down = model.placement == "down" or getattr(model._judge, "placement", "down") == "down"
         if is_down or model.maps_ == "linear" or model.interrupted_:
             return
         n = self.source.n_rows
@@ -291,7 +291,6 @@ def find_targets(
     source: Source,
     rng: np.random.Generator,
     codes: Float[np.ndarray, "n v"] | None = None,
-    representation: Any = None,
 ) -> Targets:
     """Targets for the continuous variables. The subspaces of flat leaves are added to the encoder's input."""
     layer, hierarchy, paths = model.input_, model.hierarchy_, model.paths_
@@ -301,7 +300,7 @@ def find_targets(
         none = np.full((source.n_rows, hierarchy.n_variables), np.nan)
         return Targets.trusted(none, np.zeros(len(hierarchy.paths)))
     if layer.kind == "image":
-        Z = image_geometry(source, rng, representation)
+        Z = image_geometry(source, rng, getattr(model.mimosa_, "representation_", None))
     else:
         Z = np.concatenate([layer.geometry(block) for block in source.blocks()])
     subspaces = fit_subspaces(Z, hierarchy, paths)

@@ -24,9 +24,7 @@ class Structure:
     hierarchy: Hierarchy
     paths: Int[np.ndarray, " n"]  # of the rows, -1 for none
     preprocessor: Preprocessor
-    matches: list[list[int]]  # columns that are the same variable on different branches
     mimosa: Any = None  # the estimator that found it
-    representation: Any = None  # its coordinates
     codes: Float[np.ndarray, "n v"] | None = None  # of the rows, whose variables the names of the tree are of
 
 
@@ -45,8 +43,6 @@ def ask_mimosa(model: Any, X: Any, source: Source, preprocessor: Preprocessor, s
         mimosa.hierarchy_,
         np.asarray(paths, dtype=np.int64),
         preprocessor if table is None else Preprocessor(table=table),
-        list(getattr(mimosa, "matches_", [])),
         mimosa,
-        getattr(mimosa, "representation_", None) if table is None else None,
         getattr(mimosa, "codes_", None) if is_frame(X) else None,
     )

@@ -15,10 +15,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
 from scipy.spatial import KDTree
+from torch import Tensor
 
 from disentree.cofhae import constants
+from disentree.cofhae.algorithm8 import HierarchicalAutoencoder, choices_of
 from disentree.geometry.maps.leaf_factors import ROWS_PER_DIMENSION, LeafFactors, assign_columns, fast_ica
 from disentree.geometry.maps.leaf_spans import fit_without_outlying
 from disentree.geometry.subspaces import AffineSubspace
@@ -157,3 +160,31 @@ def _unmix(Z: Float[np.ndarray, "n r"], flat: LeafSubspace, rng: np.random.Gener
     mixing = (subspace.basis.T * subspace.spread) @ rotation
     origin = np.zeros(mixing.shape[1])
     return LeafFactors(flat.path, flat.rows, subspace.center, mixing, scores @ rotation, origin, flat.trust)
+
+
+class Labels:
+    """What training is told of each row: the assignment `a`, and its aims."""
+
+    def __init__(
+        self,
+        hae: HierarchicalAutoencoder,
+        paths: Int[np.ndarray, " n"],
+        targets: Targets,
+        device: torch.device,
+    ):
+        self.paths = torch.from_numpy(paths).to(device)
+        self.choices = hae.mask.path_options().to(device)
+        self.targets = torch.from_numpy(targets.values[:, hae.mask.continuous].astype(np.float32)).to(device)
+        # [-1]: no path
+        self.trust = torch.from_numpy(np.append(targets.trust, 0.0).astype(np.float32)).to(device)
+        self.kept, self.guided = (
+            torch.from_numpy(np.pad(weights[:, hae.mask.continuous], ((0, 1), (0, 0))).astype(np.float32)).to(
+                device
+            )
+            for weights in (targets.kept, targets.guided)
+        )
+
+    def __call__(self, rows: Int[Tensor, " batch"]) -> tuple[Tensor, ...]:
+        paths = self.paths[rows]
+        choices = choices_of(paths, self.choices)
+        return choices, self.targets[rows], self.trust[paths], self.kept[paths], self.guided[paths]

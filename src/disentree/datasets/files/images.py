@@ -56,7 +56,7 @@ class _Folder:
         if self.lowest < 0:
             out.append("negative values of images became 0")
         if self.n_alpha:
-            out.append(f"the transparency of {_images(self.n_alpha)} was ignored")
+            out.append(f"{_images(self.n_alpha)} with transparency: on white")
         if self.n_animated:
             out.append(f"of {_images(self.n_animated)} with several frames the first was taken")
         return out
@@ -88,7 +88,7 @@ def load_images(folder: Path, image_size: int | None) -> UserData:
         width = height = SIDE
     if set(seen.sizes) != {(width, height)}:
         several = len(seen.sizes) > 1
-        were = f"{len(seen.sizes)} sizes" if several else "{}x{} pixels".format(*next(iter(seen.sizes)))
+        were = f"{len(seen.sizes):,} sizes" if several else "{}x{} pixels".format(*next(iter(seen.sizes)))
         policy.append(f"images had {were}: scaled and cut around the middle to {width}x{height} pixels")
     shape = (height, width, 3) if seen.color else (height, width)
     X = np.empty((len(files), *shape), dtype=np.uint8)
@@ -176,12 +176,16 @@ def _look_at(picture: Any, seen: _Folder) -> None:
     seen.sizes[picture.size] += 1
     deep = _is_deep(picture)
     seen.color |= picture.mode not in GRAY_MODES and not deep
-    seen.n_alpha += picture.mode in ALPHA_MODES or "transparency" in picture.info
+    seen.n_alpha += _has_alpha(picture)
     seen.n_animated += getattr(picture, "n_frames", 1) > 1
     if deep:
         values = _values(picture)
         seen.n_deep += 1
         seen.lowest, seen.highest = min(seen.lowest, float(values.min())), max(seen.highest, float(values.max()))
+
+
+def _has_alpha(picture: Any) -> bool:
+    return picture.mode in ALPHA_MODES or "transparency" in picture.info
 
 
 def _is_deep(picture: Any) -> bool:
@@ -204,6 +208,11 @@ def _eight_bit(picture: Any, seen: _Folder, color: bool) -> Any:
         from PIL import Image
 
         picture = Image.fromarray(np.clip(_values(picture) * (255 / seen.top), 0, 255).astype(np.uint8))
+    elif _has_alpha(picture):  # what is under transparent pixels is anything
+        from PIL import Image
+
+        white = Image.new("RGBA", picture.size, "white")
+        picture = Image.alpha_composite(white, picture.convert("RGBA"))
     return picture.convert("RGB" if color else "L")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+from scipy.sparse import issparse
 from sklearn.base import clone
 
 from disentree.rows import Blocks
@@ -22,19 +23,31 @@ class Transformed:
     def _has_transformer(self) -> bool:
         return all(hasattr(self.representation, name) for name in ("fit", "transform"))
 
-    def _first(self, X: Any) -> Any:
-        """Rows to fit to: as they are, or as the transformer gives them when it is fitted."""
+    def _first(self, X: Any, **of_columns: Any) -> Any:
+        """Rows to fit to: as they are, or as the transformer gives them when it is fitted; `of_columns` is what
+        `fit` was told of the columns of X."""
         self.transformer_ = None  # an earlier fit may have left one
         if not self._has_transformer:
             return X
         if isinstance(X, Blocks) or is_dask(X):
             raise ValueError("a transformer as representation takes rows in memory: no path, and nothing of Dask")
+        if isinstance(self.representation, type):
+            name = self.representation.__name__
+            raise ValueError(f"representation must be a transformer, not its class: {name}(), not {name}")
+        if told := [name for name, value in of_columns.items() if value is not None]:
+            instead = "of those that the transformer gives, in which leaves are looked for"
+            raise ValueError(f"{told[0]} is of the columns of X, and not {instead}: leave it out")
         fresh: Any = clone(self.representation)
         self.transformer_ = fresh.fit(X)
         return self._transformed(X)
 
     def _transformed(self, X: Any) -> Float[np.ndarray, "n q"]:
-        out = np.asarray(self.transformer_.transform(X))
+        out = self.transformer_.transform(X)
+        if issparse(out):
+            raise ValueError(
+                "the transformer gives a sparse matrix: let it give an array, or end it with TruncatedSVD"
+            )
+        out = np.asarray(out)
         if out.ndim != 2 or out.dtype.kind not in "biuf" or not np.isfinite(out).all():
             what = f"{out.dtype} of shape {out.shape}{' with NaN' if out.dtype.kind == 'f' else ''}"
             raise ValueError(f"the transformer must give a row of finite numbers for each row, it gave {what}")

@@ -151,6 +151,11 @@ class Candidate(Protocol):
         """The choices of which the leaves are combinations; None for leaves one by one."""
         ...
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether its leaves are other kinds, of which none encloses another."""
+        ...
+
     def log_joint(self, Z: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n k"]:
         """Log of share times density, for each row and leaf."""
         ...
@@ -173,7 +178,7 @@ class LeafCandidate:
     makes_needless: Sequence[str] = ()
     needless_bits: float = 0.0
     tolerance: float = 0.0  # by which charts were linked, to find it again; 0 where there is none
-    is_apart: bool = False  # its leaves are other kinds, of which none encloses another
+    is_apart: bool = False
 
     product = None
 

@@ -86,6 +86,7 @@ class ProductCandidate:
 
     is_exact = False
     needless_bits = 0.0
+    is_apart = False
 
     @property
     def components(self) -> list[ProductLeaf]:

@@ -48,8 +48,7 @@ def arrange_leaves(found: Candidate, Z: Float[np.ndarray, "n D"]) -> Arrangement
     parents = fewest_lost(dimensions, direct)
     hierarchy, order = tree_from_parents(dimensions, parents)
     leaves = [found.components[c] for c in order]
-    is_apart = bool(getattr(found, "is_apart", False))
-    chosen = LeafCandidate(found.finder, leaves, found.shares[order], is_apart=is_apart)
+    chosen = LeafCandidate(found.finder, leaves, found.shares[order], is_apart=found.is_apart)
     return Arrangement(hierarchy, contiguous(chosen), *in_order(order, parents, direct), order)
 
 

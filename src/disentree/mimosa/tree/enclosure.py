@@ -23,7 +23,7 @@ def enclosures(
     leaves, dims = candidate.components, candidate.dimensions
     k = len(leaves)
     encloses, distances = np.zeros((k, k), dtype=bool), np.full((k, k), np.inf)
-    if getattr(candidate, "is_apart", False):
+    if candidate.is_apart:
         return encloses, distances
     rows = [np.flatnonzero(labels == c) for c in range(k)]
     some = [thinned(r, FIT.sample) for r in rows]

@@ -31,7 +31,7 @@ from disentree.utils.latex import latex_table
 FIGURES = {  # in the order of the page: file, title, caption
     "traversals": (
         "What each variable does",
-        "Every active continuous variable, swept from its 1st to its 99th percentile with the others of its path "
+        "Active continuous variables, each swept from its 1st to its 99th percentile with the others of its path "
         "half way between theirs. The framed column is the same for all variables of a path.",
     ),
     "reconstructions": (

@@ -16,6 +16,7 @@ from disentree.runs.steps.scores import SHOWN_PATHS
 
 # Rows of the picture of traversals, at most: it must be readable. A table's report shows them in another way.
 SHOWN_VARIABLES = {"images": 100, "series": 100, "table": 28}
+SHOWN_OF_A_PATH = 14  # of these: photographs have a hundred, of which few do anything to see
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,10 +67,16 @@ def figures(run: Run, device: str = "auto") -> dict[str, Callable[[], Figure]]:
     # Flat models with many categoricals have a path for every combination: only the largest can be shown.
     found, counts = np.unique(hierarchy.path_of(codes), return_counts=True)
     order = found[np.argsort(-counts, kind="stable")[:SHOWN_PATHS]]
-    n_rows = np.cumsum([hierarchy.paths[p].dimension for p in order])
+    n_rows = np.cumsum([min(hierarchy.paths[p].dimension, SHOWN_OF_A_PATH) for p in order])
     largest = sorted(order[: max(1, int((n_rows <= SHOWN_VARIABLES[about["kind"]]).sum()))].tolist())
     out["traversals"] = lambda: plots.draw_traversals(
-        codes, hierarchy, decode, paths=largest, feature_names=names, shares=shares.tolist()
+        codes,
+        hierarchy,
+        decode,
+        paths=largest,
+        feature_names=names,
+        shares=shares.tolist(),
+        most=SHOWN_OF_A_PATH,
     )
     out["reconstructions"] = reconstructions
     if truth is not None:

@@ -178,14 +178,6 @@ def _levels(mimosa: Any) -> list[dict[str, Any]]:
     ]
 
 
-def model_starts_from(mimosa: Any, is_image: bool) -> Any:
-    """MIMOSA's representation, if a model of the same rows begins with it: a network, or components of images."""
-    representation: Any = getattr(mimosa, "representation_", None)
-    is_network = hasattr(getattr(representation, "network", None), "decode")
-    is_linear = getattr(representation, "kind", None) == "linear"
-    return representation if is_network or (is_image and is_linear) else None
-
-
 @contextmanager
 def _kept_representation(run: Run) -> Iterator[None]:
     """Within the block, the network of images saves its state, and goes on where an earlier run was stopped."""

@@ -14,7 +14,7 @@ from disentree.rows import taken
 from disentree.runs.models import find_model
 from disentree.runs.run import Run
 from disentree.runs.steps.options import StageOptions
-from disentree.runs.steps.structure import model_starts_from, searched_rows
+from disentree.runs.steps.structure import searched_rows
 from disentree.tables import Codec, Schema
 
 log = logging.getLogger(__name__)
@@ -41,19 +41,14 @@ def train_model(run: Run, options: StageOptions) -> str:
         more["codes"] = data.codes[rows["train"]]
     mimosa = run.mimosa if run.config.model == "cofhae" else None
     if mimosa is not None:
-        given = {
-            "representation": model_starts_from(mimosa, is_image),
-            "matches": mimosa.matches_ or None,
-        }
-        more |= {name: value for name, value in given.items() if value is not None}
-        if hasattr(mimosa, "predict_proba") and mimosa.representation != "given":  # it knows rows as they come
-            more["mimosa"] = mimosa
-            if data.schema is not None and not is_image and hasattr(type(mimosa), "codes_"):
-                if mimosa.sample_ is None:
-                    more["codes"] = mimosa.codes_[rows["train"]]
-                else:  # it was loaded, and a sample has no codes of the other rows
-                    own = searched_rows(run, options)[0] if data.everything is None else data.frame
-                    more["codes"] = mimosa.transform(taken(own, rows["train"]))
+        more["mimosa"] = mimosa
+        is_of_table = data.schema is not None and not is_image and mimosa.representation != "given"
+        if is_of_table and hasattr(type(mimosa), "codes_"):
+            if mimosa.sample_ is None:
+                more["codes"] = mimosa.codes_[rows["train"]]
+            else:  # it was loaded, and a sample has no codes of the other rows
+                own = searched_rows(run, options)[0] if data.everything is None else data.frame
+                more["codes"] = mimosa.transform(taken(own, rows["train"]))
         if (table := getattr(mimosa, "table_", None)) is not None:
             preprocessor = Preprocessor(table=table)
             X = preprocessor.to_features(data.frame.iloc[rows["train"]])

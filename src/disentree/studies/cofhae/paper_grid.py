@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+import math
 
 from disentree.studies.models import model_task
 from disentree.studies.running.options import Options, Scale
@@ -53,17 +53,12 @@ def with_choice(rows: list[Row]) -> list[Row]:
 
     The lowest error of reconstruction among the third of the models that agree best with MIMOSA's assignments.
     """
-    from disentree.cofhae.search import select
-
     rows = [{**row, "chosen": False} for row in rows]
     models = [row for row in rows if row["method"] == "cofhae"]
     for key in dict.fromkeys((row["dataset"], row["seed"]) for row in models):
         trials = [row for row in models if (row["dataset"], row["seed"]) == key]
-        losses: list[dict[str, Any]] = [
-            {"assignment": 1 - row["assignment_agreement"], "reconstruction": row["reconstruction_mse"]}
-            for row in trials
-        ]
-        trials[select(losses)]["chosen"] = True
+        best = sorted(trials, key=lambda row: -row["assignment_agreement"])[: math.ceil(len(trials) / 3)]
+        min(best, key=lambda row: row["reconstruction_mse"])["chosen"] = True
     return rows
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from disentree.cofhae.placing.placement import knots_of
+from disentree.cofhae.placement import knots_of
 from disentree.datasets import Dataset, load_dataset
 from disentree.geometry.maps import effects
 from disentree.geometry.pca import principal_axes

@@ -8,6 +8,7 @@ other. So nobody says how many leaves there are.
 from __future__ import annotations
 
 import time
+import warnings
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -25,6 +26,7 @@ from disentree.mimosa.search.choose import best_plain, saving
 from disentree.mimosa.search.graph.dendrogram import Dendrogram, dendrogram, that_come_back
 from disentree.mimosa.search.search import Outcome, Step, nothing_to_search, one_leaf
 from disentree.mimosa.tree.parts import parts_of, shared_rows, splits
+from disentree.utils.interrupts import plain_interrupts
 
 
 def by_neighbors(rows: Rows, rng: np.random.Generator, step: Step) -> Outcome:
@@ -38,10 +40,14 @@ def by_neighbors(rows: Rows, rng: np.random.Generator, step: Step) -> Outcome:
     plain = best_plain([one.score for one in tried])
     table = [one.row | {"why_not": ""} for one in sorted(tried, key=lambda one: one.score.mean)]
     best = next(one.candidate for one in tried if one.score is plain)
-    with step("graph of neighbors"):
-        whole = dendrogram(Z, rng, rows.n_jobs)
-    with step("replication"):
-        again = [of_part(Z, own, whole, rng, rows.n_jobs) for own in parts_of(len(Z), rng)]
+    try:
+        with plain_interrupts(), step("graph of neighbors"):
+            whole = dendrogram(Z, rng, rows.n_jobs)
+        with plain_interrupts(), step("replication"):
+            again = [of_part(Z, own, whole, rng, rows.n_jobs) for own in parts_of(len(Z), rng)]
+    except KeyboardInterrupt:
+        warnings.warn("interrupted: the graph of neighbors was not finished", RuntimeWarning, stacklevel=2)
+        return Outcome(best, table, plain.mean, 0.0, 0.0, interrupted=True)
     level = that_come_back(whole, again, FINDERS.most)
     if len(level) == 1:
         return Outcome(best, table, plain.mean, 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""Variables that do the same to decoded rows. Covers cofhae/placing/placement.py too."""
+"""Variables that do the same to decoded rows."""
 
 import copy
 import json
@@ -9,7 +9,7 @@ import torch
 
 from disentree import COFHAE, MIMOSA, Hierarchy, metrics
 from disentree.cofhae.fitting import stages
-from disentree.cofhae.placing.placement import Placement, knots_of
+from disentree.cofhae.placement import Placement, knots_of
 from disentree.datasets import load_dataset
 from disentree.datasets.generated.branches import Branches
 from disentree.datasets.generated.spaceshapes import SPACESHAPES, render
@@ -18,7 +18,7 @@ from disentree.geometry.maps.effects import same_effects
 from disentree.hierarchy.moves_as_json import move_from_dict, move_to_dict
 from disentree.mimosa import fit as mimosa_fit
 
-from ...hierarchy.conftest import categorical, continuous, hierarchy
+from ..hierarchy.conftest import categorical, continuous, hierarchy
 
 
 def down(tree, names):
