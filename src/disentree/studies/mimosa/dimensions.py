@@ -15,7 +15,7 @@ from disentree.studies.running.local_dimensions import (
     skdim,
 )
 from disentree.studies.running.options import Options, Scale, at_scale
-from disentree.studies.running.results import MARGIN, Results, Section, mean
+from disentree.studies.running.results import MARGIN, Results, Section, mean, spread
 from disentree.studies.running.task import Study, Task
 
 METHODS = ("mimosa", *ESTIMATORS)
@@ -42,7 +42,12 @@ def report(results: Results) -> list[Section]:
     sets = [n for n in results.levels("dataset") if all(results.where(dataset=n, method=m) for m in METHODS)]
     mixtures = [name for name in sets if name in MIXTURES]
     manifolds = [name for name in sets if name in MANIFOLDS]
-    return [_all(results, sets), _mixtures(results, mixtures), _manifolds(results, manifolds)]
+    sections = [_all(results, sets)]
+    if mixtures:
+        sections.append(_mixtures(results, mixtures))
+    if manifolds:
+        sections.append(_manifolds(results, manifolds))
+    return sections
 
 
 def _error(results: Results, name: str, method: str) -> float:
@@ -61,9 +66,9 @@ def _all(results: Results, sets: list[str]) -> Section:
         mixed = [_error(results, name, method) for name in sets if name in MIXTURES]
         single = [_error(results, name, method) for name in sets if name in MANIFOLDS]
         ari = [results.mean("ari", dataset=name, method=method) for name in sets if name in MIXTURES]
-        right = f"{sum(error < RIGHT for error in single)} of {len(single)}"
+        right = f"{sum(error < RIGHT for error in single)} of {len(single)}" if single else ""
         seconds = sum(results.seconds(row)["total"] for row in results.where(method=method))
-        cells = f"{mean(mixed):.2f}", f"{mean(ari):.3f}", f"{mean(single):.2f}"
+        cells = (spread([mean(values)] if values else [], 2) for values in (mixed, ari, single))
         rows.append([TITLES[method], *cells, right, f"{seconds:.0f}"])
     version = ", ".join(sorted({row["version"] for row in results.rows if "version" in row}))
     text = [
