@@ -2,13 +2,14 @@
 
     python benchmarks/scale.py                              # a million rows, rare kinds in 500,000
     python benchmarks/scale.py --rows 5000000 --rare-rows 2000000 --share .0005 --seeds 4000 4001
-    python benchmarks/scale.py --rows 1000000 --hdbscan --file-rows 20000000 --others normal --kinds nothing
+    python benchmarks/scale.py --rows 1000000 5000000 --hdbscan 1000000 --file-rows 20000000 --kinds
 
 Memory is the peak of the process and all that it starts, above what it holds before the fit, rows included.
-MiniBatchKMeans, which is told the number of leaves, has the same rows in the same run, and so has HDBSCAN if it is
-asked for (it may take hours). A run of a .parquet of float32 is `disentree mimosa`, beside the time of reading the
-file once. A rare kind is a share of the rows: on a line, on a plane or in a ball, some deviations away from the
-middle of all others; "nothing" has none, and one leaf is right.
+MiniBatchKMeans, which is told the number of leaves, has the same rows in the same run, and so has fast_hdbscan if
+it is asked for (its clusters have a thousandth of the rows or more). A run of a .parquet of float32 is `disentree
+mimosa`, beside the time of reading the file once. `steps` are the seconds of what a fit does, one after the other.
+A rare kind is a share of the rows: on a line, on a plane or in a ball, some deviations away from the middle of all
+others; "nothing" has none, and one leaf is right.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from typing import Any
 import numpy as np
 import psutil
 from scipy import sparse
-from sklearn.cluster import HDBSCAN, MiniBatchKMeans
+from sklearn.cluster import MiniBatchKMeans
 from sklearn.metrics import adjusted_rand_score
 
 from disentree import MIMOSA
@@ -42,8 +43,9 @@ COLUMNS = 20
 FAR = 6.0  # deviations of a column, from the middle of the rows to a rare kind
 
 
-def leaves_in_noise(n: int, seed: int = 1) -> np.ndarray:
-    """A line, a plane and a space of three dimensions, with noise; the spaces are always the same."""
+def leaves_in_noise(n: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """A line, a plane and a space of three dimensions, with noise, and the rows of each; the spaces are always the
+    same."""
     axes = np.random.default_rng(0)
     rng = np.random.default_rng(seed)
     kind, X = rng.integers(3, size=n), np.zeros((n, COLUMNS))
@@ -51,7 +53,7 @@ def leaves_in_noise(n: int, seed: int = 1) -> np.ndarray:
         own = kind == i
         X[own] = rng.random((int(own.sum()), i + 1)) @ axes.standard_normal((i + 1, COLUMNS))
     X += 0.01 * rng.standard_normal(X.shape)
-    return X
+    return X, kind
 
 
 @contextmanager
@@ -102,18 +104,26 @@ def measured() -> Iterator[dict[str, float]]:
             found["MB of the largest process it started"] = round(largest)
 
 
-def cost(n: int, hdbscan: bool) -> dict[str, Any]:
+def cost(n: int, name: str = "MIMOSA") -> dict[str, Any]:
     """Of a fit, in a process of its own."""
-    X = leaves_in_noise(n)
+    X, kind = leaves_in_noise(n)
+    if name == "fast_hdbscan":
+        from fast_hdbscan import HDBSCAN
+
+        HDBSCAN().fit(X[:2000])  # compiles
+        m = HDBSCAN(min_cluster_size=max(100, n // 1000))
+    else:
+        m = MIMOSA() if name == "MIMOSA" else MiniBatchKMeans(3, random_state=0)
     with measured() as found:
-        m = MIMOSA().fit(X)
-    others: list[Any] = [MiniBatchKMeans(3, random_state=0), *([HDBSCAN()] if hdbscan else [])]
-    row = {"rows": n, **found, "MB of rows": round(X.nbytes / 1e6)}
-    for other in others:
-        with measured() as theirs:
-            other.fit(X)
-        row |= {f"{type(other).__name__} {name}": value for name, value in theirs.items()}
-    return row | {"dimensions": sorted(int(c.dimension) for c in m.components_)}
+        m.fit(X)
+    ari = adjusted_rand_score(kind, m.labels_)
+    steps = {"steps": steps_of(m.timings_)} if isinstance(m, MIMOSA) else {}
+    return {"fitted": name, "rows": n, **found, "MB of rows": round(X.nbytes / 1e6), "ARI": round(ari, 3), **steps}
+
+
+def steps_of(timings: dict[str, float]) -> dict[str, float]:
+    """Those of a tenth of a second or more."""
+    return {step: round(seconds, 1) for step, seconds in timings.items() if seconds >= 0.1}
 
 
 def write_parquet(path: Path, n: int) -> None:
@@ -125,7 +135,7 @@ def write_parquet(path: Path, n: int) -> None:
     schema = pyarrow.schema([(name, pyarrow.float32()) for name in names])
     with parquet.ParquetWriter(path, schema) as file:
         for k, start in enumerate(range(0, n, million)):
-            X = leaves_in_noise(min(million, n - start), k).astype(np.float32)
+            X = leaves_in_noise(min(million, n - start), k)[0].astype(np.float32)
             file.write_table(pyarrow.table(dict(zip(names, X.T, strict=True))), row_group_size=million // 4)
 
 
@@ -143,7 +153,8 @@ def cost_of_file(n: int) -> dict[str, Any]:
         with measured() as found:
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         n_paths = int(np.load(f"{out}/paths.npy", mmap_mode="r").max()) + 1
-    return {"rows of a file": n, "reading once": once["seconds"], **found, "leaves": n_paths}
+        steps = steps_of(json.loads(Path(out, "structure.json").read_text())["timings"])
+    return {"rows of a file": n, "reading once": once["seconds"], **found, "leaves": n_paths, "steps": steps}
 
 
 def cost_of_cluster(n: int) -> dict[str, Any]:
@@ -259,7 +270,8 @@ def fit_sparse(n: int, seed: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="*", default=[1_000_000])
-    parser.add_argument("--hdbscan", action="store_true", help="beside the fits")
+    parser.add_argument("--hdbscan", type=int, nargs="*", default=[], help="rows that fast_hdbscan has beside")
+    parser.add_argument("--limit", type=int, default=1800, help="seconds of one measurement")
     parser.add_argument("--file-rows", type=int, nargs="*", default=[])
     parser.add_argument("--cluster-rows", type=int, nargs="*", default=[])
     parser.add_argument("--rare-rows", type=int, default=500_000)
@@ -270,8 +282,11 @@ def main() -> None:
     parser.add_argument("--sparse", type=int, nargs="*", default=[])
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
+    fitted = {
+        n: ["MIMOSA", "MiniBatchKMeans", *(["fast_hdbscan"] if n in args.hdbscan else [])] for n in args.rows
+    }
     tasks: list[tuple[str, str, Callable[..., dict[str, Any]], tuple[Any, ...]]] = [
-        *(("fits", str(n), cost, (n, args.hdbscan)) for n in args.rows),
+        *(("fits", f"{n}, {name}", cost, (n, name)) for n in args.rows for name in fitted[n]),
         *(("files", str(n), cost_of_file, (n,)) for n in args.file_rows),
         *(("cluster", str(n), cost_of_cluster, (n,)) for n in args.cluster_rows),
         *(("sparse", f"{n}, seed {seed}", fit_sparse, (n, seed)) for n in args.sparse for seed in args.seeds),
@@ -288,14 +303,17 @@ def main() -> None:
             row = function(*values)
         else:
             with multiprocessing.get_context("spawn").Pool(1) as pool:  # a peak of its own
-                row = pool.apply(function, values)
+                try:
+                    row = pool.apply_async(function, values).get(args.limit)
+                except multiprocessing.TimeoutError:
+                    row = {"unfinished after seconds": args.limit}
         found.setdefault(part, {})[name] = row
         print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
-    if args.out:
-        asked = [word for word in sys.argv[1:] if word not in ("--out", str(args.out))]
-        command = " ".join(["python benchmarks/scale.py", *asked])
-        about = {"command": command, "versions": build_versions(), "load": round(os.getloadavg()[0])}
-        args.out.write_text(json.dumps(about | found, indent=1) + "\n", encoding="utf-8")
+        if args.out:  # after each, so that nothing is lost if one is stopped
+            asked = [word for word in sys.argv[1:] if word not in ("--out", str(args.out))]
+            command = " ".join(["python benchmarks/scale.py", *asked])
+            about = {"command": command, "versions": build_versions(), "load": round(os.getloadavg()[0])}
+            args.out.write_text(json.dumps(about | found, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def test_it_can_be_told_otherwise(table):
 
 
 def test_of_a_large_file_the_head_is_read_and_told(table, monkeypatch):
-    monkeypatch.setattr(sampling, "MOST_CELLS", 10)
+    monkeypatch.setattr(sampling, "HEAD_CELLS", 10)
     pd.concat([table] * 4).to_csv("long.csv", index=False)
     result = invoke("check", "long.csv")
     assert "the first 1,000 rows, which stand for all others here" in result.stdout

@@ -120,6 +120,20 @@ def test_scales_by_hand():
     assert choose_scale(np.sinh(3 * x)).transform == "arcsinh"
     assert choose_scale(100 * np.exp(2 * x)).transform == "log"  # whatever the unit
     assert choose_scale(np.ones(100)).transform == "none"
+    assert choose_scale((3 + x) ** 2) == ("root", 0.0)
+
+
+def test_counts_with_zeros_are_taken_as_roots():
+    rng = np.random.default_rng(0)
+    groups = np.where(rng.random(2000) < 0.5, rng.poisson(2, 2000), rng.poisson(60, 2000)).astype(float)
+    assert choose_scale(groups) == ("root", 0.375)
+    assert choose_scale(groups / 3).transform != "root"  # not even a zero of what is no count has a root
+    low, high = (forward(rng.poisson(mean, 4000).astype(float), "root", 0.375).std() for mean in (5, 500))
+    assert 0.9 < low / high < 1.1  # Anscombe: half, however large counts are
+    frame = pd.DataFrame({"visits": groups, "kind": rng.choice(["a", "b"], 2000)})
+    assert "square root" in Codec.fit(frame).schema.as_text()
+    with pytest.raises(ValueError, match="no transform 'sqrt'"):
+        forward(groups, "sqrt", 1.0)
 
 
 def test_infinite_cells_are_told_with_their_rows():

@@ -51,7 +51,7 @@ def _row(column: Column) -> tuple[str, str, str, str]:
     if column.values_in_words:
         notes.append(column.values_in_words)
     if column.transform != "none":
-        notes.append({"log": "logarithm", "sqrt": "square root"}.get(column.transform, column.transform))
+        notes.append(column.transform_in_words)
     kind = column.kind if column.used else f"left out ({column.kind})"
     return column.name, kind, f"{column.n_empty:,}" if column.n_empty else "", "; ".join(notes)
 

@@ -25,7 +25,7 @@ from disentree.rows.files import open_files
 from disentree.runs.config import RunConfig
 
 MOST = 200_000  # rows of a file that a run works with, in memory: of more they are a sample
-MOST_CELLS = 2 * MOST * 100  # of the same, if there are many columns
+SAMPLE_CELLS = 2 * MOST * 100  # of the same, if there are many columns
 
 # Keys of numpy's seed sequences; each use of a run's seed has its own stream.
 SUBSET_STREAM, MAP_STREAM = (3,), (4,)  # (2,): the split
@@ -65,7 +65,7 @@ def _sampled(config: RunConfig, engine: Engine | None) -> UserData | None:
         return None
     source = open_files(path, None, options.get("table"), options.get("skip_rows", 0))
     blocks = Blocks(source, engine or Local())
-    least = min(MOST, MOST_CELLS // max(1, len(blocks.names or ())))
+    least = min(MOST, SAMPLE_CELLS // max(1, len(blocks.names or ())))
     if (len(blocks) <= least and not several) or not blocks.is_flat:
         return None
     most = config.n_samples or (least if searched else len(blocks))

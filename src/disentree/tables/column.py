@@ -23,8 +23,8 @@ class Column:
     levels: tuple[str, ...] = ()  # the values of a categorical column, as text; of an ordinal one in their order
     n_empty: int = 0  # cells
     empty: str = "none"  # what they mean: "absent" if it does not exist in these rows, "random" if it is not known
-    transform: str = "none"  # "log", "sqrt" or "arcsinh", of numbers before they are centered and scaled
-    unit: float = 1.0  # what numbers are divided by before "arcsinh"
+    transform: str = "none"  # "log", "root" or "arcsinh", of numbers before they are centered and scaled
+    unit: float = 1.0  # what numbers are divided by before "arcsinh"; added to them before "log" and "root"
     center: float = 0.0  # of transformed numbers
     scale: float = 1.0
     fill: str = ""  # the value of a constant column, as JSON
@@ -49,6 +49,11 @@ class Column:
     def is_categorical(self) -> bool:
         """Whether its values are some of a few."""
         return self.kind in CATEGORICAL
+
+    @property
+    def transform_in_words(self) -> str:
+        """What numbers are taken as."""
+        return {"log": "logarithm", "root": "square root"}.get(self.transform, self.transform)
 
     @property
     def values_in_words(self) -> str:
@@ -106,7 +111,7 @@ class Schema:
         for c in self.columns:
             said = [c.note] if c.note else []
             if c.transform != "none":
-                said.append({"log": "logarithm", "sqrt": "square root"}.get(c.transform, c.transform))
+                said.append(c.transform_in_words)
             if c.values_in_words:
                 said.append(c.values_in_words)
             meaning = {"absent": " (does not exist)", "random": " (not known)"}.get(c.empty, "")

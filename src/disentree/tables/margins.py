@@ -7,10 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from disentree.tables.kinds import is_whole
+
 WORTH = 0.1  # bits per value that a transform must save: less is not worth reading a logarithm
 FEWEST = 20  # different values, to choose by: a few counts have no shape
 LEAST = float(np.finfo(float).tiny)  # positive number
-TRANSFORMS = ("none", "log", "sqrt", "arcsinh")
+ANSCOMBE = 0.375  # added to counts, whose roots then vary alike however large they are (Anscombe 1948)
+TRANSFORMS = ("none", "log", "root", "arcsinh")
 
 
 class Scale(NamedTuple):
@@ -21,12 +24,13 @@ class Scale(NamedTuple):
 
 
 def forward(x: Float[np.ndarray, " n"], transform: str, unit: float) -> Float[np.ndarray, " n"]:
-    """Transformed numbers. Logarithms are of x + unit, so that zeros, which positive columns have, are no
-    exception."""
+    """Transformed numbers. Logarithms and roots are of x + unit, so that zeros are no exception."""
     if transform == "log":
         return np.log(np.maximum(x + unit, LEAST))
-    if transform == "sqrt":
-        return np.sign(x) * np.sqrt(np.abs(x))
+    if transform == "root":
+        return np.sqrt(np.maximum(x + unit, 0.0))
+    if transform not in TRANSFORMS:
+        raise ValueError(f"there is no transform {transform!r} of a column: was this saved by another version?")
     return np.arcsinh(x / unit) if transform == "arcsinh" else x
 
 
@@ -34,8 +38,8 @@ def backward(t: Float[np.ndarray, " n"], transform: str, unit: float) -> Float[n
     """The numbers that `forward` transformed."""
     if transform == "log":
         return np.exp(np.minimum(t, 700.0)) - unit
-    if transform == "sqrt":
-        return np.maximum(t, 0.0) ** 2
+    if transform == "root":
+        return np.maximum(t, 0.0) ** 2 - unit
     return np.sinh(np.clip(t, -700.0, 700.0)) * unit if transform == "arcsinh" else t
 
 
@@ -43,8 +47,8 @@ def log_slope(x: Float[np.ndarray, " n"], transform: str, unit: float) -> Float[
     """Log of the derivative of `forward`."""
     if transform == "log":
         return -np.log(np.maximum(x + unit, LEAST))
-    if transform == "sqrt":
-        return -np.log(2) - 0.5 * np.log(np.maximum(x, LEAST))
+    if transform == "root":
+        return -np.log(2) - 0.5 * np.log(np.maximum(x + unit, LEAST))
     return -np.log(np.hypot(x, unit)) if transform == "arcsinh" else np.zeros_like(x)
 
 
@@ -65,9 +69,11 @@ def choose_scale(x: Float[np.ndarray, " n"]) -> Scale:
     spread = float(np.subtract(*np.quantile(x, [0.75, 0.25]))) or deviation(x)
     options = [Scale("arcsinh", spread)]
     if x.min() > 0:
-        options += [Scale("log", 0.0), Scale("sqrt", 1.0)]
+        options.append(Scale("log", 0.0))
     elif x.min() == 0:
         options.append(Scale("log", float(np.median(x[x > 0]))))
+    if x.min() > 0 or (x.min() == 0 and is_whole(x)):
+        options.append(Scale("root", ANSCOMBE if is_whole(x) else 0.0))
     best = min(options, key=lambda option: _bits(x, option))
     return best if _bits(x, best) < _bits(x, plain) - WORTH else plain
 

@@ -1,5 +1,7 @@
 """Several tables as one, and matrices of cells: `several.py`, `cells.py`, `sampling.py`."""
 
+import shutil
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -36,6 +38,16 @@ def test_tables_of_a_folder_or_a_pattern_are_one(table, tmp_path):
     data, about = check_file(folder)
     assert data.feature_names == ("a", "b", "c")
     assert "3 tables, the first 30 rows, which stand for all others here" in about
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_a_part_may_have_no_rows(table, tmp_path, form):
+    folder = write(table, tmp_path / "parts", form=form)
+    shutil.copy(write(table, tmp_path / "other", lambda part: part[:0], form) / f"1.{form}", folder / f"0.{form}")
+    data, about = check_file(folder)
+    assert "3 tables, the first 30 rows" in about
+    np.testing.assert_array_equal(data.frame, table[30:60])
+    np.testing.assert_array_equal(Blocks.of(folder).all(), table[30:])
 
 
 def test_a_part_may_hold_nothing_in_a_column(table, tmp_path):

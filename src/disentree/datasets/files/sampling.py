@@ -15,7 +15,7 @@ from disentree.datasets.files.tables import load_table
 from disentree.datasets.files.user_data import UserData
 from disentree.datasets.files.user_files import load_file
 
-MOST_CELLS = 5_000_000  # of a table, that are read to look at it
+HEAD_CELLS = 5_000_000  # of a table, that are read to look at it
 MOST_IMAGES = 200
 
 
@@ -32,8 +32,8 @@ def check_file(path: str | os.PathLike[str], **options: Any) -> tuple[UserData, 
     tables = [open_table(file, options.get("table"), options.get("skip_rows", 0)) for file in files or [path]]
     for other in tables[1:]:
         check_same(tables[0], other)
-    table = tables[0]
-    most = max(1000, MOST_CELLS // max(1, len(table.columns)))
+    table = next((one for one in tables if any(map(len, one.frames(1)))), tables[0])
+    most = max(1000, HEAD_CELLS // max(1, len(table.columns)))
     limit = options.get("max_missing")
     data, n = load_table(
         table,

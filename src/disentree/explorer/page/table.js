@@ -83,12 +83,12 @@ function daysOf(text) {
 
 function forward(x, { transform, unit }) {
   if (transform === "log") return Math.log(Math.max(x + unit, 1e-300));
-  if (transform === "sqrt") return Math.sqrt(Math.max(x, 0));
+  if (transform === "root") return Math.sqrt(Math.max(x + unit, 0));
   return transform === "arcsinh" ? Math.asinh(x / unit) : x;
 }
 
 function backward(t, { transform, unit }) {
   if (transform === "log") return Math.exp(Math.min(t, 700)) - unit;
-  if (transform === "sqrt") return Math.max(t, 0) ** 2;
+  if (transform === "root") return Math.max(t, 0) ** 2 - unit;
   return transform === "arcsinh" ? Math.sinh(Math.max(-700, Math.min(700, t))) * unit : t;
 }

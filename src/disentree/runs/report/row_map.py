@@ -16,7 +16,7 @@ from disentree.runs.files.schemas import MAP
 from disentree.runs.run import Run
 
 MOST_ROWS = 2500
-MOST_CELLS = 150_000  # rows times columns; fewer rows are shown of a wide table
+MAP_CELLS = 150_000  # rows times columns; fewer rows are shown of a wide table
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def make_map(
     """Rows, as the model has them, in the plane in which they differ most: all, or a random part that a page can
     carry. `cells` are the columns of a table."""
     n, width = len(X), 0 if cells is None else cells.shape[1]
-    most = max(100, min(MOST_ROWS, MOST_CELLS // max(1, width)))
+    most = max(100, min(MOST_ROWS, MAP_CELLS // max(1, width)))
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=MAP_STREAM))
     rows = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
     flat = X[rows].reshape(len(rows), -1).astype(np.float64)
