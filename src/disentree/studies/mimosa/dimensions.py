@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from disentree.runs.config import RunConfig
-from disentree.studies.local_dimensions import (
+from disentree.studies.running.local_dimensions import (
     ESTIMATORS,
     MANIFOLDS,
     MIXTURES,

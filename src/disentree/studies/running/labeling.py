@@ -28,10 +28,10 @@ from disentree.mimosa import MIMOSA
 from disentree.mimosa.coordinates.constants import COORDINATES
 from disentree.mimosa.tree import placing
 from disentree.mimosa.tree.codes import find_same
-from disentree.studies.local_dimensions import estimate_dimensions
 from disentree.studies.running.battery_data import read_classes, read_set
 from disentree.studies.running.constants import changed_constants, replaced, without
-from disentree.studies.running.readability import readability
+from disentree.studies.running.local_dimensions import estimate_dimensions
+from disentree.studies.running.r_tables import readability
 from disentree.studies.running.rivals import OPTIONAL, RIVALS, cluster, run_rival
 from disentree.studies.running.task import Task
 

@@ -8,8 +8,8 @@ import pytest
 
 from disentree.errors import UserError
 from disentree.studies import get_study
-from disentree.studies.local_dimensions import local_estimates, make_set, union
 from disentree.studies.running.labeling import label_rows
+from disentree.studies.running.local_dimensions import local_estimates, make_set, union
 from disentree.studies.running.study import planned
 from shell import invoke
 
