@@ -35,6 +35,7 @@ def made_up(study, options, folder):
             "vague": i % 2,
             "numbered": 1,
         }
+        values |= {"error": 0.1 * i, "true_dimensions": [2]}
         values |= {"support": 0.8 if i else None, "slowest_step": "atlas"}
         values |= {"assignment_agreement": 0.9 + 0.001 * i, "reconstruction_mse": 1e-4}
         versions = {"disentree": "0.1", "torch": "2.1" if i else "2.0"}

@@ -33,6 +33,46 @@ def _forget():
     r_tables.drawn_tables.cache_clear()
 
 
+class Spread:
+    """An estimator whose dimension is the number of columns that vary in its rows, and a half."""
+
+    def __init__(self, **settings):
+        self.settings = settings
+
+    def fit(self, X):
+        self.dimension_ = (np.ptp(X, axis=0) > 1e-9).sum() + 0.5
+        return self
+
+
+class Benchmark:
+    """One manifold: a plane in three columns."""
+
+    truth = pd.DataFrame([[2, 3, "a plane"]], ["M7_Roll"])
+
+    def __init__(self, random_state):
+        self.rng = np.random.default_rng(random_state)
+
+    def generate(self, name, n, dim, d):
+        return np.pad(self.rng.uniform(size=(n, d)), ((0, 0), (0, dim - d)))
+
+
+@pytest.fixture(autouse=True)
+def scikit_dimension(monkeypatch):
+    """Sets and estimators in place of those of scikit-dimension: a mixture of a line and a box."""
+
+    def line_disk_ball(n, random_state):
+        X = np.random.default_rng(random_state).uniform(size=(n, 3))
+        X[: n // 2] *= [0, 0, -1]
+        return X, np.repeat([1, 3], [n // 2, n - n // 2])
+
+    def roll(n, _, random_state):
+        return np.pad(np.random.default_rng(random_state).uniform(2, 3, (n, 2)), ((0, 0), (0, 2)))
+
+    sets = SimpleNamespace(lineDiskBall=line_disk_ball, swissRoll3Sph=roll, BenchmarkManifolds=Benchmark)
+    estimators = SimpleNamespace(lPCA=Spread, TwoNN=Spread, DANCo=Spread, ESS=Spread)
+    monkeypatch.setitem(sys.modules, "skdim", SimpleNamespace(datasets=sets, id=estimators, __version__="9"))
+
+
 @pytest.fixture(scope="module")
 def battery(tmp_path_factory):
     """Two small sets with reference labelings, in which 0 is noise, and one of many rows; images of two kinds."""

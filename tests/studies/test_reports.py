@@ -60,6 +60,7 @@ def test_every_study_reports(name, tmp_path, battery):
         "battery",
         "classes",
         "tables",
+        "dimensions",
     )
     assert drawn or name in ("qualitative", *tables)
     assert all(len(row) == len(s["header"]) for s in about["sections"] for row in s["rows"])

@@ -353,11 +353,15 @@ def test_documents_that_cannot_be_filled_in_say_why_and_stay(tmp_path, text, pro
 def test_a_verdict_cannot_be_typed_and_a_row_needs_its_study(tmp_path):
     tables = '[tables.t]\nheader = ["a", "b"]\n[[tables.t.rows]]\ncells = ["x"]\nverdict = "better"\n'
     tables += '[[tables.t.rows]]\ncells = ["y", "{mean r4c of later}"]\n'
+    tables += '[[tables.t.rows]]\ncells = ["z"]\nverdict = "not measured"\n'
+    tables += '[[tables.t.rows]]\ncells = ["w"]\nverdict = "not measured"\nbecause = "a reason"\n'
     root = checkout(tmp_path, "<!-- table: t -->\n<!-- /table -->\n", tables)
     with pytest.raises(
-        UserError, match=r"x: the verdict 'better' is typed by hand(.|\n)*y: a number has no source"
-    ):
+        UserError,
+        match=r"x: the verdict 'better' is typed by hand(.|\n)*y: a number has no source(.|\n)*z: .*a reason",
+    ) as error:
         publish(root)
+    assert "w: " not in str(error.value)
 
 
 def test_reports_are_those_of_their_study(tmp_path):

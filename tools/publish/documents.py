@@ -150,11 +150,10 @@ class _Document:
     def _row(self, row: dict[str, Any]) -> list[str]:
         cells: list[str] = []
         try:
-            for cell in row["cells"]:
+            verdict = self._verdict(row)
+            for cell in row["cells"] if verdict is None else [*row["cells"], verdict]:
                 text = _IN_CELL.sub(lambda m: value_text(m[1], self._read), cell)
                 cells.append(text.replace("](results/", f"]({self._up}results/"))
-            if (verdict := self._verdict(row)) is not None:
-                cells.append(verdict)
         except UserError as error:
             if not (row.get("optional") and isinstance(error, NoSource)):
                 self.problems.append(f"{row['cells'][0]}: {error}")
@@ -166,7 +165,9 @@ class _Document:
         if "verdict" in row:
             if row["verdict"] != NOT_MEASURED:
                 raise UserError(f"the verdict {row['verdict']!r} is typed by hand; only {NOT_MEASURED!r} may be")
-            return NOT_MEASURED
+            if "because" not in row:
+                raise UserError(f"the verdict {NOT_MEASURED!r} needs a reason: `because`")
+            return f"{NOT_MEASURED}: {row['because']}"
         if "against_paper" in row:
             rises = {rise for text in row["against_paper"] for rise in self._against_paper(text)}
             better = 1 if row["good"] == "high" else -1

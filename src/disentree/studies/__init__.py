@@ -54,6 +54,7 @@ _ROOMS = {
     "battery": "mimosa",
     "classes": "mimosa",
     "tables": "mimosa",
+    "dimensions": "mimosa",
     "compare": "cofhae",
 }
 STUDIES = tuple(_ROOMS)

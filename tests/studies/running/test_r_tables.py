@@ -1,4 +1,4 @@
-"""Tables of R, drawn by the seed, and names in trees that say nothing; covers `readability.py` too."""
+"""Tables of R, drawn by the seed, and names in trees that say nothing."""
 
 import sys
 
@@ -6,7 +6,7 @@ import pytest
 
 from disentree.errors import UserError
 from disentree.studies import get_study
-from disentree.studies.running import r_tables, readability
+from disentree.studies.running import r_tables
 from disentree.studies.running.study import planned
 from shell import invoke
 
@@ -35,9 +35,7 @@ def test_without_rs_tables_one_sentence(monkeypatch):
 
 def test_names_that_say_nothing():
     assert all(
-        map(readability.VAGUE.match, ("part of x > 3", "mostly red", "branch", "branch12", "stop", "on", "off"))
+        map(r_tables.VAGUE.match, ("part of x > 3", "mostly red", "branch", "branch12", "stop", "on", "off"))
     )
-    assert not any(
-        map(readability.VAGUE.match, ("x > 3", "one", "stopped", "branches", "often", "group 2 (3.1 %)"))
-    )
-    assert readability.NUMBERED.match("group 2 (3.1 %)")
+    assert not any(map(r_tables.VAGUE.match, ("x > 3", "one", "stopped", "branches", "often", "group 2 (3.1 %)")))
+    assert r_tables.NUMBERED.match("group 2 (3.1 %)")

@@ -30,7 +30,8 @@ from disentree.mimosa.tree import placing
 from disentree.mimosa.tree.codes import find_same
 from disentree.studies.running.battery_data import read_classes, read_set
 from disentree.studies.running.constants import changed_constants, replaced, without
-from disentree.studies.running.readability import readability
+from disentree.studies.running.local_dimensions import estimate_dimensions
+from disentree.studies.running.r_tables import readability
 from disentree.studies.running.rivals import OPTIONAL, RIVALS, cluster, run_rival
 from disentree.studies.running.task import Task
 
@@ -45,6 +46,8 @@ def label_rows(task: Task) -> tuple[dict[str, Any], float]:
     config = task.config
     if config.kind == "file":
         return _label_set(task)
+    if "dimensions" in task.extras:
+        return estimate_dimensions(task)
     if task.method == "mimosa-table":
         return readability(config.source, config.seed)
     ds = load_dataset(config.source, config.n_samples, seed=config.seed, **config.options)

@@ -20,7 +20,7 @@ from disentree.studies.running.options import FIRST_SEED, SCALES, Options, Scale
 if TYPE_CHECKING:
     from disentree.studies.running.results import Results, Row, Section
 
-Extra = Literal["metrics", "embedding", "picture", "representation", "explanation", "placement"]
+Extra = Literal["metrics", "embedding", "picture", "representation", "explanation", "placement", "dimensions"]
 Until = Literal["structure", "scores", "report"]
 
 
@@ -46,8 +46,8 @@ class Task(BaseModel):
     structure_from: str | None = None  # the name of the run whose structure it shares
     embedding_from: str | None = None  # the name of the run whose initial representation it shares
     extras: tuple[Extra, ...] = ()  # computed in addition to the stages of a run, see `worker` and `labeling`
-    # of a task that only labels rows (see `labeling`): "mimosa", "mimosa-down", "mimosa-graph", "generator" or one
-    # of `rivals`
+    # of a task that only labels rows (see `labeling`): "mimosa", "mimosa-down", "mimosa-graph", "generator", one
+    # of `rivals` or of `local_dimensions`
     method: str | None = None
     constants: dict[str, float] = {}  # for "mimosa": factors that constants are changed by, see `constants`
     without: str | None = None  # for "mimosa": a rule of the search that is left out, see `constants`
