@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from disentree.cofhae.search import PAPER_GRID
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, stack_module_state, vmap
 
 from disentree.cofhae.algorithm8 import HierarchicalAutoencoder
 from disentree.cofhae.fitting.algorithm2 import descend
 from disentree.cofhae.fitting.losses import discriminator, discriminator_loss, frozen, permute_active
-from disentree.cofhae.search import PAPER_GRID
 from disentree.datasets import load_dataset
 from disentree.training.loop import adam
 from disentree.training.networks import glorot, mlp
