@@ -15,6 +15,7 @@ class FakeMIMOSA:
     """Two leaves: rows below and above 0 in their mean."""
 
     table_ = None
+    representation = "given"
 
     def fit(self, X, codec=None):
         self.codec = codec

@@ -36,6 +36,7 @@ class QuickMIMOSA:
     """Rows below and above 0."""
 
     table_ = None
+    representation = "given"
 
     def fit(self, X, codec=None):
         self.codec = codec
@@ -81,7 +82,7 @@ class QuickModel:
 
     quick = paper = classmethod(lambda cls, images=False, **settings: cls(**settings))
 
-    def fit(self, X, hierarchy, paths, preprocessor=None):
+    def fit(self, X, hierarchy, paths, preprocessor=None, mimosa=None):
         self.hierarchy_, self.shape = TREE, X.shape[1:]
         self.preprocessor_ = preprocessor or Preprocessor()
         return self

@@ -67,7 +67,7 @@ def test_baselines_on_images_have_equal_budgets():
 def test_cofhae_on_images_is_told_nothing():
     study = get_study("images")
     tasks = planned(study, study.options("medium"))
-    assert [task.columns["images"] for task in tasks] == ["smooth"] * 5 + ["paper"] * 3 + ["paper, binary"] * 3
+    assert [task.columns["images"] for task in tasks] == ["smooth"] * 5 + ["paper"] * 3 + ["paper, binary"]
     assert len(planned(study, study.options("default"))) == 6
     assert [task.columns["seed"] for task in tasks[:5]] == [2000, 2001, 2002, 2003, 2004]
     assert tasks[-1].config.options == {"style": "paper", "binarize": True}

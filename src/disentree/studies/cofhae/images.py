@@ -21,7 +21,7 @@ KINDS: dict[str, dict[str, Any]] = {
 DRAWN: dict[Scale, dict[str, int]] = {
     "quick": {"smooth": 1},
     "default": {"smooth": 5, "paper": 1},
-    "medium": {"smooth": 5, "paper": 3, "paper, binary": 3},
+    "medium": {"smooth": 5, "paper": 3, "paper, binary": 1},
     "paper": dict.fromkeys(KINDS, 5),
 }
 SCORES = {
